@@ -12,20 +12,22 @@ import itertools
 import json
 import os
 import re
+import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.disk import open_regular
-from recalld.supervisor.storage.errors import from_os_error
+from recalld.supervisor.storage.errors import InternalError, from_os_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
     from recalld.supervisor.protocol.config_keys import Log
     from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.errors import SupervisorError
 
 #: All events, and what each means.
 EVENTS: Final[Mapping[str, str]] = {
@@ -126,9 +128,17 @@ class Events(Protocol):
         """Write the event when *active* becomes true and the event *cleared* when it ends, separately for each *what*."""
         ...
 
+    def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
+        """Report that these are the errors of *key* now; without any, what it had is over."""
+        ...
+
+
+#: The events of lasting faults, each with the event that ends it.
+_FAULTS: Final = {"error": "", "degraded": "recovered"}
+
 
 class EventLog:
-    """The log of one workspace; *tell* is called with each event, {ts, event, …}."""
+    """The log of one workspace; *tell* is called with each event, {ts, event, …}. Threads may share it."""
 
     def __init__(
         self, path: Path, clock: Clock, limits: Log, tell: Callable[[Mapping[str, object]], None] | None = None
@@ -138,6 +148,8 @@ class EventLog:
         self._limits = limits
         self._tell = tell
         self._lasting: dict[tuple[str, str], object] = {}
+        self._faults: dict[str, tuple[SupervisorError, ...]] = {}
+        self._lock = threading.RLock()
         #: Why the last event could not be written, "" if it was.
         self._unwritable = ""
 
@@ -145,6 +157,10 @@ class EventLog:
         """Write one event; *fields* are counts, names, groups and durations."""
         if event not in EVENTS:
             raise ValueError(f"{event!r} is not in EVENTS")
+        with self._lock:
+            self._emit(event, fields)
+
+    def _emit(self, event: str, fields: Mapping[str, object]) -> None:
         now = self._clock()
         entry = {"ts": to_wire(now), "event": event, **fields}
         with contextlib.suppress(OSError):  # the next event tries again
@@ -167,8 +183,27 @@ class EventLog:
         *what* separates causes of the same event. An event that another process wrote near the end of the log is not repeated:
         commands that end after each turn find the same fault each time.
         """
-        key = event, what
-        is_first = key not in self._lasting
+        with self._lock:
+            self._transition((event, what), active, cleared, fields)
+
+    def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
+        """
+        Report that these are the errors of *key* now; without any, what it had is over.
+
+        The faults of all keys are one event of each kind: another event says that a fault was added, or that one is over while
+        others last, and `recovered` that none is left.
+        """
+        with self._lock:
+            self._faults[key] = tuple(errors)
+            sentences: dict[str, set[str]] = {event: set() for event in _FAULTS}
+            for error in itertools.chain.from_iterable(self._faults.values()):
+                sentences["error" if isinstance(error, InternalError) else "degraded"].add(str(error))
+            for event, cleared in _FAULTS.items():
+                why = "; ".join(sorted(sentences[event]))
+                self.transition(event, why, cleared=cleared, why=why)
+
+    def _transition(self, key: tuple[str, str], active: object, cleared: str, fields: Mapping[str, object]) -> None:
+        event, is_first = key[0], key not in self._lasting
         before, self._lasting[key] = self._lasting.get(key), active
         if active and active != before:
             may_be_anothers = is_first or cleared  # else the same fault, come back, would not be written again

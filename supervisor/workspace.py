@@ -9,14 +9,16 @@ A store is made, and its module imported, when it is first used: a command loads
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from recalld.supervisor.faults import attempt
 from recalld.supervisor.protocol.config import load, render_default
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
@@ -51,8 +53,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class store(cached_property[T]):  # noqa: N801 - it is used as a decorator
+    """A store of a workspace: made when it is first used, once, by whichever thread comes first."""
+
+    def __get__(self, ws: Any, owner: type[Any] | None = None) -> T:  # type: ignore[override]
+        with ws.making:
+            made: T = super().__get__(ws, owner)
+            return made
+
+
 class Workspace:
-    """The stores of the workspace at *root*, over one `Files`; *environ* has the keys of model servers."""
+    """The stores of the workspace at *root*, over one `Files`, for any thread; *environ* has the keys of model servers."""
 
     def __init__(
         self, root: Path, config: Config, files: Files, events: Events, environ: Mapping[str, str] | None = None
@@ -63,114 +74,120 @@ class Workspace:
         self.events = events
         self.zone = config.archive.zone
         self.environ = environ or {}
+        #: Held while a store is made.
+        self.making = threading.RLock()
         #: Called before a turn asks the model to continue a running summary; what it raises ends the turn.
         self.asks_model: Callable[[], None] = lambda: None
 
-    @cached_property
+    @store
     def history(self) -> HistoryStore:
         from recalld.supervisor.archive.history import HistoryStore
 
         return HistoryStore(self.files, self.paths, self.zone)
 
-    @cached_property
+    @store
     def journal(self) -> SeenJournal:
         from recalld.supervisor.archive.journal import SeenJournal
 
         return SeenJournal(self.files, self.paths, self.zone)
 
-    @cached_property
+    @store
     def attachments(self) -> Attachments:
         from recalld.supervisor.archive.attachments import Attachments
 
         return Attachments(self.files, self.paths)
 
-    @cached_property
+    @store
     def endpoint(self) -> Endpoint:
         from recalld.supervisor.protocol.llm import endpoint_of
 
         return endpoint_of(self.config.llm, self.environ)
 
-    @cached_property
+    @store
     def memory(self) -> MemoryFolder:
         from recalld.supervisor.archive.file_table import FileTable
         from recalld.supervisor.archive.memory_folder import MemoryFolder
 
         return MemoryFolder(self.files, self.paths, self.recorded_files, FileTable(self.files, self.paths))
 
-    @cached_property
+    @store
     def long_term(self) -> LongTermFile:
         from recalld.supervisor.longterm.long_term_file import LongTermFile
 
         return LongTermFile(self.files, self.paths, self.zone)
 
-    @cached_property
+    @store
     def session_lines(self) -> SessionLines:
         from recalld.supervisor.conversation.session_lines import SessionLines
 
         return SessionLines(self.session_files, self.session_talk, self.long_term, self.config, self.events)
 
-    @cached_property
+    @store
     def session_files(self) -> SessionFiles:
         from recalld.supervisor.conversation.session_files import SessionFiles
 
         return SessionFiles(self.files, self.paths)
 
-    @cached_property
+    @store
     def session_talk(self) -> SessionTalk:
         from recalld.supervisor.conversation.session_files import SessionTalk
 
         return SessionTalk(self.history, self.journal, self.memory, self.unfiled, self.config)
 
-    @cached_property
+    @store
     def drop_box(self) -> DropBox:
         from recalld.supervisor.archive.append import DropBox
 
         return DropBox(self.files, self.paths, self.zone)
 
-    @cached_property
+    @store
     def quarantine(self) -> Quarantine:
         from recalld.supervisor.archive.quarantine import Quarantine
 
         return Quarantine(self.files, self.paths.quarantine, self.config.care.quarantine_limit)
 
-    @cached_property
+    @store
     def replaced(self) -> ReplacedHistories:
         from recalld.supervisor.archive.replaced import ReplacedHistories
 
         return ReplacedHistories(self.files, self.paths, self.config.care.quarantine_limit, self.config.archive.quiet)
 
-    @cached_property
+    @store
     def task_queue(self) -> TaskQueue:
         from recalld.supervisor.protocol.queue import TaskQueue
 
         return TaskQueue(self.files, self.paths)
 
-    @cached_property
+    @store
     def calls(self) -> CallLog:
         from recalld.supervisor.protocol.llm import CallLog
 
         return CallLog(self.files, self.paths, self.zone)
 
-    @cached_property
+    @store
     def index(self) -> Index:
         from recalld.supervisor.index.index import Index
 
         recall = self.config.recall
         return Index(self.files, self.paths, self.memory, self.zone, recall.k1, recall.b)
 
-    @cached_property
+    @store
     def reranker(self) -> Reranker:
+        return self.another_reranker()
+
+    def another_reranker(self) -> Reranker:
+        """Return a reranker with a backend of its own: one prepares memory for minutes while the other answers."""
         from recalld.supervisor.recall.rerank import Reranker, backend_of
 
         return Reranker(lambda: backend_of(self.config, self.environ, self.files, self.paths))
 
-    @cached_property
+    @store
     def unfiled(self) -> Unfiled:
         from recalld.supervisor.recall.unfiled import Unfiled
 
         return Unfiled(self.files, self.paths, self.history, self.drop_box, self.config.archive)
 
-    @cached_property
+    @store
     def searcher(self) -> Searcher:
         from recalld.supervisor.recall.search import Searcher
 
@@ -185,7 +202,7 @@ class Workspace:
             events=self.events,
         )
 
-    @cached_property
+    @store
     def line_reader(self) -> LineReader:
         from recalld.supervisor.recall.lines import LineReader
 
@@ -207,19 +224,13 @@ class Workspace:
         self.task_queue.prepare()
 
     def attempt(self, what: str, step: Callable[[], T], otherwise: T) -> T:
-        """Return what *step* returns, *otherwise* if a file or the configuration forbids it, which an event reports."""
-        fault = ""
-        try:
-            otherwise = step()
-        except (SupervisorError, OSError) as error:
-            fault = str(as_supervisor_error(error, what, self.paths.root))
-        self.events.transition("degraded", fault, cleared="recovered", what=what, why=fault)
-        return otherwise
+        """Return what *step* returns, *otherwise* if it fails, which an event reports while it lasts."""
+        return attempt(what, step, otherwise, self.paths, self.events)
 
     def recorded_files(self) -> Collection[str]:
         """Return the names of the dated files that the seen journal knows now."""
         self.journal.refresh()
-        return self.journal.names
+        return frozenset(self.journal.names)
 
     def today(self, now: datetime) -> date:
         """Return the local day of *now*."""

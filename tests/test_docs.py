@@ -159,7 +159,7 @@ def test_exit_code_docs_describe_exactly_the_existing_exit_codes():
 
 
 def test_protocol_docs_describe_exactly_the_entries_of_the_journal():
-    verbs = set(re.findall(r'case "(\w+)"', (ROOT / "supervisor/archive/journal.py").read_text(encoding="utf-8")))
+    verbs = set(re.findall(r'case "(\w+)"', (ROOT / "supervisor/archive/journal_state.py").read_text(encoding="utf-8")))
     assert verbs
     assert set(re.findall(r'^\| `\{"(\w+)"', PROTOCOL, re.MULTILINE)) == verbs
 

@@ -18,6 +18,7 @@ FLOORS: Final = (
     "recalld.supervisor.storage",
     "recalld.supervisor.protocol",
     "recalld.supervisor.events",
+    "recalld.supervisor.faults",
     "recalld.supervisor.archive",
     "recalld.supervisor.summaries",
     "recalld.supervisor.query",

@@ -31,7 +31,7 @@ from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.events import EVENTS, EventLog
 from recalld.supervisor.host.background import IndexUpdater, ask_canaries, prepare_backend
 from recalld.supervisor.host.conversations import kept_summary
-from recalld.supervisor.host.daemon import Supervisor, status_line
+from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.lock import any_worker, reclaim, sweep
 from recalld.supervisor.host.round import (
     Round,
@@ -46,6 +46,7 @@ from recalld.supervisor.host.round import (
     until_settled,
     why_due,
 )
+from recalld.supervisor.host.status_line import StatusLine
 from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
@@ -493,7 +494,7 @@ class World:
         return status.status(self.ws, self.clock())
 
     def status_line(self) -> str:
-        return status_line(self.ws, self.clock(), datetime.max.replace(tzinfo=UTC))
+        return StatusLine.of(self.ws, self.clock()).at(self.clock())
 
     def report(self, **more: Any) -> tuple[Ledger, list[str]]:
         """What the timer runs each night."""

@@ -44,9 +44,8 @@ class HistoryStore:
         self._files = files
         self._paths = paths
         self._zone = zone
-        self._stat: Stat | None = None
-        self._digest = ""
-        self._history: History = ()
+        #: The version that was parsed last, replaced as a whole: threads share it.
+        self._known: tuple[Stat | None, str, History] = (None, "", ())
         self._damaged: Stat | None = None  # the damaged version, for which it does not wait again
 
     def read(self, patience_s: float = _PATIENCE_S) -> History:
@@ -57,9 +56,10 @@ class HistoryStore:
         file is damaged, or when it is missing although its backup exists.
         """
         stat = self._files.disk.stat(self._paths.history)
-        if stat is None or stat != self._stat:
-            self._parse(self._read_patiently(stat, patience_s))
-        return self._history
+        known, _, history = self._known
+        if stat is None or stat != known:
+            return self._parse(self._read_patiently(stat, patience_s))
+        return history
 
     def last_words(self) -> str:
         """Return what the last messages say, as far as the end of the file tells, which alone is read; "" without a file."""
@@ -136,7 +136,7 @@ class HistoryStore:
         self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
         self._keep_overtaken(version)
         # the next read parses the file again: it may be what another program has put back meanwhile
-        self._stat, self._digest = None, ""
+        self._known = (None, "", self._known[2])
 
     def _keep_overtaken(self, version: FileVersion | None) -> None:
         """Keep the version that was replaced if a program has begun to write to it since it was looked at last."""
@@ -147,19 +147,19 @@ class HistoryStore:
 
     def _parse(self, version: FileVersion | None) -> History:
         if version is None:
-            self._stat, self._digest, self._history = None, "", ()
+            self._known = (None, "", ())
             if self._files.disk.stat(self._paths.history_backup):
                 raise self._damage(Text("file.gone_with_backup"))
-            return self._history
-        if version.digest != self._digest:
+            return ()
+        _, digest, history = self._known
+        if version.digest != digest:
             try:
-                self._history = parse_history(version.data, self._zone)
+                history = parse_history(version.data, self._zone)
             except ValueError as error:
-                self._stat, self._digest, self._damaged = None, "", version.stat
+                self._known, self._damaged = (None, "", history), version.stat
                 raise self._damage(error.args[0]) from None
-            self._digest = version.digest
-        self._stat = version.stat
-        return self._history
+        self._known = version.stat, version.digest, history
+        return history
 
     def _damage(self, why: str) -> BadFile:
         return BadFile(self._paths.history, why, Text("file.restore"))

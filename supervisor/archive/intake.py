@@ -106,7 +106,7 @@ def unwritten(history: History, journal: SeenJournal) -> list[Message]:
     """Return the messages that no dated file holds, oldest first; lost ones come from the journal's copy."""
     present = [e for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
     keys = {message.key for message in present}
-    lost = [m for key, m in journal.unwritten.items() if key in journal.reinserted and key not in keys]
+    lost = [m for key, m in [*journal.unwritten.items()] if key in journal.reinserted and key not in keys]
     return lost + present
 
 

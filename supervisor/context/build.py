@@ -21,13 +21,14 @@ from recalld.supervisor.context.render import miss
 from recalld.supervisor.context.request import Asked, Contained, admit, resolve_input, with_summary
 from recalld.supervisor.context.secrets import redact_history, redactor
 from recalld.supervisor.conversation.running import summary_block
+from recalld.supervisor.faults import attempt
 from recalld.supervisor.index.hit import Hit, SearchResult
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.protocol.parts import readable
 from recalld.supervisor.protocol.turn import Candidate, Receipt, turn_id
 from recalld.supervisor.recall.audience import Audience
-from recalld.supervisor.storage.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
@@ -112,10 +113,10 @@ def read_input(
     events: Events,
 ) -> Asked:
     """Return what is asked, with the conversation before it: *question*, asked in *chat*, or the open inputs of inbox.json."""
-    messages: History = _attempt("history", partial(history.read, _PATIENCE_S), (), paths, events)
+    messages: History = attempt("history", partial(history.read, _PATIENCE_S), (), paths, events)
     inbox: tuple[Message, ...] = ()
     if question is None:
-        inbox = _attempt("inbox", lambda: _read_inbox(files, paths, zone), (), paths, events)
+        inbox = attempt("inbox", lambda: _read_inbox(files, paths, zone), (), paths, events)
     return resolve_input(question, inbox, messages, chat)
 
 
@@ -165,7 +166,7 @@ def context(
         redacted = redact_history(shown, limits.most, _language(asked, config), config.privacy)
         return window(redacted.before, limits, len(asked.before) - len(shown.before))
 
-    history = _attempt("history block", talk, Window(), paths, events)
+    history = attempt("history block", talk, Window(), paths, events)
     return _build(asked, history, now, result, system, config, paths, events)
 
 
@@ -176,7 +177,7 @@ def save_receipt(injection: Injection, *, receipts: ReceiptStore, paths: Workspa
         receipts.write(injection.receipt)
         return True
 
-    return _attempt("receipt", write, False, paths, events)
+    return attempt("receipt", write, False, paths, events)
 
 
 def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: frozenset[str], config: Config) -> PackedBlock:
@@ -251,7 +252,7 @@ def _build(
 ) -> Injection:
     budgets = turn_budgets(asked, system, result, config)
     in_history = frozenset(said.id for said in history.said if said.is_whole and said.id)
-    block = _attempt(
+    block = attempt(
         "memory block", lambda: memory_block(asked, result, budgets.memory, in_history, config), None, paths, events
     )
     memory = block or PackedBlock()
@@ -281,7 +282,7 @@ def _build(
         result=result,
         shown=memory.shown,
         left_out=memory.left_out,
-        receipt=_attempt("receipt", lambda: receipt(result, memory), bare, paths, events) if block else bare,
+        receipt=attempt("receipt", lambda: receipt(result, memory), bare, paths, events) if block else bare,
     )
 
 
@@ -382,17 +383,3 @@ def _read_inbox(files: Files, paths: WorkspacePaths, zone: tzinfo) -> tuple[Mess
         return parse_inbox(version.data, zone)
     except ValueError as error:
         raise BadFile(paths.inbox, error.args[0]) from None
-
-
-def _attempt(what: str, step: Callable[[], T], otherwise: T, paths: WorkspacePaths, events: Events) -> T:
-    """Return what *step* returns, *otherwise* if it fails in any way; an event reports the failure while it lasts."""
-    fault, bug = "", ""
-    try:
-        otherwise = step()
-    except (SupervisorError, OSError) as error:
-        fault = str(as_supervisor_error(error, what, paths.root))
-    except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-        bug = str(InternalError.of(what, error))
-    events.transition("degraded", fault, cleared="recovered", what=what, why=fault)
-    events.transition("error", bug, what=what, why=bug)
-    return otherwise

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.context.build import context
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.context.request import resolve_input
+from recalld.supervisor.faults import attempt
 from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.turn import prepared_turn_id
-from recalld.supervisor.storage.errors import BadFile, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import BadFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,13 +74,13 @@ class PreparedContexts:
         stat = self._files.disk.stat(self._paths.inbox)
         if stat is None or stat == self._stat:
             return None
-        turn, why = None, ""
-        try:
-            turn = self._prepare()
-        except (SupervisorError, OSError) as error:
-            why = str(as_supervisor_error(error, "ready context", self._paths.inbox))
-        self._events.transition("degraded", bool(why), cleared="recovered", why=why)
-        return turn
+        return attempt("ready context", self._prepare, None, self._paths, self._events)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether inbox.json is another than the one that was handled last: it failed, or is being written."""
+        stat = self._files.disk.stat(self._paths.inbox)
+        return stat is not None and stat != self._stat
 
     def _prepare(self) -> str | None:
         inbox = self._files.read_stable(self._paths.inbox)

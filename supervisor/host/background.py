@@ -1,137 +1,90 @@
 """
-The background threads of a supervisor, which keep recall ready between its rounds (docs/explanation/recall.md).
+The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
-One thread updates the index when files change and runs canaries when it is idle; one prepares the context of the input that
-waits in inbox.json; one computes vectors for a rerank backend that needs them. A failure in a thread never stops the rounds.
-Why threads: docs/decisions/0012.
+One updates the index when files change, and runs canaries when they are due; one prepares the context of the input that waits
+in inbox.json; one computes vectors for a rerank backend that needs them. A failure in one never stops the rounds. Why jobs of
+a few threads: docs/decisions/0032.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.context.prepared import PreparedContexts
+from recalld.supervisor.faults import FaultScope
 from recalld.supervisor.host.conversations import kept_summary
+from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.protocol.quiet_hours import quiet_until
-from recalld.supervisor.recall.canaries import probe
-from recalld.supervisor.recall.rerank import precompute_vectors
-from recalld.supervisor.storage.clock import within
+from recalld.supervisor.recall.canaries import PER_CHECK, CanaryStore, next_due, probe
+from recalld.supervisor.recall.rerank import Reranker, precompute_vectors
 from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import Busy, InternalError, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from recalld.supervisor.host.jobs import Step, Threads
     from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.workspace import Workspace
 
-#: Seconds until a step is tried again that failed with an unexpected exception.
-_RETRY_AFTER_BUG_S: Final = 60.0
 #: Seconds between two runs of canaries.
 _CANARIES_EVERY_S: Final = 60.0
+#: Seconds after which canaries are looked for that nobody has noticed.
+_CANARIES_AT_LAST_S: Final = 3600.0
 #: Seconds in which changed files are gathered for one update: a run writes a file a day.
 _GATHER_S: Final = 0.05
-#: Seconds until missing vectors are looked for again.
-_VECTORS_EVERY_S: Final = 300.0
-#: Seconds that all threads together are waited for at the end.
-_JOIN_S: Final = 4.0
+#: Seconds until missing vectors are looked for again, after a change that nobody has noticed; those of a wait after a failure.
+_VECTORS_EVERY_S: Final = 3600.0
+_VECTORS_RETRY_S: Final = 300.0
 #: How long to wait for another program's update of the index.
 _LOCK_WAIT: Final = timedelta(seconds=2)
 #: Seconds until a failed update is tried again: the first wait, and the longest after doubling.
 _RETRY_S: Final = (0.5, 60.0)
 
-#: A step of a thread; it returns the seconds until the next one.
-Step: TypeAlias = "Callable[[Control, Control], float]"
 
+class Background:
+    """The background jobs of *ws* in the *threads* of a host; *index_grown* is called while an index is made."""
 
-class PeriodicThread:
-    """
-    A thread that runs *step* when it is woken, and at the latest after the number of seconds that the last step returned.
-
-    *ws* is this thread's own. The step gets two controls: the first says stop when the thread is woken or is to end, the other
-    only when it is to end. All calls of `wake` within *gather_s* seconds lead to one step.
-    """
-
-    def __init__(self, ws: Workspace, name: str, step: Step, gather_s: float = 0.0) -> None:
+    def __init__(self, ws: Workspace, clock: Clock, threads: Threads, index_grown: Callable[[], None] = lambda: None) -> None:
         self._ws = ws
-        self._name = name
-        self._step = step
-        self._gather_s = gather_s
-        self._woken = threading.Event()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._threads = threads
+        self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
+        self._updater = IndexUpdater(ws, clock, self._index_changed, index_grown)
+        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, is_long=True)
+        self._vectors = Job("vectors", _vectors_step(ws, clock), ws.events.report, _GATHER_S, is_long=True)
+        self._contexts = Job("ready context", _context_step(ws, clock), ws.events.report)
+        self._commits: tuple[Stat | None, Stat | None] = (ws.index.current_commit, ws.index.current_commit)
 
     def start(self) -> None:
-        """Start the thread; its first step begins at once."""
-        self._woken.set()
-        self._thread.start()
+        """Run each job at once."""
+        for job in (self._contexts, self._indexing, self._vectors):
+            self._threads.wake(job)
 
-    def wake(self) -> None:
-        """Run the step now."""
-        self._woken.set()
+    def end(self) -> None:
+        """Run the jobs no more."""
+        for job in (self._contexts, self._indexing, self._vectors):
+            job.end()
 
-    def stop(self) -> None:
-        """End the thread after the current step, which asks from time to time whether to end."""
-        self._ending.set()
-        self._woken.set()
-
-    def join(self, within_s: float) -> None:
-        """Wait for the end of the thread, at most so many seconds: a step that hangs ends with the process."""
-        self._thread.join(within_s)
-
-    def _is_interrupted(self) -> bool:
-        return self._woken.is_set() or self._ending.is_set()
-
-    def _run(self) -> None:
-        wait_s = 0.0
-        while True:
-            self._woken.wait(wait_s)
-            self._ending.wait(self._gather_s)
-            self._woken.clear()
-            if self._ending.is_set():
-                return
-            wait_s = self._run_step()
-
-    def _run_step(self) -> float:
-        try:
-            wait_s = self._step(Control(self._is_interrupted), Control(self._ending.is_set))
-        except Exception as error:  # noqa: BLE001 - the rounds go on whatever happens here; it is reported
-            why = str(InternalError.of(self._name, error))
-            self._ws.events.transition("error", why, why=why)
-            return _RETRY_AFTER_BUG_S
-        self._ws.events.transition("error", "")
-        return wait_s
-
-
-class BackgroundThreads:
-    """The background threads; *open_another* opens a workspace for each, *index_grown* is called while an index is made."""
-
-    def __init__(
-        self, open_another: Callable[[], Workspace], clock: Clock, index_grown: Callable[[], None] = lambda: None
-    ) -> None:
-        vectors_ws, index_ws, contexts_ws = open_another(), open_another(), open_another()
-        self._inbox, self._history = contexts_ws.paths.inbox.name, contexts_ws.paths.history.name
-        self._vectors = PeriodicThread(vectors_ws, "vectors", _vectors_step(vectors_ws, clock), _GATHER_S)
-        self._index, self._commits = index_ws.index, (index_ws.index.current_commit, index_ws.index.current_commit)
-        self._updater = IndexUpdater(index_ws, clock, self._vectors.wake, index_grown)
-        self._indexing = PeriodicThread(index_ws, "index", self._updater.step, _GATHER_S)
-        self._contexts = PeriodicThread(contexts_ws, "ready context", _context_step(contexts_ws, clock))
+    @property
+    def is_running(self) -> bool:
+        """Whether one of the jobs runs now."""
+        return any(job.is_running for job in (self._contexts, self._indexing, self._vectors))
 
     def hint(self, name: str) -> None:
-        """Wake the thread that handles files of this *name*: such a file may have changed."""
+        """Run the job that handles files of this *name*: such a file may have changed."""
         if name == self._inbox:
-            self._contexts.wake()
+            self._threads.wake(self._contexts)
         if name.endswith(".md"):
-            self._indexing.wake()
+            self._threads.wake(self._indexing)
         if name == self._history:
-            self._vectors.wake()
+            self._threads.wake(self._vectors)
 
     @property
     def has_index(self) -> bool:
@@ -139,35 +92,28 @@ class BackgroundThreads:
         return self._updater.has_tried
 
     def memory_changed(self) -> None:
-        """Update the index: files of memory have changed, or the index is damaged."""
-        self._indexing.wake()
+        """Update the index: files of memory have changed."""
+        self._threads.wake(self._indexing)
 
     def check_index(self) -> None:
-        """Wake the index thread if somebody has deleted or replaced the index on disk; costs one stat."""
+        """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk; costs one stat."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
+            index, before = self._ws.index, self._commits
             # both, since a rebuilt index may have been deleted again while it was being built
-            before, self._commits = self._commits, (self._index.commit_on_disk(), self._index.current_commit)
-            if self._index.is_lost or (self._commits != before and self._commits[0] != self._commits[1]):
-                self._indexing.wake()
+            self._commits = (index.commit_on_disk(), index.current_commit)
+            if index.is_lost or (self._commits != before and self._commits[0] != self._commits[1]):
+                self._threads.wake(self._indexing)
 
-    def __enter__(self) -> None:
-        """Start the threads; inbox and index are checked at once."""
-        for thread in (self._contexts, self._indexing, self._vectors):
-            thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        """End the threads after their current steps."""
-        deadline = within(_JOIN_S)
-        for thread in (self._contexts, self._indexing, self._vectors):
-            thread.stop()
-        for thread in (self._contexts, self._indexing, self._vectors):
-            thread.join(deadline.left_s)
+    def _index_changed(self) -> None:
+        self._threads.wake(self._vectors)
 
 
-def prepare_backend(ws: Workspace, clock: Clock, control: Control = UNLIMITED) -> tuple[int, str]:
+def prepare_backend(
+    ws: Workspace, clock: Clock, control: Control = UNLIMITED, reranker: Reranker | None = None
+) -> tuple[int, str]:
     """Have the backend of recall prepare what it has not prepared yet; return how many files, and why it failed, or ""."""
     return precompute_vectors(
-        reranker=ws.reranker,
+        reranker=reranker or ws.reranker,
         name=ws.config.recall.backend,
         index=ws.index,
         files=ws.files,
@@ -218,7 +164,7 @@ class IndexUpdater:
     def step(self, until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
         """Update the index until the end and, until woken, run some canaries; return the seconds until the next step."""
         try:
-            why = self._fault_of(lambda: self._update(until_end))
+            why = self._fault_of(self._update, until_end)
         finally:
             self.has_tried = True
         if until_end.should_stop():
@@ -231,12 +177,19 @@ class IndexUpdater:
         left_s = self._canaries_at + _CANARIES_EVERY_S - time.monotonic()
         if left_s > 0 or until_woken.should_stop():
             return max(left_s, 0.0)
-        if quiet_until(self._ws.config.care.quiet_hours, self._clock(), self._ws.zone):
-            return _CANARIES_EVERY_S
-        why = self._fault_of(lambda: ask_canaries(self._ws, self._clock(), until_woken))
-        self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
+        now = self._clock()
+        if quiet_end := quiet_until(self._ws.config.care.quiet_hours, now, self._ws.zone):
+            return max(_CANARIES_EVERY_S, min((quiet_end - now).total_seconds(), _CANARIES_AT_LAST_S))
+        asked = self._ws.attempt("canaries", lambda: ask_canaries(self._ws, now, until_woken), 0)
         self._canaries_at = time.monotonic()
-        return _CANARIES_EVERY_S
+        return _CANARIES_EVERY_S if asked >= PER_CHECK else self._until_canaries(now)
+
+    def _until_canaries(self, now: datetime) -> float:
+        """Return the seconds until a canary is due that is kept now."""
+        store = CanaryStore(self._ws.files, self._ws.paths)
+        due = self._ws.attempt("time of the canaries", lambda: next_due(store.read().canaries), None)
+        left_s = (due - now).total_seconds() if due else _CANARIES_AT_LAST_S
+        return min(max(left_s, _CANARIES_EVERY_S), _CANARIES_AT_LAST_S)
 
     def _update(self, until_end: Control) -> None:
         control = replace(until_end, progress=lambda _what, _done, _total: self._grown())
@@ -246,22 +199,21 @@ class IndexUpdater:
         if changes.shared:
             raise Busy(self._ws.paths.state / "index.lock", _LOCK_WAIT)
 
-    def _fault_of(self, step: Callable[[], object]) -> str:
+    def _fault_of(self, step: Callable[[Control], None], control: Control) -> str:
         """Run the step and return its error sentence, "" if it succeeded."""
-        try:
-            step()
-        except (SupervisorError, OSError) as error:
-            return str(as_supervisor_error(error, "index", self._ws.paths.state))
-        return ""
+        scope = FaultScope(self._ws.paths.state, raises=())
+        scope.attempt("index", lambda: step(control), None)
+        return next(map(str, scope.errors.values()), "")
 
 
 def _vectors_step(ws: Workspace, clock: Clock) -> Step:
     retry_s = _RETRY_S[0]
+    learner = ws.another_reranker()  # that of the searches is busy with one question at a time
 
     def step(until_woken: Control, _until_end: Control) -> float:
         nonlocal retry_s
-        _, why = prepare_backend(ws, clock, until_woken)
-        wait_s, retry_s = (retry_s, min(2 * retry_s, _VECTORS_EVERY_S)) if why else (_VECTORS_EVERY_S, _RETRY_S[0])
+        _, why = prepare_backend(ws, clock, until_woken, learner)
+        wait_s, retry_s = (retry_s, min(2 * retry_s, _VECTORS_RETRY_S)) if why else (_VECTORS_EVERY_S, _RETRY_S[0])
         return wait_s
 
     return step
@@ -281,6 +233,6 @@ def _context_step(ws: Workspace, clock: Clock) -> Step:
 
     def step(_until_woken: Control, _until_end: Control) -> float:
         prepared.update()
-        return ws.config.care.poll.total_seconds()
+        return ws.config.care.poll.total_seconds() if prepared.is_pending else NEVER_S
 
     return step

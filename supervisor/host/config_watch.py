@@ -31,6 +31,11 @@ class ConfigWatch:
         self._taken: Stat | object | None = object()  # of no file: it may have changed since the workspace was opened
         self._refused = ""
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether `changed` has something to look at; costs one stat."""
+        return self._ws.files.disk.stat(self._ws.paths.config) != self._taken
+
     def changed(self, steady_s: float) -> Workspace | None:
         """
         Return the workspace with a changed configuration; None when nothing has changed, or what has changed is wrong.

@@ -1,39 +1,38 @@
 """
-The supervisor: polls the workspace and does a round when something has changed or is due.
+The supervisor of one open workspace: it does a round when something has changed or is due, and watches its workers.
 
-A call that fails ends nothing: its error is reported with those of the next round, and the next pass tries it again.
+`poll` looks whether there is anything to do, at the cost of a few stats; `work` does it. What calls them, and in which
+thread, is decided by `host`. A call that fails ends nothing: its error is reported with those of the next round, which tries
+it again.
 
-File events only make the next poll come sooner, so that everything works without them. Between two rounds nothing is remembered
-that the files do not say, except waits: after a disk has refused, and after the clock was set. A clock that is set ahead makes
-days look old and waits look over; days that are not over would be summarised and paid for, which nothing can undo. So after a
-jump no step that goes by age begins for a while.
+Between two rounds nothing is remembered that the files do not say, except waits: after a disk has refused, and after the clock
+was set. A clock that is set ahead makes days look old and waits look over; days that are not over would be summarised and paid
+for, which nothing can undo. So after a jump no step that goes by age begins for a while.
 """
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from recalld.supervisor.archive.intake import unwritten
-from recalld.supervisor.host.last_night import read_last_fsck
+from recalld.supervisor.faults import FaultScope
+from recalld.supervisor.host.due import AGAIN, next_due
 from recalld.supervisor.host.notify import ServiceManager
-from recalld.supervisor.host.round import Round, attempt, collect, report_errors, restore_history, run_round
+from recalld.supervisor.host.round import Round, collect, report_errors, restore_history, run_round
+from recalld.supervisor.host.status_line import StatusLine
 from recalld.supervisor.host.watcher import ChangeDetector
 from recalld.supervisor.protocol.paths import check_inside
 from recalld.supervisor.protocol.quiet_hours import quiet_until
-from recalld.supervisor.storage.clock import local, steady_s
-from recalld.supervisor.storage.control import Control
-from recalld.supervisor.storage.errors import BadFile, Busy
-from recalld.supervisor.summaries.llm_state import provider_state
+from recalld.supervisor.storage.clock import steady_s
+from recalld.supervisor.storage.control import UNLIMITED, Control
+from recalld.supervisor.storage.errors import BadFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
-    from recalld.supervisor.host.background import BackgroundThreads
+    from recalld.supervisor.host.background import Background
     from recalld.supervisor.host.config_watch import ConfigWatch
     from recalld.supervisor.host.lock import SupervisorLock
     from recalld.supervisor.host.workers import Workers
@@ -49,9 +48,9 @@ LARGE: Final = timedelta(days=1)
 #: The pause after a move of more than SMALL, and of more than LARGE.
 WAIT: Final = timedelta(minutes=1)
 LONG_WAIT: Final = timedelta(minutes=10)
-#: Seconds between two rounds at most, for what comes due by time alone: six hours, a retry, a new day.
-ROUND_S: Final = 30.0
-_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+#: Seconds between two signs of life for the service manager while nothing is to be done.
+_SIGN_EVERY_S: Final = 30.0
+_NOW: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class Supervisor:
     """
     The one supervisor of a workspace.
 
-    Without *workers* it starts no worker, without *background* no background threads, and without *config* it takes no changed
+    Without *workers* it starts no worker, without *background* no background jobs, and without *config* it takes no changed
     configuration. *manager* is told that it is ready, works, and ends.
     """
 
@@ -92,7 +91,7 @@ class Supervisor:
         clock: Clock,
         workers: Workers | None = None,
         steady: Callable[[], float] = steady_s,
-        background: BackgroundThreads | None = None,
+        background: Background | None = None,
         config: ConfigWatch | None = None,
         manager: ServiceManager | None = None,
     ) -> None:
@@ -100,86 +99,124 @@ class Supervisor:
         self._manager = manager or ServiceManager()
         self._steady_s = steady
         self._config = config
-        self._stop = threading.Event()
-        self._control = Control(self._stop.is_set, lambda _what, _done, _total: self._manager.work_done())
-        self._wake = threading.Event()
-        self.use(ws, workers, background)
         self._write_wait = timedelta()
         self._no_archive_until = float("-inf")
-        self._reading: Reading | None = None
+        #: The clocks at the last round, by which the next one sees that the clock was set.
+        self.reading: Reading | None = None
         self._no_ageing_until = float("-inf")
-        self._due_at = _NEVER
         self._damaged: tuple[Stat | None, float] | None = None
-        #: What failed since the last round, by step.
-        self._errors: dict[str, SupervisorError] = {}
+        self._control = UNLIMITED
+        self.use(ws, workers, background)
 
-    def use(self, ws: Workspace, workers: Workers | None, background: BackgroundThreads | None) -> None:
-        """Use this workspace in the next `run`; waits after a refusing disk or a jump of the clock go on."""
-        self._ws = ws
+    def use(self, ws: Workspace, workers: Workers | None, background: Background | None) -> None:
+        """Use this workspace from now on; waits after a refusing disk or a jump of the clock go on."""
+        self.ws = ws
         self._workers = workers
-        self._background = background
+        self.background = background
         self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
+        #: What failed since the last round, by step.
+        self._scope = FaultScope(ws.paths.root)
+        #: When time alone makes a round due, by the wall clock.
+        self._due_at = _NOW
+        self._wants_round = True
+        self._has_tasks = True
+        self._polled_tree_s = float("-inf")
+        self._signed_s = float("-inf")
+        self._status: StatusLine | None = None
 
-    def stop(self) -> None:
-        """End after the current step; may be called from a signal handler."""
-        self._stop.set()
-        self._wake.set()
+    @property
+    def due_at(self) -> datetime:
+        """When a round is due by time alone."""
+        return self._due_at
 
-    def hint(self, name: str) -> None:
-        """Poll now: a file of that *name* may have changed."""
-        if name != self._ws.paths.inbox.name:
-            self._wake.set()
-        if self._background:
-            self._background.hint(name)
+    # ── looking ──────────────────────────────────────────────────────────────
 
-    # ── the service ──────────────────────────────────────────────────────────
-
-    def run(self, lock: SupervisorLock) -> Workspace | None:
+    def poll(self, lock: SupervisorLock, *, hinted: bool = False) -> bool:
         """
-        Watch the workspace until `stop` is called, the configuration has changed, or the *lock* is lost (LockLost).
+        Return whether there is something to do: a file has changed, something is due, or workers have to be watched.
 
-        Return None when it was stopped, else the workspace with the changed configuration, for `use`.
+        *hinted*: an event says that a file has changed, which may be any. LockLost if the *lock* is no longer held.
         """
-        reopened: Workspace | None = None
-        with self._background or contextlib.nullcontext(), self._watch():
-            poll_s = self._ws.config.care.poll.total_seconds()
-            tree_s = self._ws.config.care.tree_poll.total_seconds()
-            last_round = last_tree = float("-inf")
-            while not self._stop.is_set() and reopened is None:
-                now = self._steady_s()
-                if self._background:
-                    self._background.check_index()
-                changed, hinted = self._attempt("poll", self._changes.near_changed, False), self._wake.is_set()
-                self._wake.clear()
-                if hinted or now - last_tree >= tree_s:
-                    last_tree = now
-                    changed = self._attempt("poll of memory", self._tree_changed, False) or changed
-                    self._attempt("lock", lock.check, None)
-                if changed or now - last_round >= ROUND_S or self._clock() >= self._due_at:
-                    last_round = now
-                    done = self.tick(self._clock())
-                    self._tell_manager(done.errors.values())
-                    if done.did and not done.errors:
-                        last_round = float("-inf")
-                elif self._manager.awaits_index:
-                    self._tell_manager(())
-                if self._workers:
-                    if self._quiet_until(self._clock()) is None:
-                        self._attempt("worker", self._workers.start_if_needed, None)
-                    self._attempt("leases", self._workers.watch_leases, None)
-                if self._config:
-                    reopened = self._attempt("configuration", partial(self._config.changed, now), None)
-                if last_round != float("-inf") and reopened is None:
-                    self._wake.wait(poll_s)
-            if reopened is None:
-                self._manager.stopping()
-            if self._workers:
-                self._attempt("worker", self._workers.stop, None)
-            if reopened:  # what the worker did belongs to the model before
-                self._attempt("harvest", lambda: collect(self._ws, self._clock(), self._control), 0)
-            if self._errors:
-                report_errors(self._ws, self._errors.values())
-        return None if self._stop.is_set() else reopened
+        now_s = self._steady_s()
+        if self.background:
+            self.background.check_index()
+        changed = self._attempt("poll", self._changes.near_changed, False)
+        if self.background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
+            self.background.hint(self.ws.paths.inbox.name)
+        if hinted or now_s - self._polled_tree_s >= self.ws.config.care.tree_poll.total_seconds():
+            self._polled_tree_s = now_s
+            changed = self._attempt("poll of memory", self._tree_changed, False) or changed
+            self._attempt("lock", lock.check, None)
+        jumped = self.reading and pause_after(jump(self.reading, Reading(self._clock(), now_s)))
+        if self._scope.errors:
+            self._due_at = min(self._due_at, self._clock() + AGAIN)
+        self._wants_round = bool(self._wants_round or changed or jumped or self._clock() >= self._due_at)
+        self._give_sign(now_s)
+        return self._wants_round or self._has_tasks or (self._config is not None and self._config.has_changed)
+
+    def _tree_changed(self) -> bool:
+        has_changed = self._changes.tree_changed()
+        if has_changed and self.background:
+            self.background.memory_changed()
+        return has_changed
+
+    def _give_sign(self, now_s: float) -> None:
+        """Tell the service manager now and then how things are; a poll that comes to this shows that no round hangs."""
+        if self._status and (now_s - self._signed_s >= _SIGN_EVERY_S or self._manager.awaits_index):
+            self._signed_s = now_s
+            self._manager.round_done(self._status.at(self._clock()), has_index=self._has_index)
+
+    @property
+    def _has_index(self) -> bool:
+        return self.background is None or self.background.has_index
+
+    # ── working ──────────────────────────────────────────────────────────────
+
+    def work(self, until_end: Control = UNLIMITED) -> Workspace | None:
+        """
+        Do a round if one is wanted, and what workers and configuration need; return the workspace with a changed configuration.
+
+        The step that runs when *until_end* says stop is the last one.
+        """
+        self._control = Control(until_end.should_stop, lambda _what, _done, _total: self._manager.work_done())
+        reopened = None
+        if self._wants_round:
+            self._wants_round = False
+            done = self.tick(self._clock())
+            self._tell_manager(done)
+            self._wants_round = bool(done.did and not done.errors)
+        if self._workers:
+            if self._quiet_until(self._clock()) is None:
+                self._attempt("worker", self._workers.start_if_needed, None)
+            self._attempt("leases", self._workers.watch_leases, None)
+            self._has_tasks = self._attempt("tasks", lambda: bool(self.ws.task_queue.active_groups()), True)
+        else:
+            self._has_tasks = False
+        if self._config:
+            reopened = self._attempt("configuration", partial(self._config.changed, self._steady_s()), None)
+        return reopened
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether the round that is over has done something, so that another one may find more to do at once."""
+        return self._wants_round
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is remembered that the files do not say, so that the workspace can be closed until it is due."""
+        waits = self._steady_s() < max(self._no_archive_until, self._no_ageing_until)
+        return not (self._wants_round or self._has_tasks or waits or self._damaged or self._scope.errors)
+
+    def end(self, *, reopens: bool = False) -> None:
+        """End the worker and report what failed since the last round; *reopens*: with another configuration it goes on."""
+        if not reopens:
+            self._manager.stopping()
+        if self._workers:
+            self._attempt("worker", self._workers.stop, None)
+        if reopens:  # what the worker did belongs to the model before
+            self._attempt("harvest", lambda: collect(self.ws, self._clock(), self._control), 0)
+        if self._scope.errors:
+            report_errors(self.ws, self._scope.errors.values())
 
     def tick(self, now: datetime) -> Round:
         """
@@ -188,120 +225,67 @@ class Supervisor:
         No archive run begins for a while after the disk has refused one, and no step that goes by age after a jump of the
         clock. A damaged history is restored. BadConfig if a folder leads outside the workspace since it was opened.
         """
-        check_inside(self._ws.paths)
+        check_inside(self.ws.paths)
         is_paused = self._steady_s() < self._no_archive_until
-        before, self._errors = self._errors, {}
-        is_asked = self._attempt("request", lambda: self._ws.files.disk.stat(self._ws.paths.archive_request) is not None, False)
+        before, self._scope = self._scope.errors, FaultScope(self.ws.paths.root)
+        is_asked = self._attempt("request", lambda: self.ws.files.disk.stat(self.ws.paths.archive_request) is not None, False)
         runs: Literal["due", "all", "none"] = "none" if is_paused else "all" if is_asked else "due"
         ageing = not self._has_jumped(now) and self._quiet_until(now) is None
-        done = run_round(self._ws, now, runs, ageing=ageing, before=before.values(), control=self._control)
+        done = run_round(self.ws, now, runs, ageing=ageing, before=before.values(), control=self._control)
         if runs == "all":  # done, or told why not
-            self._attempt("request", lambda: self._ws.files.remove(self._ws.paths.archive_request), None)
+            self._attempt("request", lambda: self.ws.files.remove(self.ws.paths.archive_request), None)
         if not is_paused:
-            config = self._ws.config.archive
-            refused = "archive" in done.errors and not isinstance(done.errors["archive"], BadFile)
-            self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
-            self._write_wait = self._write_wait if refused else timedelta()
-            self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()
-        if done.found_damage(self._ws.paths.history):
+            self._set_write_wait(done.errors.get("archive"))
+        if done.found_damage(self.ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
-        self._due_at = self._attempt("retries", lambda: self._next_retry(now), _NEVER)
+        self._due_at = self._attempt("due time", lambda: self._next_due(now, failed=bool(before or done.errors)), now + AGAIN)
         return done
 
-    def _tell_manager(self, errors: Iterable[SupervisorError]) -> None:
-        """Tell the service manager that a round is over, how things are and the first of its *errors*."""
+    def _set_write_wait(self, error: SupervisorError | None) -> None:
+        """Let no archive run begin for a while where this is the *error* of a disk; the wait doubles."""
+        config = self.ws.config.archive
+        self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
+        self._write_wait = self._write_wait if error and not isinstance(error, BadFile) else timedelta()
+        self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()
+
+    def _next_due(self, now: datetime, *, failed: bool) -> datetime:
+        """Return when the next round is due by time alone: soon after errors, at the end of a wait, or when a step is due."""
+        if failed:
+            return now + AGAIN
+        ends = [self._no_archive_until, self._no_ageing_until]
+        left_s = [end - self._steady_s() for end in ends if end > self._steady_s()]
+        return min([next_due(self.ws, now), *(now + timedelta(seconds=left) for left in left_s)])
+
+    def _tell_manager(self, done: Round) -> None:
+        """Tell the service manager that a round is over, how things are and the first of its errors."""
         if not self._manager.is_there:
             return
-        has_index = self._background is None or self._background.has_index
-        what = self._attempt("status", lambda: status_line(self._ws, self._clock(), self._due_at), "")
-        troubles = sorted(map(str, errors))
-        self._manager.round_done(" · ".join([*troubles[:1], what]), has_index=has_index)
+        self._signed_s = self._steady_s()
+        troubles = sorted(map(str, done.errors.values()))
+        self._status = self._attempt("status", lambda: StatusLine.of(self.ws, self._clock(), troubles), None)
+        self._manager.round_done(self._status.at(self._clock()) if self._status else "", has_index=self._has_index)
 
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
-        return attempt(self._errors, name, self._ws.paths.root, step, otherwise)
+        return self._scope.attempt(name, step, otherwise)
 
     def _quiet_until(self, now: datetime) -> datetime | None:
-        return quiet_until(self._ws.config.care.quiet_hours, now, self._ws.zone)
+        return quiet_until(self.ws.config.care.quiet_hours, now, self.ws.zone)
 
     def _has_jumped(self, now: datetime) -> bool:
         """Return whether the clock was set a short while ago; each jump is reported once."""
-        before, self._reading = self._reading, Reading(now, self._steady_s())
-        moved = jump(before, self._reading) if before else timedelta()
+        before, self.reading = self.reading, Reading(now, self._steady_s())
+        moved = jump(before, self.reading) if before else timedelta()
         if wait := pause_after(moved):
-            self._no_ageing_until = self._reading.steady_s + wait.total_seconds()
-            self._ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(wait.total_seconds()))
-        return self._reading.steady_s < self._no_ageing_until
-
-    def _next_retry(self, now: datetime) -> datetime:
-        """Return when the first wait after a failure is over; _NEVER if there is none."""
-        provider = provider_state(self._ws.task_queue).next_at
-        waits = [failure.next_at for failure in self._ws.failures().values()] + ([provider] if provider else [])
-        return min((wait for wait in waits if wait > now), default=_NEVER)
+            self._no_ageing_until = self.reading.steady_s + wait.total_seconds()
+            self.ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(wait.total_seconds()))
+        return self.reading.steady_s < self._no_ageing_until
 
     def _restore_when_quiet(self, now: datetime) -> None:
         """Restore a damaged history.json once it has not changed for a while: a person may be editing it."""
-        stat = self._ws.files.disk.stat(self._ws.paths.history)
+        stat = self.ws.files.disk.stat(self.ws.paths.history)
         if self._damaged is None or self._damaged[0] != stat:
             self._damaged = (stat, self._steady_s())
-        quiet_s = self._ws.config.archive.quiet.total_seconds()
+        quiet_s = self.ws.config.archive.quiet.total_seconds()
         if stat is None or self._steady_s() - self._damaged[1] >= quiet_s:
-            restore_history(self._ws, now)
+            restore_history(self.ws, now)
             self._damaged = None
-
-    # ── changes ──────────────────────────────────────────────────────────────
-
-    def _tree_changed(self) -> bool:
-        has_changed = self._changes.tree_changed()
-        if has_changed and self._background:
-            self._background.memory_changed()
-        return has_changed
-
-    @contextlib.contextmanager
-    def _watch(self) -> Iterator[None]:
-        """Receive file events; where there are none, only the poll finds changes."""
-        from recalld.supervisor.host.watcher import watch
-
-        try:
-            stop = watch(self._ws.paths, self.hint)
-        except (OSError, Busy) as error:
-            self._ws.events.transition("watch_lost", True, why=str(error))
-            stop = _nothing_to_stop
-        try:
-            yield
-        finally:
-            stop()
-
-
-def _nothing_to_stop() -> None:
-    pass
-
-
-def status_line(ws: Workspace, now: datetime, retry_at: datetime) -> str:
-    """
-    Return what matters in one line: "3 pending · last archive 12 min ago · 0 lost · next roll-up 03:00".
-
-    Lost is what the last fsck found so. The next roll-up is at *retry_at*, or when the next day begins, after the quiet hours.
-    """
-    made = [file.created for file in ws.memory.dated() if file.created]
-    last = read_last_fsck(ws)
-    tomorrow = datetime.combine(ws.today(now) + timedelta(days=1), time(), ws.zone)
-    roll_up = min(tomorrow, retry_at)
-    roll_up = local(quiet_until(ws.config.care.quiet_hours, roll_up, ws.zone) or roll_up, ws.zone)
-    parts = [
-        f"{len(unwritten(ws.history.read(), ws.journal))} pending",
-        f"last archive {_age(now - max(made))} ago" if made else "nothing archived yet",
-        f"{last.lost} lost" if last else "not checked yet",
-        f"next roll-up {roll_up:%H:%M}",
-    ]
-    return " · ".join(parts)
-
-
-def _age(span: timedelta) -> str:
-    """
-    Return about how long that is.
-
-    >>> _age(timedelta(minutes=12, seconds=50)), _age(timedelta(hours=30)), _age(timedelta(days=9)), _age(timedelta(seconds=-3))
-    ('12 min', '30 h', '9 days', '0 min')
-    """
-    minutes = max(0, int(span.total_seconds() // 60))
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} days"

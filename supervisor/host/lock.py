@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import Disk, Stat
     from recalld.supervisor.workspace import Workspace
 
 #: Seconds to wait for the lock: `status` shares it for a moment, to see whether a supervisor runs.
@@ -26,18 +27,18 @@ _LOCK_WAIT_S: Final = 1.0
 class SupervisorLock:
     """The supervisor's lock while this process holds it."""
 
-    def __init__(self, ws: Workspace) -> None:
-        self._ws = ws
+    def __init__(self, disk: Disk, paths: WorkspacePaths) -> None:
+        self._disk, self._paths = disk, paths
         self._lock = self._stat()
 
     def check(self) -> None:
         """Raise LockLost if the lock file is no longer the one that is held: the state folder was deleted or moved."""
         now = self._stat()
         if self._lock is None or now is None or now.inode != self._lock.inode:
-            raise LockLost(self._ws.paths.root)
+            raise LockLost(self._paths.root)
 
     def _stat(self) -> Stat | None:
-        return self._ws.files.disk.stat(self._ws.paths.supervisor_lock)
+        return self._disk.stat(self._paths.supervisor_lock)
 
 
 @contextlib.contextmanager
@@ -50,14 +51,15 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
     except Busy:
         raise AlreadyRuns(ws.paths.root) from None
     with stack:
-        lock = SupervisorLock(ws)
+        lock, events = SupervisorLock(ws.files.disk, ws.paths), ws.events
         sweep(ws)
         reclaim(ws)
-        ws.events.emit("started")
+        events.emit("started")
+        del ws  # it may be closed while the lock is held
         try:
             yield lock
         finally:
-            ws.events.emit("stopped")
+            events.emit("stopped")
 
 
 def sweep(ws: Workspace) -> int:

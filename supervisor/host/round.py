@@ -16,23 +16,19 @@ from recalld.supervisor.archive import intake as archive_intake
 from recalld.supervisor.archive import restore as archive_restore
 from recalld.supervisor.archive import run as archive_run
 from recalld.supervisor.archive.restore import keep_damaged
+from recalld.supervisor.faults import FaultScope
 from recalld.supervisor.host.lock import supervisor_lock, sweep_shared
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import (
     AlreadyRuns,
-    BadConfig,
     BadFile,
-    InternalError,
-    LockLost,
-    NewerFormat,
-    as_supervisor_error,
 )
 from recalld.supervisor.summaries.collect import collect_results
 from recalld.supervisor.summaries.submit import submit_due
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from datetime import datetime
     from pathlib import Path
 
@@ -183,21 +179,6 @@ class Round:
         self.errors = other.errors
 
 
-def attempt(errors: dict[str, SupervisorError], name: str, path: Path, step: Callable[[], T], otherwise: T) -> T:
-    """
-    Return the value of *step*; if it fails, put its error into *errors* under its *name* and return *otherwise*.
-
-    *path* is used for an OSError that names none. BadConfig, NewerFormat and LockLost are raised: they end the supervisor.
-    """
-    try:
-        return step()
-    except (BadConfig, NewerFormat, LockLost):
-        raise
-    except Exception as error:  # noqa: BLE001 - a bug in one step must not stop the others; it is reported, and ends a one-shot run
-        errors[name] = as_supervisor_error(error, name, path)
-    return otherwise
-
-
 def run_round(
     ws: Workspace,
     now: datetime,
@@ -215,10 +196,19 @@ def run_round(
     are errors since the last round; they are reported with those of this one.
     """
     began = time.monotonic()
-    done = Round()
+    with ws.journal.held():
+        done = _run_steps(ws, now, runs, control, ageing=ageing)
+    report_errors(ws, (*before, *done.errors.values()))
+    done.ms = round((time.monotonic() - began) * 1000)
+    return done
+
+
+def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control, *, ageing: bool) -> Round:
+    scope = FaultScope(ws.paths.root)
+    done = Round(errors=scope.errors)
 
     def run_step(name: str, step: Callable[[], T], otherwise: T) -> T:
-        return otherwise if control.should_stop() else attempt(done.errors, name, ws.paths.root, step, otherwise)
+        return otherwise if control.should_stop() else scope.attempt(name, step, otherwise)
 
     done.seen = run_step("replaced", lambda: take_in_replaced(ws, now), 0)
     done.seen += run_step("intake", lambda: intake(ws, now, control), 0)
@@ -233,8 +223,6 @@ def run_round(
     run_step("table", ws.memory.keep_table, None)
     if done.found_damage(ws.paths.history):
         run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
-    report_errors(ws, (*before, *done.errors.values()))
-    done.ms = round((time.monotonic() - began) * 1000)
     return done
 
 
@@ -256,16 +244,11 @@ def _is_damage(error: SupervisorError, history: Path) -> bool:
     return isinstance(error, BadFile) and str(error.path) == str(history)
 
 
-def report_errors(ws: Workspace, errors: Iterable[SupervisorError]) -> None:
-    """Emit an event for each kind of failure that begins or ends with these *errors*."""
-    sentences: dict[str, set[str]] = {"history_invalid": set(), "error": set(), "degraded": set()}
-    for error in errors:
-        kind = "error" if isinstance(error, InternalError) else "degraded"
-        kind = "history_invalid" if _is_damage(error, ws.paths.history) else kind
-        sentences[kind].add(str(error))
-    for event, cleared in (("history_invalid", ""), ("error", ""), ("degraded", "recovered")):
-        why = "; ".join(sorted(sentences[event]))
-        ws.events.transition(event, why, cleared=cleared, why=why)
+def report_errors(ws: Workspace, errors: Collection[SupervisorError]) -> None:
+    """Report that these are the faults of the rounds now; a damaged history.json has an event of its own."""
+    damage = "; ".join(sorted({str(error) for error in errors if _is_damage(error, ws.paths.history)}))
+    ws.events.transition("history_invalid", damage, why=damage)
+    ws.events.report("rounds", [error for error in errors if not _is_damage(error, ws.paths.history)])
 
 
 def until_settled(ws: Workspace, now: datetime, workers: Workers | None, control: Control = UNLIMITED) -> Round:

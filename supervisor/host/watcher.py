@@ -8,7 +8,8 @@ the events miss. Files that are only read, and recalld's own state in .recalld, 
 from __future__ import annotations
 
 import stat as modes
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from watchdog.events import (
     FileClosedEvent,
@@ -24,13 +25,17 @@ from watchdog.observers import Observer
 from recalld.supervisor.protocol.paths import is_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.storage.disk import Disk, Stat
 
+#: The long-term files that are not below memory/.
+LONG_TERM: Final = ("memory.md", "MEMORY.md")
+#: The most files of which `tree_changed` takes the stat, of those that are in folders that have not changed.
+_FILES_EACH: Final = 100
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
 #: Without opened and closed-without-write events: the supervisor's own reading would wake it for ever.
 _CHANGES = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
@@ -63,40 +68,88 @@ class ChangeDetector:
     def __init__(self, disk: Disk, paths: WorkspacePaths, task_queue: TaskQueue) -> None:
         self._disk = disk
         self._paths = paths
-        self._near = (paths.history, paths.drop_box, task_queue.results, task_queue.provider_state, paths.archive_request)
+        self._near = (
+            *(paths.history, paths.drop_box, paths.archive_request),
+            *(task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state),
+        )
         self._near_before: Signature = ()
-        self._tree_before: Signature = ()
+        self._inbox_before: Signature = ()
+        self._folders: dict[Path, _Listed] = {}
+        self._next_file = 0
 
     def near_changed(self) -> bool:
-        """Return whether the history, drop-box, results, the model's state or a request have changed; costs a few stats."""
+        """Return whether history.json, the drop-box, a request, tasks or their results have changed; costs a few stats."""
         before, self._near_before = self._near_before, tuple((path, self._disk.stat(path)) for path in self._near)
         return before != self._near_before
 
-    def tree_changed(self) -> bool:
-        """Return whether a file of memory has changed, appeared or disappeared; costs one stat for each."""
-        before, self._tree_before = self._tree_before, tuple(self._memory())
-        return before != self._tree_before
+    def inbox_changed(self) -> bool:
+        """Return whether inbox.json has changed; costs one stat."""
+        before, self._inbox_before = self._inbox_before, ((self._paths.inbox, self._disk.stat(self._paths.inbox)),)
+        return before != self._inbox_before
 
-    def _memory(self) -> Iterator[tuple[Path, Stat | None]]:
-        """Yield the long-term files, and every Markdown file and folder below memory/."""
-        long_term = (self._paths.root / "memory.md", self._paths.root / "MEMORY.md")
-        yield from ((path, self._disk.stat(path)) for path in long_term)
-        folders = [self._paths.memory]
+    def tree_changed(self) -> bool:
+        """
+        Return whether a file of memory has changed, appeared or disappeared.
+
+        Costs a stat for each folder and for `_FILES_EACH` files in turn: what is written in place is found within some calls,
+        and at once by the events.
+        """
+        before, self._folders = self._folders, {}
+        folders, changed = [self._paths.root, self._paths.memory], False
         while folders:
             folder = folders.pop()
-            try:
-                names = self._disk.names(folder)
-            except PermissionError:  # the index reports it, and what is in other folders is still noticed
+            known, stat = before.get(folder), self._disk.stat(folder)
+            if known is None or known.stat != stat or known.is_new:
+                listed = self._list(folder, stat, is_new=known is None or known.stat != stat)
+                changed = changed or known is None or known.files != listed.files
+            else:
+                listed = known
+            self._folders[folder] = listed
+            folders += listed.folders
+        return self._files_changed() or changed or before.keys() != self._folders.keys()
+
+    def _list(self, folder: Path, stat: Stat | None, *, is_new: bool) -> _Listed:
+        """Return the long-term files of the root, and every Markdown file and folder of another *folder*."""
+        listed = _Listed(stat, is_new)
+        try:
+            names = LONG_TERM if folder == self._paths.root else self._disk.names(folder)
+        except PermissionError:  # the index reports it, and what is in other folders is still noticed
+            return listed
+        for name in names:
+            if is_foreign(name):
                 continue
-            for name in names:
-                if is_foreign(name):
-                    continue
-                path, found = folder / name, self._disk.stat(folder / name)
-                if name.endswith(".md"):
-                    yield path, found
-                elif found and modes.S_ISDIR(found.mode):
-                    yield path, found
-                    folders.append(path)
+            path = folder / name
+            found = self._disk.stat(path)
+            if name.endswith(".md"):
+                listed.files[path] = found
+            elif found and modes.S_ISDIR(found.mode):
+                listed.folders.append(path)
+        return listed
+
+    def _files_changed(self) -> bool:
+        """Look at some files, those after the ones of the last call, and return whether one has changed."""
+        files = [(listed.files, path) for listed in self._folders.values() for path in listed.files]
+        first = self._next_file if self._next_file < len(files) else 0
+        self._next_file = first + _FILES_EACH
+        changed = False
+        for known, path in files[first : self._next_file]:
+            before, known[path] = known[path], self._disk.stat(path)
+            changed = changed or before != known[path]
+        return changed
+
+
+@dataclass(slots=True)
+class _Listed:
+    """
+    The files and folders of a folder, as of its *stat*.
+
+    A *new* list is made again at the next look: more may have come in the same instant.
+    """
+
+    stat: Stat | None
+    is_new: bool
+    files: dict[Path, Stat | None] = field(default_factory=dict)
+    folders: list[Path] = field(default_factory=list)
 
 
 class _Hints(FileSystemEventHandler):

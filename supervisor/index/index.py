@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import re
 import stat as modes
+import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -63,7 +65,7 @@ class Index:
     """
     The search index of one workspace; *k1* and *b* are the parameters of BM25, *zone* is the time zone of days.
 
-    One thread may search while another updates it.
+    Threads may search while one updates it: each search has the view that it began with.
     """
 
     def __init__(
@@ -74,6 +76,10 @@ class Index:
         #: tantivy's list of committed files; a different stat means a different commit.
         self._commits = self._folder / "meta.json"
         self._view = View(k1=k1, b=b)
+        #: Held while the view is replaced, but not while a commit is made.
+        self._changing = threading.RLock()
+        #: When it was last opened, searched or updated, by the monotonic clock.
+        self.used_s = float("-inf")
         #: The view with the unfiled messages of the last search, and the view of which it was made.
         self._joined = (self._view, self._view)
         #: Names of dated files that were expected, but are not there.
@@ -132,6 +138,17 @@ class Index:
             damage=damage,
         )
 
+    def close(self) -> None:
+        """
+        Let go of the open commit, with its files, memory and threads; the next search or update opens it again.
+
+        A search that is running keeps what it has open until it ends.
+        """
+        with self._changing:
+            self._view = View(k1=self._view.k1, b=self._view.b)
+            self._joined = (self._view, self._view)
+            self._gone = frozenset()
+
     # ── updating ─────────────────────────────────────────────────────────────
 
     def update(self, wait_s: float = 0.0, control: Control = UNLIMITED, *, rebuild: bool = False) -> Changes:
@@ -159,9 +176,10 @@ class Index:
 
     def hold_changes(self, deadline: Deadline = NEVER) -> Changes:
         """Hold the files that have changed since the last commit in memory, for this process alone, the newest first."""
-        with contextlib.suppress(OSError):
-            self._opened()
-        return self._hold(self._scan(self._view.manifest), deadline)
+        with self._changing:
+            with contextlib.suppress(OSError):
+                self._opened()
+            return self._hold(self._scan(self._view.manifest), deadline)
 
     def hold_missing(self, names: Collection[str], deadline: Deadline = NEVER) -> None:
         """
@@ -169,19 +187,21 @@ class Index:
 
         BadFile if the index is damaged.
         """
-        with contextlib.suppress(OSError):
-            self._opened()
-        if self._has_new_long_term():
+        with self._changing:
+            with contextlib.suppress(OSError):
+                self._opened()
+            if self._has_new_long_term():
+                self.hold_changes(deadline)
+            if self._gone.issuperset(names) or self._view.file_names.issuperset(missing := {*names} - self._gone):
+                return
             self.hold_changes(deadline)
-        if self._gone.issuperset(names) or self._view.file_names.issuperset(missing := {*names} - self._gone):
-            return
-        self.hold_changes(deadline)
-        self._gone |= missing - self._view.file_names
+            self._gone |= missing - self._view.file_names
 
     def discard_commit(self) -> None:
         """Discard the damaged commit: the next update makes a new one; until then only files held in memory are searched."""
-        self.is_lost = True
-        self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
+        with self._changing:
+            self.is_lost = True
+            self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
         if self._damaged and self.commit_on_disk() == self._damaged:
             with contextlib.suppress(OSError):
                 self._files.remove(self._commits)  # so that other processes notice
@@ -196,8 +216,9 @@ class Index:
         return record is None or not record.is_as(stat)
 
     def _hold(self, found: Scan, deadline: Deadline) -> Changes:
-        before = self._view.manifest
-        self._view, self.left = with_overlay(self._view, found.files, self._made, deadline)
+        with self._changing:
+            before = self._view.manifest
+            self._view, self.left = with_overlay(self._view, found.files, self._made, deadline)
         return replace(difference(before.files, found.files), shared=True, unread=found.unread)
 
     def _write(self, seen: tuple[View, Scan] | None, control: Control, *, rebuild: bool) -> Changes:
@@ -229,7 +250,8 @@ class Index:
             after, unread = commit(engine, after, self._made, control, clear=clear)
             if view:
                 refuse_truncated(disk, view)  # else the new list would make a truncated file look valid
-            self._view = view_after_commit(engine, after, disk, self._commits, self._view)
+            with self._changing:
+                self._view = view_after_commit(engine, after, disk, self._commits, self._view)
         except BadFile:
             self._damaged = self.commit_on_disk()
             raise
@@ -258,6 +280,11 @@ class Index:
 
         BadFile, once, if it can't be read; after that the commit counts as absent.
         """
+        self.used_s = time.monotonic()
+        with self._changing:
+            return self._open_last()
+
+    def _open_last(self) -> View | None:
         for _ in range(_OPENINGS):
             stat, view = self.commit_on_disk(), self._view
             if stat is None or stat == self._damaged:
@@ -346,10 +373,10 @@ class Index:
 
     def _with_unfiled(self, unfiled: Overlay) -> View:
         """Return the view with the unfiled messages; the same while neither has changed, since it caches frequencies."""
-        before, joined = self._joined
-        if before is not self._view or joined.unfiled is not unfiled:
-            joined = replace(self._view, unfiled=unfiled) if unfiled.groups else self._view
-            self._joined = (self._view, joined)
+        view, (before, joined) = self._view, self._joined
+        if before is not view or joined.unfiled is not unfiled:
+            joined = replace(view, unfiled=unfiled) if unfiled.groups else view
+            self._joined = (view, joined)
         return joined
 
     def _changed(self, view: View, found: Iterable[tuple[object, str]]) -> set[str]:

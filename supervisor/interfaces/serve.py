@@ -9,10 +9,11 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.host.background import BackgroundThreads
+from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.host.daemon import Supervisor
-from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.host.host import THREADS, Host
+from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.cli.app import run_command
@@ -23,7 +24,7 @@ from recalld.supervisor.interfaces.locate import command_of, folder_id, named_wo
 from recalld.supervisor.interfaces.socket_server import CommandRequest, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
-from recalld.supervisor.storage.clock import to_wire, utc_now
+from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.output import is_journal, line_printer
 from recalld.supervisor.storage.signals import on_signals
@@ -48,7 +49,7 @@ _ARENAS: Final = 1
 
 
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
-    """Run the supervisor until it is stopped. Rounds, socket and each background thread have a workspace of their own."""
+    """Run the supervisor until it is stopped: a host of one workspace, which also answers at the socket."""
     limit_malloc_arenas()
     render = as_json if json else as_journal_line if is_journal(sys.stdout, os.environ) else as_line
 
@@ -60,31 +61,31 @@ def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
 
 
 def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:
+    manager, threads = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Threads(THREADS)
+
     def reopen() -> Workspace:
         return open_workspace(root, os.environ, clock, print_event)
 
-    def parts(ws: Workspace) -> tuple[Workspace, Workers | None, BackgroundThreads]:
-        """Return the served workspace, the workers and the threads, all with the configuration of *ws*."""
-        another = partial(open_workspace, root, os.environ, tell=print_event, config=ws.config)
-        background = BackgroundThreads(partial(another, clock), clock, manager.index_grown)
-        served = another(utc_now)
-        return served, Workers(ws, clock) if has_worker else None, background
+    def supervised(_: Path, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
+        ws = reopened or reopen()
+        workers = Workers(ws, clock) if has_worker else None
+        background = Background(ws, clock, threads, manager.index_grown)
+        if before is None:
+            return Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
+        before.use(ws, workers, background)
+        return before
 
-    manager = ServiceManager(os.environ.get("NOTIFY_SOCKET", ""))
-    ws = reopen()
-    served, workers, background = parts(ws)
-    supervisor = Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
-    on_signals(supervisor.stop)
+    host = Host([root], supervised, clock, threads)
+    on_signals(host.stop)
+    with host:
+        ws = host.workspace(root)
 
-    answers = Answers(served)
+        def report(why: str) -> None:
+            host.workspace(root).events.transition("error", why, what="the socket", why=why)
 
-    def report(why: str) -> None:
-        answers.served.events.transition("error", why, what="the socket", why=why)
-
-    with supervisor_lock(ws) as lock, serve_socket(ws.paths, ws.files, answers.answer, report, answers.within_s):
-        while reopened := supervisor.run(lock):
-            answers.served, workers, background = parts(reopened)  # the socket's next request is answered by the new one
-            supervisor.use(reopened, workers, background)
+        answers = Answers(partial(host.workspace, root))
+        with serve_socket(ws.paths, ws.files, answers.answer, report, answers.within_s):
+            host.run()
 
 
 def limit_malloc_arenas() -> None:
@@ -98,8 +99,8 @@ def limit_malloc_arenas() -> None:
 class Answers:
     """Runs the requests at the socket in the workspace that is served now; those that change something one after another."""
 
-    def __init__(self, served: Workspace) -> None:
-        self.served = served
+    def __init__(self, served: Callable[[], Workspace]) -> None:
+        self._served = served
         self._changing = threading.Lock()
 
     def within_s(self, request: Request) -> float:
@@ -109,7 +110,7 @@ class Answers:
 
     def answer(self, request: Request) -> dict[str, Any]:
         """Return the answer as JSON; ValueError for a request that can't be run here, so that the client runs it itself."""
-        served = self.served
+        served = self._served()
         if request.folder != folder_id(str(served.paths.root)):
             raise ValueError("another workspace")
         name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)

@@ -208,7 +208,7 @@ class Care(Section):
     """How the workspace is watched and protected."""
 
     poll: timedelta = duration("1s", "The time between two checks of history.json and inbox.json.", least="50ms")
-    tree_poll: timedelta = duration("5s", "The time between two checks of the other files.", least="50ms")
+    tree_poll: timedelta = duration("5s", "The time between two checks of the other files, a hundred in turn.", least="50ms")
     quarantine_limit: int = whole(10, "How many copies of damaged files are kept.", least=1)
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")
     quiet_hours: str = text(

@@ -146,6 +146,11 @@ def due(canaries: Sequence[Canary], now: datetime, most: int) -> list[Canary]:
     return sorted(waiting, key=lambda one: (one.asked is not None, one.asked or now))[:most]
 
 
+def next_due(canaries: Sequence[Canary]) -> datetime | None:
+    """Return when the first of the canaries that were asked is due again; None without."""
+    return min((one.asked + EVERY for one in canaries if one.asked), default=None)
+
+
 def rate(canaries: Sequence[Canary]) -> Rate:
     """Return how many canaries were found when they were last asked."""
     asked = [one for one in canaries if one.asked]

@@ -89,6 +89,7 @@ class Reranker:
         self._made: list[Backend | Finder | None] = []
         self._thread: threading.Thread | None = None
         self._rested: Deadline | None = None
+        self._asking = threading.Lock()
         #: The last error of the backend, "" after a success.
         self.fault = ""
 
@@ -116,8 +117,24 @@ class Reranker:
         again.
         """
         backend = self.backend()
-        idle = backend is None or not (hits or isinstance(backend, Finder))
-        if backend is None or idle or (self._rested and not self._rested.is_over) or self._is_busy():
+        if backend is None or not (hits or isinstance(backend, Finder)):
+            return None
+        if not self._asking.acquire(timeout=min(deadline.left_s, threading.TIMEOUT_MAX)):
+            return None
+        try:
+            return self._reranked(backend, question, hits, deadline, passages)
+        finally:
+            self._asking.release()
+
+    def _reranked(
+        self,
+        backend: Backend | Finder,
+        question: str,
+        hits: Sequence[Hit],
+        deadline: Deadline,
+        passages: Callable[[Collection[str]], Sequence[Passage]],
+    ) -> list[Hit] | None:
+        if (self._rested and not self._rested.is_over) or self._is_busy():
             return None
         try:
             said = self._ask(backend, question, [hit.unit for hit in hits], deadline)
@@ -245,7 +262,7 @@ def precompute_vectors(
         backend.keep({_UNFILED, *wanted})
     except (OSError, ValueError, SupervisorError) as error:
         fault = str(error)
-    events.transition("backend_failed", fault, cleared="backend_back", backend=name, why=fault)
+    events.transition("backend_failed", fault, cleared="backend_back", what="vectors", backend=name, why=fault)
     return done, fault
 
 

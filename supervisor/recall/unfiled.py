@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -74,6 +75,7 @@ class Unfiled:
         self._chunks: dict[Key, tuple[Message, Chunk]] = {}
         self._groups: dict[tuple[object, ...], OverlayGroup] = {}
         self._last = UnfiledPassages()
+        self._lock = threading.RLock()
         self._is_loaded = False
 
     @property
@@ -87,6 +89,10 @@ class Unfiled:
 
         Those without an id get the one that they will be filed under.
         """
+        with self._lock:
+            return self._messages(now)
+
+    def _messages(self, now: datetime) -> list[Message]:
         self._journal.refresh()
         journal, present = self._journal, self._present(now)
         ids = {message.id for message in present}
@@ -108,6 +114,10 @@ class Unfiled:
         self, now: datetime, deadline: Deadline = NEVER, skip: Callable[[Message], bool] = lambda _: False
     ) -> UnfiledPassages:
         """Return the passages of the messages but those to *skip*, the newest first to be made until the *deadline*."""
+        with self._lock:  # what is made is kept for the next search, which another thread may be beginning
+            return self._passages(now, deadline, skip)
+
+    def _passages(self, now: datetime, deadline: Deadline, skip: Callable[[Message], bool]) -> UnfiledPassages:
         days: defaultdict[str, list[Chunk]] = defaultdict(list)
         messages = self.messages(now)
         if len(self._chunks) > _MOST_OLD + 2 * len(messages):
@@ -144,7 +154,7 @@ class Unfiled:
         wanted = unquote(identity, errors="surrogatepass")
         yield from (block_of(one) for one in self.messages(now) if one.id in {wanted, identity})
         journal.refresh()
-        names = dict.fromkeys(name for key, name in journal.written.items() if key[0] == wanted)
+        names = dict.fromkeys(name for key, name in [*journal.written.items()] if key[0] == wanted)
         yield from (block for name in names for block in memory.blocks(name) if block.key[0] == wanted)
 
     def _chunk(self, message: Message) -> Chunk:

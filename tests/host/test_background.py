@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 
 import pytest
 
-from recalld.supervisor.host.background import BackgroundThreads, IndexUpdater, PeriodicThread
+from recalld.supervisor.host.background import Background, IndexUpdater
+from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.storage.control import Control
 from tests.world import FaultyDisk, message
 
@@ -44,14 +44,28 @@ def test_background_index_step_runs_canaries_at_most_once_a_minute(filled, monke
     now = [0.0]
     monkeypatch.setattr("recalld.supervisor.host.background.time.monotonic", lambda: now[0])
     updater = filled.index_updater()
-    assert updater.step() == 60
+    updater.step()
     filled.paths.canaries.unlink()
     now[0] = 59
     assert updater.step() == 1
     assert not filled.paths.canaries.exists()
     now[0] = 60
-    assert updater.step() == 60
+    updater.step()
     assert filled.paths.canaries.exists()
+
+
+def test_background_index_step_is_due_again_with_the_next_canary(filled, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("recalld.supervisor.host.background.time.monotonic", lambda: now[0])
+    updater = filled.index_updater()
+    assert updater.step() == 3600, "a canary is asked once a day, but somebody may have come by unnoticed"
+    filled.forward(hours=23, minutes=50)
+    now[0] = 85_800
+    assert updater.step() == 600
+    filled.forward(minutes=10)
+    now[0] = 86_400
+    assert updater.step() == 3600
+    assert filled.status()["canaries"]["found"] == 1
 
 
 def test_background_index_step_reports_a_full_disk_once_and_backs_off(filled):
@@ -101,61 +115,19 @@ def test_background_index_step_stops_during_an_update_without_an_event(filled):
     assert found(filled, "疫苗")
 
 
-# ── the threads ──────────────────────────────────────────────────────────────
+# ── the jobs ─────────────────────────────────────────────────────────────────
 
 
-def again(world):
-    """One more workspace over the same files, as each thread has its own."""
-    return world.another(world.events).ws
-
-
-def test_periodic_thread_runs_its_step_when_woken_and_ends_when_stopped(world):
-    done = threading.Semaphore(0)
-    seen = []
-
-    def step(*_: Control) -> float:
-        seen.append(threading.current_thread().name)
-        done.release()
-        return 3600.0
-
-    thread = PeriodicThread(again(world), "索引", step)
-    thread.start()
-    assert done.acquire(timeout=DEADLINE_S)
-    thread.wake()
-    assert done.acquire(timeout=DEADLINE_S)
-    thread.stop()
-    thread.join(DEADLINE_S)
-    assert set(seen) == {"索引"}
-    assert not any(one.name == "索引" for one in threading.enumerate())
-
-
-def test_periodic_thread_reports_a_bug_once_and_keeps_running(world):
-    done = threading.Semaphore(0)
-    faults = [KeyError("花生"), KeyError("花生"), None]
-
-    def step(*_: Control) -> float:
-        done.release()
-        fault = faults.pop(0)
-        if fault:
-            raise fault
-        return 3600.0
-
-    thread = PeriodicThread(again(world), "索引", step)
-    thread.start()
-    for _ in range(2):
-        assert done.acquire(timeout=DEADLINE_S)
-        thread.wake()
-    assert done.acquire(timeout=DEADLINE_S)
-    thread.stop()
-    thread.join(DEADLINE_S)
-    assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in world.events.of("error")] == [(False, True)]
+def background_of(world) -> Background:
+    """Its jobs, that run when a test says so."""
+    return Background(world.ws, world.clock, Threads(0, world.clock.monotonic))
 
 
 def test_background_hint_wakes_the_thread_for_the_file_name(world, monkeypatch):
-    background = BackgroundThreads(lambda: again(world), world.clock)
+    background = background_of(world)
     woken = []
-    monkeypatch.setattr(background._indexing, "wake", lambda: woken.append("index"))
-    monkeypatch.setattr(background._contexts, "wake", lambda: woken.append("context"))
+    names = {background._indexing: "index", background._contexts: "context"}
+    monkeypatch.setattr(background._threads, "wake", lambda job: woken.extend(names[job] for _ in range(job in names)))
     for name in ("inbox.json", "想法 2.md", "history.json", "2026-01-28-nas.md", "inbox.json.tmp"):
         background.hint(name)
     background.memory_changed()
@@ -164,11 +136,11 @@ def test_background_hint_wakes_the_thread_for_the_file_name(world, monkeypatch):
 
 @pytest.mark.parametrize("harm", ["deleted", "written over", "made by another"])
 def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, monkeypatch, harm):
-    background = BackgroundThreads(lambda: again(filled), filled.clock)
+    background = background_of(filled)
     woken = []
-    monkeypatch.setattr(background._indexing, "wake", lambda: woken.append("index"))
+    monkeypatch.setattr(background._threads, "wake", lambda job: woken.append(job.name))
     index = filled.paths.state / "index"
-    background._vectors._ws.searcher.refresh()  # another's, as is each thread's
+    filled.another(filled.events).refresh()
     background.check_index()
     assert woken == ["index"]
     background._updater.step()
@@ -181,7 +153,7 @@ def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, 
         case "written over":
             (index / "meta.json").write_text("{", encoding="utf-8")
         case "made by another":
-            again(filled).searcher.refresh(rebuild=True)
+            filled.another(filled.events).refresh(rebuild=True)
     for _ in range(3):
         background.check_index()
     assert woken == ["index", "index"]
@@ -192,11 +164,11 @@ def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, 
 
 
 def test_background_look_rebuilds_an_index_deleted_during_its_rebuild(filled, monkeypatch):
-    background = BackgroundThreads(lambda: again(filled), filled.clock)
+    background = background_of(filled)
     background._updater.step()
     background.check_index()
     woken = []
-    monkeypatch.setattr(background._indexing, "wake", lambda: woken.append("index"))
+    monkeypatch.setattr(background._threads, "wake", lambda job: woken.append(job.name))
     shutil.rmtree(filled.paths.state / "index")
     background.check_index()
     background._updater.step()
@@ -219,8 +191,28 @@ def test_recall_reports_a_damaged_index_and_still_answers(filled):
     assert filled.ws.index.is_lost
 
 
+def test_background_looks_at_the_index_that_a_search_found_damaged(filled, monkeypatch):
+    background = background_of(filled)
+    background._updater.step()
+    background.check_index()
+    woken = []
+    monkeypatch.setattr(background._threads, "wake", lambda job: woken.append(job.name))
+    for path in (filled.paths.state / "index").iterdir():
+        if path.suffix != ".json":
+            os.truncate(path, path.stat().st_size // 3)
+    assert found(filled, "疫苗")
+    background.check_index()
+    assert woken == ["index"]
+    background._updater.step()
+    background.check_index()
+    assert woken == ["index"]
+    assert not filled.ws.index.is_lost
+
+
 class Recorder:
-    """Background threads that record their calls."""
+    """Background jobs that record their calls."""
+
+    has_index = True
 
     def __init__(self) -> None:
         self.hints: list[str] = []
@@ -232,24 +224,36 @@ class Recorder:
     def memory_changed(self) -> None:
         self.changes += 1
 
+    def check_index(self) -> None: ...
 
-def test_supervisor_poll_tells_background_threads_of_changed_memory(world):
+
+class Held:
+    """The lock of a supervisor that has it."""
+
+    def check(self) -> None: ...
+
+
+def test_supervisor_poll_tells_background_jobs_of_changed_memory(world):
     recorder = Recorder()
     supervisor = world.supervisor(recorder)
-    supervisor._tree_changed()
+    for _ in range(3):
+        supervisor.poll(Held(), hinted=True)
     before = recorder.changes
-    supervisor._tree_changed()
+    supervisor.poll(Held(), hinted=True)
     assert recorder.changes == before
     (world.root / "memory" / "想法 2.md").write_text("换成 rsync", encoding="utf-8")
-    supervisor._tree_changed()
+    supervisor.poll(Held(), hinted=True)
     assert recorder.changes == before + 1
 
 
-def test_supervisor_hint_starts_a_round_for_history_but_not_for_inbox(world):
+def test_supervisor_poll_wants_a_round_for_history_but_not_for_inbox(world):
     recorder = Recorder()
     supervisor = world.supervisor(recorder)
-    supervisor.hint("inbox.json")
-    assert not supervisor._wake.is_set()
-    supervisor.hint("history.json")
-    assert supervisor._wake.is_set()
-    assert recorder.hints == ["inbox.json", "history.json"]
+    while supervisor.poll(Held()):
+        supervisor.work()
+    recorder.hints.clear()
+    world.put("inbox.json", "[]")
+    assert not supervisor.poll(Held())
+    assert recorder.hints == ["inbox.json"]
+    world.write([message("a", "2026-01-31T09:30", "我对花生过敏。")])
+    assert supervisor.poll(Held())

@@ -15,15 +15,16 @@ import pytest
 
 from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.host.daemon import Supervisor
-from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.host.host import Host
+from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.storage.errors import Busy, NoProcess
+from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
 from recalld.supervisor.workspace import Workspace
 from tests.world import IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules whose calls are refused, but for what they do in a round.
-LOOP = ("host/daemon.py", "host/workers.py", "host/config_watch.py")
+LOOP = ("host/host.py", "host/daemon.py", "host/due.py", "host/workers.py", "host/config_watch.py")
 ROUND = "run_round"
 TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
@@ -34,17 +35,22 @@ TOLD = {"degraded", "watch_lost", "error"}
 
 #: Where the loop calls.
 SITES = (
-    "_watch > watch",
-    "run > near_changed",
-    "run > check",
+    "_start > watch",
+    "poll > near_changed",
+    "poll > inbox_changed",
+    "poll > check",
     "_tree_changed > tree_changed",
     "tick > stat",
     "tick > remove",
     "changed > stat",
     "changed > read_stable",
-    "run > collect",
-    "_next_retry > provider_state",
-    "_next_retry > failures",
+    "end > collect",
+    "next_retry > provider_state",
+    "next_retry > failures",
+    "_moments > names",
+    "_moments > read",
+    "_moments > dated",
+    "work > active_groups",
     "_restore_when_quiet > stat",
     "_restore_when_quiet > restore_history",
     "start_if_needed > queued_count",
@@ -76,11 +82,12 @@ class Gate:
 
     def __init__(self, refused: tuple[Call, str] | None = None) -> None:
         self.calls: list[Call] = []
+        self.is_shut = True
         self._refused = refused
 
     def pass_through(self, name: str, path: Path | None = None) -> None:
         """Count the call; OSError or Busy where it is to be refused."""
-        if (found := where()) is None:
+        if self.is_shut or (found := where()) is None:
             return
         call = Call(*found, name, kind_of(path))
         self.calls.append(call)
@@ -154,28 +161,41 @@ class Life:
         ws, clock = self.world.ws, self.world.clock
         watch = ConfigWatch(ws, self.reopen)
         self.supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, watch)
+        self.threads = Threads(0, clock.monotonic)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("recalld.supervisor.host.workers.time", self.world.clock)
             patch.setattr("recalld.supervisor.host.workers.subprocess.Popen", self.fork)
             patch.setattr("recalld.supervisor.host.watcher.Observer", lambda: Watcher(self.gate))
             try:
-                with supervisor_lock(self.world.ws) as held:
-                    self.held = held
-                    while reopened := self.supervisor.run(self):
-                        self.supervisor.use(reopened, Workers(reopened, clock), self)
-            except (OSError, Busy) as error:
+                with Host([root], self.opened, clock, self.threads, now_s=clock.monotonic) as host:
+                    self.gate.is_shut = False
+                    while self.passes < PASSES and not host.is_stopping:
+                        host.look()
+                        self.threads.run_due()
+                    host.stop()
+                    host.run()
+            except (OSError, SupervisorError) as error:
                 self.fault = str(error)
+
+    def opened(self, _root: Path, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
+        """The supervisor, with a changed configuration."""
+        if before and reopened:
+            before.use(reopened, Workers(reopened, self.world.clock), self)
+        return self.supervisor
 
     def reopen(self) -> Workspace:
         """The workspace with the configuration as it is now."""
         version = self.world.files.read_stable(self.world.paths.config)
         return Workspace(self.world.root, load(version.data if version else None, {}), self.world.files, self.world.events)
 
-    # ── what the loop holds and keeps; both tell the life that a pass goes by ──
+    # ── the background jobs, which see each pass go by ──────────────────────
 
-    def __enter__(self) -> None: ...
+    has_index = True
+    is_running = False
 
-    def __exit__(self, *_: object) -> None: ...
+    def start(self) -> None: ...
+
+    def end(self) -> None: ...
 
     def hint(self, name: str) -> None: ...
 
@@ -195,13 +215,6 @@ class Life:
                 self.world.put("history.json", b"[{broken")
             case 15:
                 self.world.put(".recalld/archive.now", b"")
-            case _ if self.passes >= PASSES:
-                self.supervisor.stop()
-
-    def check(self) -> None:
-        """Be asked whether the lock is still held; the next pass comes at once."""
-        self.supervisor.hint("next pass")
-        self.held.check()
 
     # ── workers ──────────────────────────────────────────────────────────────
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.host.background import BackgroundThreads
+from recalld.supervisor.host.background import Background
+from recalld.supervisor.host.host import Host
+from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.round import Round
@@ -18,6 +22,8 @@ from tests.world import talk
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from recalld.supervisor.host.daemon import Supervisor
 
 #: Far above what anything here takes: reached only when something is broken.
 DEADLINE_S = 30.0
@@ -119,19 +125,29 @@ def test_manager_that_does_not_read_is_not_waited_for(tmp_path):
     listening.close()
 
 
+@contextlib.contextmanager
+def hosted(world, listening, threads: Threads) -> Iterator[threading.Thread]:
+    """A host of this workspace in a thread of its own, which has ended afterwards."""
+
+    def opened(*_: object) -> Supervisor:
+        manager = ServiceManager(listening.address)
+        return world.supervisor(background=Background(world.ws, world.clock, threads), manager=manager)
+
+    with Host([world.root], opened, world.clock, threads, now_s=time.monotonic) as host:
+        running = threading.Thread(target=host.run)
+        running.start()
+        yield running
+        host.stop()
+        running.join(DEADLINE_S)
+
+
 def test_supervisor_tells_that_it_is_ready_works_and_ends(world, listening):
     world.write(talk("2026-01-31T09:58", 3))
-    background = BackgroundThreads(lambda: world.another().ws, world.clock)
-    supervisor = world.supervisor(background=background, manager=ServiceManager(listening.address))
-    with supervisor_lock(world.ws) as lock:
-        thread = threading.Thread(target=supervisor.run, args=(lock,))
-        thread.start()
+    with hosted(world, listening, Threads(4)):
         first = listening.until("READY=1")
         assert [message for message in first[:-1] if "READY=1" in message] == []
         assert first[-1][1:] == ["WATCHDOG=1", "STATUS=3 pending · nothing archived yet · not checked yet · next roll-up 00:00"]
-        supervisor.stop()
-        assert listening.until("STOPPING=1")
-        thread.join(DEADLINE_S)
+    assert listening.until("STOPPING=1")
 
 
 def test_supervisor_that_hangs_in_a_round_feeds_no_watchdog(world, listening, monkeypatch):
@@ -143,15 +159,26 @@ def test_supervisor_that_hangs_in_a_round_feeds_no_watchdog(world, listening, mo
         return Round()
 
     monkeypatch.setattr("recalld.supervisor.host.daemon.run_round", hang)
-    supervisor = world.supervisor(manager=ServiceManager(listening.address))
-    with supervisor_lock(world.ws) as lock:
-        thread = threading.Thread(target=supervisor.run, args=(lock,))
-        thread.start()
+    with hosted(world, listening, Threads(4)):
         assert hangs.wait(DEADLINE_S)
         assert listening.is_empty()
-        supervisor.stop()
         goes_on.set()
-        thread.join(DEADLINE_S)
+
+
+def test_supervisor_with_nothing_to_do_feeds_the_watchdog(world, listening):
+    supervisor = world.supervisor(manager=ServiceManager(listening.address))
+    with supervisor_lock(world.ws) as lock:
+        while supervisor.poll(lock):
+            supervisor.work()
+        listening.until("READY=1")
+        while not listening.is_empty():
+            listening.next()
+        world.forward(seconds=29)
+        assert not supervisor.poll(lock)
+        assert listening.is_empty()
+        world.forward(seconds=1)
+        assert not supervisor.poll(lock)
+        assert listening.next()[0] == "WATCHDOG=1"
 
 
 def test_status_line_tells_what_waits_and_when(world):

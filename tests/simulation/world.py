@@ -333,7 +333,7 @@ class SimulatedWorld:
 
     def due_at(self) -> datetime | None:
         """Return when the supervisor would wake by itself; None where there is none."""
-        return self.life.supervisor._due_at if self.life else None
+        return self.life.supervisor.due_at if self.life else None
 
     def not_too_late(self) -> list[str]:
         """Return the groups of days whose wait is over, that nothing hinders, and that the last round left waiting."""

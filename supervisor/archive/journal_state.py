@@ -1,0 +1,188 @@
+"""
+What the lines of the seen journal say, in memory: applied one by one, and said again in the fewest lines.
+
+It has no file: `SeenJournal` reads and writes it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.archive.identity import Known
+from recalld.supervisor.protocol.message import Key, Message, read_message
+from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.lenient_json import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import tzinfo
+
+#: Obsolete lines after which the journal is compacted.
+_GARBAGE: Final = 2_000
+
+
+class JournalState:
+    """What the lines of the journal say, applied one by one; times without an offset are of *zone*."""
+
+    def __init__(self, zone: tzinfo) -> None:
+        self._zone = zone
+        self._lines = 0
+        #: The format that the first line names.
+        self.format = 0
+        self._written: dict[Key, str] = {}
+        self._by_fingerprint: defaultdict[str, list[str]] = defaultdict(list)
+        self._times: dict[str, str] = {}
+        self._ids: dict[str, str] = {}  # each id to itself, so that equal strings are kept in memory once
+        self._words: dict[str, str] = {}  # the digest of the words that were written last, by id
+        self.in_history: dict[Key, None] = {}  # what history.json held when it was last read, in its order
+        self.unwritten: dict[Key, Message] = {}
+        self.reinserted: set[Key] = set()  # un-written messages that were put back into history.json once
+        self.names: set[str] = set()  # of the dated files that recalld made
+        self.notes: set[str] = set()  # of another program's files that hold messages
+
+    def file_of(self, key: Key) -> str | None:
+        """Return the dated file that holds, or once held, this message; None when it is not written."""
+        return self._written.get(key)
+
+    def holds(self, key: Key) -> bool:
+        """Tell whether the message is safe from other programs: it is written, or the journal has its words."""
+        return key in self.unwritten or key in self._written
+
+    def has_written(self, identity: str) -> bool:
+        """Tell whether a message with this id is written, whatever its text."""
+        return identity in self._words
+
+    @property
+    def known(self) -> Known:
+        """The messages seen before, as `assign_ids` needs them."""
+        return Known(self._by_fingerprint, self.in_history, self._times, self._ids, self.holds)
+
+    @property
+    def written(self) -> Mapping[Key, str]:
+        """The dated file of every written message."""
+        return self._written
+
+    def is_bloated(self) -> bool:
+        """Tell whether most of its lines are obsolete."""
+        return self._lines > _GARBAGE + 2 * (len(self.unwritten) + len(self.names))
+
+    # ── line by line ─────────────────────────────────────────────────────────
+
+    def applyline_of(self, data: bytes) -> None:
+        """Add what one more line says; a line that a crash or a person broke is skipped."""
+        self._lines += 1
+        with suppress(ValueError, TypeError, KeyError, AttributeError, StopIteration):
+            fields = parse_json(data)
+            verb, value = next(iter(fields.items()))
+            self._apply(verb, value, fields)
+
+    def _apply(self, verb: str, value: Any, fields: Mapping[str, Any]) -> None:
+        match verb:
+            case "recalld":
+                self.format = max(self.format, value if type(value) is int else 0)
+            case "seen":
+                self._apply_seen(value)
+            case "written":
+                self._apply_written(value, fields["file"], is_note=bool(fields.get("by")), moved=bool(fields.get("moved")))
+            case "left":
+                for one in value:
+                    self._apply_left(one)
+            case "here":
+                for one in value:
+                    self._apply_here(one)
+            case "back":
+                self.reinserted.update((str(identity), str(digest)) for identity, digest in value)
+            case "known":
+                for identity, *fingerprints in value:
+                    self._learn(str(identity), fingerprints)
+            case "times":
+                for identity, time in value:
+                    self._times[str(identity)] = to_wire(from_wire(time))
+            case "lost":
+                for identity, digest in value:
+                    self._written.pop((identity, digest), None)
+            case "renumbered":
+                for raw, identity, digest in value:
+                    self._apply_seen(raw)
+                    self._apply_dropped(identity, digest)
+            case "dropped":
+                for identity, digest in value:
+                    self._apply_dropped(identity, digest)
+
+    def _apply_seen(self, raw: object) -> None:
+        message = read_message(raw, self._zone)
+        if not isinstance(message, Message) or not message.id:
+            return
+        self._learn(message.id, message.fingerprints)
+        self.in_history.setdefault(message.key)
+        if "createdAtFound" in message.raw and message.created_at:
+            self._times[message.id] = to_wire(message.created_at)
+        if message.key not in self._written:
+            self.unwritten[message.key] = message
+
+    def _apply_dropped(self, identity: str, digest: str) -> None:
+        self.unwritten.pop((identity, digest), None)
+        self.in_history.pop((identity, digest), None)
+
+    def _apply_here(self, one: object) -> None:
+        """Add an id and the digest of its words behind those before it; an older line has the id alone."""
+        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), self._words.get(str(one), ""))
+        if digest:
+            self.in_history.pop((identity, digest), None)
+            self.in_history[identity, digest] = None
+
+    def _apply_left(self, one: object) -> None:
+        """Remove an id with the digest of its words; an older line has the id alone."""
+        if isinstance(one, list):
+            identity, digest = one
+            self.in_history.pop((identity, digest), None)
+        else:
+            for key in [key for key in self.in_history if key[0] == one]:
+                del self.in_history[key]
+
+    def _apply_written(self, messages: Any, file: str, *, is_note: bool, moved: bool) -> None:
+        if day_of_name(file) is None:
+            return  # neither a dated file nor a note can have this name
+        for identity, digest, *fingerprints in messages:
+            key = self._ids.setdefault(str(identity), str(identity)), str(digest)
+            self._learn(key[0], fingerprints)
+            self._written[key] = file if moved else self._written.get(key, file)
+            self._words[key[0]] = key[1]
+            self.unwritten.pop(key, None)
+            self.reinserted.discard(key)
+        (self.notes if is_note else self.names).add(file)
+
+    def _learn(self, identity: str, fingerprints: Iterable[str]) -> None:
+        self._ids.setdefault(identity, identity)
+        for fingerprint in fingerprints:
+            if identity not in self._by_fingerprint[fingerprint]:
+                self._by_fingerprint[fingerprint].append(identity)
+
+    # ── compact form ─────────────────────────────────────────────────────────
+
+    def lines(self) -> list[Mapping[str, Any]]:
+        """Return the fewest lines that say all of this, without the head."""
+        by_file: defaultdict[str, list[list[str]]] = defaultdict(list)
+        fingerprints: defaultdict[str, list[str]] = defaultdict(list)
+        for fingerprint, ids in self._by_fingerprint.items():
+            for identity in ids:
+                fingerprints[identity].append(fingerprint)
+        for key, file in self._written.items():
+            by_file[file].append([*key, *fingerprints[key[0]]])
+        lines: list[Mapping[str, Any]] = [{"written": by_file.get(file, []), "file": file} for file in sorted(self.names)]
+        lines += [{"written": by_file.get(file, []), "file": file, "by": "another"} for file in sorted(self.notes)]
+        lines += [{"seen": message.raw} for message in self.unwritten.values()]
+        listed = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
+        lines += line_of("known", [[identity, *fingerprints[identity]] for identity in self._ids if identity not in listed])
+        lines += line_of("times", [list(pair) for pair in sorted(self._times.items())])
+        lines += line_of("here", [list(key) for key in self.in_history])
+        lines += line_of("back", [list(key) for key in sorted(self.reinserted)])
+        return lines + line_of("left", [list(key) for key in sorted(self.unwritten.keys() - self.in_history.keys())])
+
+
+def line_of(verb: str, values: Sequence[object]) -> list[Mapping[str, Any]]:
+    """Return one line, or none when there are no values."""
+    return [{verb: values}] if values else []

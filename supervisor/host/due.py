@@ -1,0 +1,55 @@
+"""When time alone makes a step of a round due, so that no round has to look whether it is."""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.archive.intake import unwritten
+from recalld.supervisor.archive.run import is_overflowing, next_run
+from recalld.supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.storage.clock import local
+from recalld.supervisor.summaries.llm_state import provider_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recalld.supervisor.workspace import Workspace
+
+#: After a step that failed, and where a step is due although a round has just been done.
+AGAIN: Final = timedelta(seconds=30)
+#: The longest time between two rounds: what nobody has noticed is noticed then.
+LONGEST: Final = timedelta(hours=6)
+
+
+def next_due(ws: Workspace, now: datetime) -> datetime:
+    """Return when a step of a round will be due, seen from the end of a round at *now*; nothing changes until then."""
+    return min(moment if moment > now else now + AGAIN for moment in _moments(ws, now))
+
+
+def next_retry(ws: Workspace, now: datetime) -> datetime | None:
+    """Return when the first wait after a failure is over; None if there is none."""
+    provider = provider_state(ws.task_queue).next_at
+    waits = [failure.next_at for failure in ws.failures().values()] + ([provider] if provider else [])
+    return min((wait for wait in waits if wait > now), default=None)
+
+
+def midnight(ws: Workspace, now: datetime) -> datetime:
+    """Return when the next local day begins."""
+    return local(datetime.combine(ws.today(now) + timedelta(days=1), time(), ws.zone), ws.zone)
+
+
+def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
+    yield now + LONGEST
+    yield midnight(ws, now)
+    if quiet_end := quiet_until(ws.config.care.quiet_hours, now, ws.zone):
+        yield quiet_end
+    if retry := next_retry(ws, now):
+        yield retry
+    if ws.files.disk.names(ws.paths.replaced):
+        yield now  # a program may go on writing to what was replaced
+    history = ws.history.read()
+    waiting = unwritten(history, ws.journal)
+    overflowing = is_overflowing(history, ws.journal, ws.caps)
+    if run := next_run(waiting, ws.memory.dated(), ws.config.archive, now, overflowing=overflowing):
+        yield run

@@ -1,0 +1,182 @@
+"""
+The threads of a host, and the jobs that they run: a job is a step that is done when it is woken and when it is due.
+
+A few threads serve all workspaces. A job is never run by two threads at once; one that is woken while it runs is run again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from recalld.supervisor.storage.clock import steady_s, within
+from recalld.supervisor.storage.control import Control
+from recalld.supervisor.storage.errors import InternalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from recalld.supervisor.storage.errors import SupervisorError
+
+#: A step; its two controls say stop when the job is woken or is to end, and only when it is to end. It returns the seconds
+#: until it is due again.
+Step: TypeAlias = "Callable[[Control, Control], float]"
+NEVER_S: Final = float("inf")
+#: Seconds until a step is tried again that failed with an unexpected exception.
+RETRY_AFTER_BUG_S: Final = 60.0
+
+
+class Job:
+    """
+    A *step* of one workspace under a *name*; a bug in it is passed to *report* (`Events.report`), and it is tried again.
+
+    All calls of `wake` within *gather_s* seconds lead to one step. A *long* step may take minutes: one thread is kept free of
+    those.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        step: Step,
+        report: Callable[[str, Iterable[SupervisorError]], None],
+        gather_s: float = 0.0,
+        *,
+        is_long: bool = False,
+    ) -> None:
+        self.name = name
+        self.gather_s = gather_s
+        self.is_long = is_long
+        #: When it is due, by the clock of its threads.
+        self.at_s = NEVER_S
+        self.is_running = False
+        self._step = step
+        self._report = report
+        self._woken = threading.Event()
+        self._ending = threading.Event()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was ended."""
+        return self._ending.is_set()
+
+    def mark_woken(self) -> None:
+        """Have the running step end early where it can."""
+        self._woken.set()
+
+    def end(self) -> None:
+        """Run it no more; the running step ends early where it can."""
+        self._ending.set()
+
+    def run(self) -> float:
+        """Run the step and return the seconds until it is due again."""
+        self._woken.clear()
+        try:
+            wait_s = self._step(Control(self._is_interrupted), Control(self._ending.is_set))
+        except Exception as error:  # noqa: BLE001 - nothing else ends whatever happens here; it is reported
+            self._report(self.name, [InternalError.of(self.name, error)])
+            return RETRY_AFTER_BUG_S
+        self._report(self.name, ())
+        return wait_s
+
+    def _is_interrupted(self) -> bool:
+        return self._woken.is_set() or self._ending.is_set()
+
+
+class Threads:
+    """Runs jobs in *count* threads, what is due first first; with none, `run_due` runs them."""
+
+    def __init__(self, count: int, now_s: Callable[[], float] = steady_s) -> None:
+        self._now_s = now_s
+        self._changed = threading.Condition()
+        self._heap: list[tuple[float, int, Job]] = []
+        self._numbers = itertools.count()
+        self._long = 0
+        self._most_long = max(1, count - 2)
+        self._is_ending = False
+        self._threads = [threading.Thread(target=self._serve, name=f"jobs {n + 1}", daemon=True) for n in range(count)]
+
+    def start(self) -> None:
+        """Start the threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, within_s: float) -> None:
+        """
+        End the threads after their current steps, and wait at most so many seconds: a step that hangs ends with the process.
+
+        The jobs are ended by those who made them.
+        """
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify_all()
+        deadline = within(within_s)
+        for thread in self._threads:
+            thread.join(deadline.left_s)
+
+    def wake(self, job: Job, after_s: float = 0.0) -> None:
+        """Run the job after so many seconds, or as soon as it has run; a call that comes earlier than it was due counts."""
+        with self._changed:
+            job.mark_woken()
+            self._put(job, self._now_s() + max(after_s, job.gather_s))
+
+    def run_due(self) -> int:
+        """Run what is due in the calling thread and return how many jobs ran."""
+        for count in itertools.count():
+            with self._changed:
+                job = self._take()
+            if job is None:
+                return count
+            self._run(job)
+        raise AssertionError
+
+    def _put(self, job: Job, at_s: float) -> None:
+        if at_s < job.at_s and not job.is_over:
+            job.at_s = at_s
+            heapq.heappush(self._heap, (at_s, next(self._numbers), job))
+            self._changed.notify()
+
+    def _take(self) -> Job | None:
+        """Remove the first job that is due and may run now from the heap, and return it."""
+        passed, found = [], None
+        while self._heap and self._heap[0][0] <= self._now_s():
+            entry = heapq.heappop(self._heap)
+            at_s, _, job = entry
+            if job.is_over or at_s != job.at_s:
+                continue  # it was ended, or an earlier entry has run
+            if job.is_running or (job.is_long and self._long >= self._most_long):
+                passed.append(entry)
+                continue
+            found = job
+            break
+        for entry in passed:
+            heapq.heappush(self._heap, entry)
+        if found:
+            found.is_running, found.at_s = True, NEVER_S
+            self._long += found.is_long
+        return found
+
+    def _run(self, job: Job) -> None:
+        wait_s = job.run()
+        with self._changed:
+            job.is_running = False
+            self._long -= job.is_long
+            self._put(job, self._now_s() + wait_s)
+            self._changed.notify()  # what had to wait for it
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                job = None
+                while not self._is_ending and (job := self._take()) is None:
+                    self._changed.wait(self._wait_s())
+                if job is None:
+                    return
+            self._run(job)
+
+    def _wait_s(self) -> float | None:
+        """Return the seconds until a job is due; None while those that are wait for another to end."""
+        now_s = self._now_s()
+        later = [at_s for at_s, _, _ in self._heap if at_s > now_s]
+        return min(later) - now_s if later else None

@@ -1,0 +1,72 @@
+"""What `systemctl status` shows of a workspace in one line, made at the end of a round and told again until the next one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recalld.supervisor.archive.intake import unwritten
+from recalld.supervisor.host.due import midnight, next_retry
+from recalld.supervisor.host.last_night import read_last_fsck
+from recalld.supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.storage.clock import local
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime, timedelta
+    from typing import Self
+
+    from recalld.supervisor.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class StatusLine:
+    """
+    "3 pending · last archive 12 min ago · 0 lost · next roll-up 03:00", after the first of the *troubles*.
+
+    Lost is what the last fsck found so. The next roll-up is when the next wait is over, or when the next day begins, after the
+    quiet hours.
+    """
+
+    troubles: tuple[str, ...]
+    pending: int
+    archived_at: datetime | None
+    lost: int | None
+    roll_up: datetime
+
+    @classmethod
+    def of(cls, ws: Workspace, now: datetime, troubles: Sequence[str] = ()) -> Self:
+        """Return what is to be said of the workspace at *now*."""
+        made = [file.created for file in ws.memory.dated() if file.created]
+        last = read_last_fsck(ws)
+        roll_up = min(filter(None, (midnight(ws, now), next_retry(ws, now))))
+        return cls(
+            troubles=tuple(troubles[:1]),
+            pending=len(unwritten(ws.history.read(), ws.journal)),
+            archived_at=max(made, default=None),
+            lost=last.lost if last else None,
+            roll_up=local(quiet_until(ws.config.care.quiet_hours, roll_up, ws.zone) or roll_up, ws.zone),
+        )
+
+    def at(self, now: datetime) -> str:
+        """Return the line as it is true at *now*."""
+        parts = [
+            *self.troubles,
+            f"{self.pending} pending",
+            f"last archive {_age(now - self.archived_at)} ago" if self.archived_at else "nothing archived yet",
+            f"{self.lost} lost" if self.lost is not None else "not checked yet",
+            f"next roll-up {self.roll_up:%H:%M}",
+        ]
+        return " · ".join(parts)
+
+
+def _age(span: timedelta) -> str:
+    """
+    Return about how long that is.
+
+    >>> from datetime import timedelta
+    >>> _age(timedelta(minutes=12, seconds=50)), _age(timedelta(hours=30)), _age(timedelta(days=9)), _age(timedelta(seconds=-3))
+    ('12 min', '30 h', '9 days', '0 min')
+    """
+    minutes = max(0, int(span.total_seconds() // 60))
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} days"

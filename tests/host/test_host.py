@@ -1,0 +1,167 @@
+"""A host of many workspaces: each gets its rounds, one that fails stops no other, and what is used least is closed."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.host.background import Background
+from recalld.supervisor.host.daemon import Supervisor
+from recalld.supervisor.host.host import Host
+from recalld.supervisor.host.jobs import Threads
+from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.storage.errors import AlreadyRuns
+from tests.world import IN_SHANGHAI, UnsyncedDisk, World, at, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
+MANY = 50
+
+
+class Fleet:
+    """Workspaces by name, and a host of them whose jobs run when a test says so; their clocks are one."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.worlds = {n: World(folder / f"工作区-{n}", at("2026-01-31T10:00"), TOML) for n in range(count)}
+        self.clock = self.worlds[0].clock
+        for world in self.worlds.values():
+            world.clock = self.clock
+            world.events.now = self.clock
+        self.by_root = {world.root: world for world in self.worlds.values()}
+        self.threads = Threads(0, self.clock.monotonic)
+        self.opened: list[Path] = []
+
+    def open(self, root: Path, _before: object, _reopened: object) -> Supervisor:
+        self.opened.append(root)
+        world = self.by_root[root].reopen(disk=UnsyncedDisk())
+        background = Background(world.ws, self.clock, self.threads)
+        return Supervisor(world.ws, self.clock, None, self.clock.monotonic, background)
+
+    def host(self, **more: int) -> Host:
+        return Host(self.by_root, self.open, self.clock, self.threads, now_s=self.clock.monotonic, **more)
+
+    def rest(self, host: Host) -> int:
+        """Let it look and work until there is nothing to do; returns how many jobs ran."""
+        ran = 0
+        for _ in range(60):
+            self.clock.forward(seconds=1)
+            host.look()
+            did = self.threads.run_due()
+            ran += did
+            if not did and self.clock.seconds % 6 == 0:
+                break
+        return ran
+
+    def say(self, n: int, text: str = "我对花生过敏。") -> None:
+        self.worlds[n].add(message(f"m{n}", "2026-01-31T09:00", text))
+
+
+@pytest.fixture
+def without_events(monkeypatch):
+    """No file events, as where the system has no room for more: the look finds everything."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "inotify watch limit reached")
+
+    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", refuse)
+
+
+@pytest.fixture
+def fleet(tmp_path, without_events):
+    return partial(Fleet, tmp_path)
+
+
+def test_host_of_fifty_archives_the_messages_of_each_when_they_are_due(fleet):
+    many = fleet(MANY)
+    with many.host(open_most=8, indexes_most=4) as host:
+        many.rest(host)
+        for n in range(MANY):
+            many.say(n)
+        many.rest(host)
+        assert [world.archived_texts() for world in many.worlds.values()] == [[]] * MANY
+        many.clock.forward(hours=5)  # 09:00 and six hours
+        many.rest(host)
+        many.rest(host)
+        assert [world.archived_texts() for world in many.worlds.values()] == [["我对花生过敏。"]] * MANY
+
+
+def test_host_closes_what_there_is_no_room_for(fleet):
+    many = fleet(MANY)
+    with many.host(open_most=8, indexes_most=4) as host:
+        for _ in range(3):
+            many.rest(host)
+        opened = [one for one in host.hosted.values() if one.supervisor]
+        assert len(opened) <= 8
+        assert sum(one.supervisor.ws.index.is_readable for one in opened) <= 4
+        assert all(one.is_held for one in host.hosted.values())
+
+
+def test_host_opens_no_dormant_workspace_in_which_nothing_happens(fleet):
+    many = fleet(6)
+    with many.host(open_most=2) as host:
+        for _ in range(3):
+            many.rest(host)
+        many.opened.clear()
+        many.rest(host)
+        assert many.opened == []
+        dormant = next(n for n, world in many.worlds.items() if host.hosted[world.root].supervisor is None)
+        many.say(dormant)
+        many.rest(host)
+        assert set(many.opened) == {many.worlds[dormant].root}
+
+
+def test_host_goes_on_when_one_workspace_fails(fleet):
+    many = fleet(5)
+    with many.host() as host:
+        many.rest(host)
+        broken = many.worlds[2]
+        (broken.paths.seen).write_bytes(b'{"recalld":999}\n')  # a newer recalld has written it
+        for n in range(5):
+            many.say(n)
+        many.clock.forward(hours=6)
+        many.rest(host)
+        assert [len(world.archived()) for world in many.worlds.values()] == [1, 1, 0, 1, 1]
+        assert not host.hosted[broken.root].is_held
+        assert any("newer" in str(fields["why"]) for fields in broken.events.of("degraded"))
+        broken.paths.seen.unlink()
+        many.clock.forward(hours=1)
+        many.rest(host)
+        assert len(broken.archived()) == 1
+
+
+def test_host_lets_a_workspace_rest_that_another_program_has(fleet):
+    many = fleet(2)
+    theirs = many.worlds[1]
+    with contextlib.ExitStack() as stack:
+        with supervisor_lock(theirs.another().ws):
+            host = stack.enter_context(many.host())
+            many.rest(host)
+            assert [one.is_held for one in host.hosted.values()] == [True, False]
+        many.clock.forward(hours=1)
+        many.rest(host)
+        assert [one.is_held for one in host.hosted.values()] == [True, True]
+
+
+def test_host_of_one_ends_when_another_program_has_the_workspace(fleet):
+    alone = fleet(1)
+    with alone.host(), contextlib.ExitStack() as stack, pytest.raises(AlreadyRuns):
+        stack.enter_context(alone.host())
+
+
+def test_host_searches_an_index_that_was_closed(fleet):
+    many = fleet(3)
+    with many.host(indexes_most=1) as host:
+        for n in range(3):
+            many.say(n, f"第 {n} 个电钢琴")
+        many.clock.forward(hours=6)
+        for _ in range(3):
+            many.rest(host)
+        spaces = [host.workspace(world.root) for world in many.worlds.values()]
+        assert sum(ws.index.is_readable for ws in spaces) == 1
+        found = [[hit.unit.text for hit in ws.searcher.search("电钢琴", many.clock()).hits] for ws in spaces]
+        assert found == [[f"第 {n} 个电钢琴"] for n in range(3)]
