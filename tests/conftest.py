@@ -12,10 +12,11 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from tests.llm.server import Server
 from tests.world import World, at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # a shell lets what it starts in the background ignore SIGINT, and every process of a test would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -40,6 +41,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def world(tmp_path: Path) -> World:
     """A workspace in Shanghai at ten in the morning of 31 January 2026, with a model and no history yet."""
     return World(tmp_path, at("2026-01-31T10:00"))
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A model's server, which answers as its script says."""
+    with Server() as running:
+        yield running
 
 
 @pytest.fixture

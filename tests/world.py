@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import re
+import signal
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,7 @@ from recalld.supervisor.host.status_line import StatusLine
 from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
+from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.disk import RealDisk
@@ -61,14 +63,14 @@ from recalld.worker.loop import Worker
 from recalld.worker.providers import NoCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
 
     from recalld.supervisor.archive.run import Due
     from recalld.supervisor.checks.fsck import Ledger, Repairs
     from recalld.supervisor.context.build import Injection, Replay
     from recalld.supervisor.context.request import Asked
     from recalld.supervisor.index.commit import Changes
-    from recalld.supervisor.protocol.message import Message
     from recalld.supervisor.protocol.task import Task
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.lines import Lines
@@ -94,6 +96,13 @@ def at(text: str) -> datetime:
 def message(identity: str, when: str, text: str = "我对花生过敏。", role: str = "user", **more: Any) -> dict[str, Any]:
     """One message as another program writes it; *when* without an offset is in Shanghai."""
     return {"id": identity, "role": role, "text": text, "createdAt": to_wire(at(when)), **more}
+
+
+def parsed(raw: object, zone: tzinfo = ZONE) -> Message:
+    """A message as recalld reads it, which has to be one."""
+    found = read_message(raw, zone)
+    assert isinstance(found, Message)
+    return found
 
 
 def talk(when: str, count: int, every: timedelta = timedelta(minutes=1), prefix: str = "") -> list[dict[str, Any]]:
@@ -616,3 +625,14 @@ class World:
 def without(messages: Sequence[Mapping[str, Any]], *fields: str) -> list[dict[str, Any]]:
     """The messages as a program writes them that does not know these fields."""
     return [{key: value for key, value in raw.items() if key not in fields} for raw in messages]
+
+
+@contextlib.contextmanager
+def signals_as_they_were() -> Iterator[None]:
+    """Give SIGTERM and SIGINT their handlers back in the end."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -12,6 +12,7 @@ from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
 from recalld.supervisor.protocol.message import Entry, InvalidEntry, Message, read_message
 from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.storage.clock import to_wire
+from tests.world import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,9 +37,7 @@ def parsed_message(
     raw: dict[str, Any] = {"id": identity, "role": role, "text": text}
     if when:
         raw["createdAt"] = to_wire(when)
-    found = entry({**raw, "archived": archived, **more})
-    assert isinstance(found, Message)
-    return found
+    return parsed({**raw, "archived": archived, **more})
 
 
 ODD = InvalidEntry("一句没有角色的话", "it is not an object")

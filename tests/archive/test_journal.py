@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.archive.journal import SeenJournal
 from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.message import Message, read_message, with_timestamp
+from recalld.supervisor.protocol.message import with_timestamp
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.files import Files
-from tests.world import ZONE, at, message
+from tests.world import ZONE, at, message, parsed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,14 +23,8 @@ if TYPE_CHECKING:
 NAME = "2026-01-30-nginx.md"
 
 
-def read(raw: dict[str, Any]) -> Message:
-    found = read_message(raw, ZONE)
-    assert isinstance(found, Message)
-    return found
-
-
-ONE, TWO = read(message("1", "2026-01-30T09:00", "花生过敏")), read(message("2", "2026-01-30T09:01", "记住了"))
-UNTIMED = with_timestamp(read({"id": "m-1", "role": "user", "text": "早"}), at("2026-01-31T10:00"))
+ONE, TWO = parsed(message("1", "2026-01-30T09:00", "花生过敏")), parsed(message("2", "2026-01-30T09:01", "记住了"))
+UNTIMED = with_timestamp(parsed({"id": "m-1", "role": "user", "text": "早"}), at("2026-01-31T10:00"))
 
 
 @pytest.fixture
@@ -176,10 +170,10 @@ POOL = [
     ONE,
     TWO,
     UNTIMED,
-    read(message("1", "2026-01-30T09:00", "改了")),
-    read(message("4", "2026-01-30T09:00", "花生过敏", "agent")),
+    parsed(message("1", "2026-01-30T09:00", "改了")),
+    parsed(message("4", "2026-01-30T09:00", "花生过敏", "agent")),
 ]
-POOL.append(with_timestamp(read({"id": "m-2", "role": "user", "text": "早", "createdAt": "昨天"}), at("2026-01-31T11:00")))
+POOL.append(with_timestamp(parsed({"id": "m-2", "role": "user", "text": "早", "createdAt": "昨天"}), at("2026-01-31T11:00")))
 
 
 @given(acts())

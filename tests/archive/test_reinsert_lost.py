@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.identity import reinsert_lost
-from recalld.supervisor.protocol.message import Message, read_message, with_timestamp
+from recalld.supervisor.protocol.message import Message, with_timestamp
 from recalld.supervisor.storage.clock import to_wire
+from tests.world import parsed
 
 START = datetime(2026, 1, 31, 9, tzinfo=UTC)
 
 
 def said(number: int, minute: int | None) -> Message:
     at = {} if minute is None else {"createdAt": to_wire(START + timedelta(minutes=minute))}
-    found = read_message({"id": f"话{number}", "role": "user", "text": f"第 {number} 句", **at}, ZoneInfo("Asia/Shanghai"))
-    assert isinstance(found, Message)
-    return found
+    return parsed({"id": f"话{number}", "role": "user", "text": f"第 {number} 句", **at})
 
 
 def one_by_one(history: list[Message], lost: list[Message], met: list[str]) -> list[Message]:

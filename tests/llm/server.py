@@ -20,8 +20,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
+
+from tests.loopback import Handler, Loopback
 
 TEXT = (
     "## 部署\n\n决定改到凌晨 4:15 部署，端口 8443；备份放在 /srv/backup。\n\n## 待办\n\n王芳周五前续签 git.example.com 的证书。"
@@ -119,25 +120,18 @@ class Seen:
         return [body["messages"][-1]["content"] for body in self.bodies]
 
 
-class Server(ThreadingHTTPServer):
-    """Serves from a thread of its own between `with` and its end. *script* may be set at any time."""
-
-    daemon_threads = True
+class Server(Loopback):
+    """Answers as *script* says, which may be set at any time."""
 
     def __init__(self, port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(port)
         self.script: Script = lambda _number, _prompt: Act()
         #: The answer to the question which models there are.
         self.models = Act(body=json.dumps({"object": "list", "data": [{"id": "qwen-test", "object": "model"}]}).encode())
         self.seen = Seen()
         self.guard = threading.Lock()
-        self.ended = threading.Event()
         #: Set with each part that was sent: a test waits for the middle of a stream.
         self.sent = threading.Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def play(self, *acts: Act | str) -> None:
         """Answer with these acts in turn, and from then on with the last."""
@@ -145,24 +139,11 @@ class Server(ThreadingHTTPServer):
         before = self.seen.calls
         self.script = lambda number, _prompt: found[min(number - before, len(found)) - 1]
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.ended.set()
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, *_: object) -> None:
-        """A client that goes away is counted, not told."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     server: Server
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - http.server calls it by this name
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         seen = self.server.seen
         with self.server.guard:
@@ -181,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
             with self.server.guard:
                 seen.at_once -= 1
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - http.server calls it by this name
         self._act(self.server.models, {})
 
     def _act(self, act: Act, body: dict[str, Any]) -> None:
@@ -199,12 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
         if act.body is not None or act.status != 200:
             error = {"error": {"message": act.message, "type": "error", "code": None}}
             data = json.dumps(error).encode() if act.body is None else act.body
-            self.send_response(act.status)
-            for name, value in act.headers or (("Content-Type", "application/json"),):
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.send_body(act.status, data, *act.headers)
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -277,10 +253,8 @@ class _Handler(BaseHTTPRequestHandler):
                         continue
                 raise TimeoutError
 
-    def log_message(self, *_: object) -> None:
-        """Nothing is told."""
 
-
+Server.handler = _Handler
 _CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
 
 

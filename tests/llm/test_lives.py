@@ -11,18 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.llm.injected import INJECTED
-from tests.llm.server import ACTS, TEXT, Act, Server
+from tests.llm.server import ACTS, TEXT, Act
 from tests.llm.shop import KEY, ServedWorld, long_day
 from tests.llm.test_writing import SMALL, TALK
 from tests.process.command import until
 
 pytestmark = pytest.mark.timeout(60)
-
-
-@pytest.fixture
-def server():
-    with Server() as found:
-        yield found
 
 
 @pytest.fixture

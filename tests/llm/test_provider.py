@@ -23,12 +23,6 @@ KEY = "sk-test-4f9a1c77e2d84b0f"
 PROMPT = "请写摘要：\n```\n09:02 user: 把 {nginx} 的配置备份到 /srv/backup，端口 8443。\n```"
 
 
-@pytest.fixture
-def server():
-    with Server() as found:
-        yield found
-
-
 def provider(server, **more):
     return OpenAi(**{"model": "qwen-test", "base_url": server.url, "temperature": 0.3, "timeout_s": 5, "key": KEY, **more})
 

@@ -16,17 +16,10 @@ from tests.process.command import Command, ended, until
 from tests.world import message, talk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 LINE = Act(text="备份脚本改到凌晨 4:15，端口 8443")
 AWAY = Act(status=503, message="Loading model")
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
-        yield running
 
 
 @pytest.fixture

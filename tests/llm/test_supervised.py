@@ -51,12 +51,6 @@ class Supervised(ServedWorld):
         return self.server.seen.calls
 
 
-@pytest.fixture
-def server():
-    with Server() as running:
-        yield running
-
-
 def test_submit_retries_a_failed_group_after_each_wait_and_reports_once(tmp_path, server):
     """10m, 30m, 2h, 6h, 12h; the fifth failure is a backlog; then one try a day."""
     server.script = lambda n, prompt: Act(text="I'm sorry, but I can't help with that.")

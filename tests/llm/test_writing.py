@@ -13,18 +13,12 @@ from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import NoCall
-from tests.llm.server import TEXT, Act, Server
+from tests.llm.server import TEXT, Act
 from tests.llm.shop import KEY, SENTENCES, ZONE, ServedWorld, long_day
 
 TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")
 #: A context in which a day of 60 such messages is four pieces.
 SMALL = "context_tokens = 1400"
-
-
-@pytest.fixture
-def server():
-    with Server() as found:
-        yield found
 
 
 @pytest.fixture

@@ -12,16 +12,9 @@ from tests.llm.server import Act, Server
 from tests.process.command import Command, ended, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
-        yield running
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import signal
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ from tests.conversation.talk import Scripted
 from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
 from tests.recall import vectors
-from tests.world import ZONE, FaultyDisk, World, at, message, message_on, talk
+from tests.world import ZONE, FaultyDisk, World, at, message, message_on, signals_as_they_were, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -404,16 +403,6 @@ def calls_for_a_long_day(world: World) -> bool:
 
 def calls_for_a_chinese_day(world: World) -> bool:
     return served(world, say=SENTENCES[0] * 80).calls > 1
-
-
-@contextlib.contextmanager
-def signals_as_they_were() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

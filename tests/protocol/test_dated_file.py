@@ -20,11 +20,12 @@ from recalld.supervisor.protocol.dated_file import (
     render_dated,
     sessions_in,
 )
-from recalld.supervisor.protocol.message import Message, digest_of_text, fingerprint_of, read_message, with_id, with_timestamp
+from recalld.supervisor.protocol.message import Message, digest_of_text, fingerprint_of, with_id, with_timestamp
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import NewerFormat
 from tests.protocol.test_attachments import PNG, path
 from tests.protocol.values import FIELDS, TEXT
+from tests.world import parsed
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 DAY, NOW = date(2026, 1, 28), datetime(2026, 1, 28, 15, tzinfo=UTC)
@@ -264,8 +265,7 @@ def test_parse_dated_refuses_a_file_of_a_newer_format():
 
 
 def message(raw: dict[str, Any]) -> Message:
-    found = read_message(raw, SHANGHAI)
-    assert isinstance(found, Message)
+    found = parsed(raw)
     if found.created_at is None:
         found = with_timestamp(found, NINE)
     return found if found.id else with_id(found, f"m-{found.fingerprint}")

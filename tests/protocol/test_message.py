@@ -27,16 +27,11 @@ from recalld.supervisor.protocol.message import (
 )
 from recalld.supervisor.storage.lenient_json import DEEPEST, parse_json, render_json
 from tests.protocol.values import FIELDS, JSON, TEXT
+from tests.world import parsed
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 EIGHT = datetime(2026, 1, 28, 8, tzinfo=UTC)
 RAW = {"id": "01J", "role": "user", "text": "我对花生过敏", "createdAt": "2026-01-28T08:00:00.000Z", "archived": False}
-
-
-def read(raw: object) -> Message:
-    found = read_message(raw, SHANGHAI)
-    assert isinstance(found, Message)
-    return found
 
 
 def odd(raw: object) -> str:
@@ -50,7 +45,7 @@ def odd(raw: object) -> str:
 
 
 def test_read_message_reads_id_role_text_time_and_flag():
-    found = read(RAW)
+    found = parsed(RAW)
     assert (found.id, found.role, found.text, found.created_at, found.archived) == (
         "01J",
         "user",
@@ -64,7 +59,7 @@ def test_read_message_reads_id_role_text_time_and_flag():
     ("role", "meaning"), [("agent", "assistant"), ("teller", "assistant"), ("tool", "tool"), ("小王", "小王")]
 )
 def test_read_message_maps_role_aliases_and_keeps_the_raw_role(role, meaning):
-    found = read({**RAW, "role": role})
+    found = parsed({**RAW, "role": role})
     assert (found.role, found.raw["role"]) == (meaning, role)
 
 
@@ -90,8 +85,8 @@ def test_read_message_maps_role_aliases_and_keeps_the_raw_role(role, meaning):
 )
 def test_read_message_reads_content_as_text(content, text):
     raw = {"role": "user", "content": content}
-    assert read(raw).text == text
-    assert read(raw).raw is raw
+    assert parsed(raw).text == text
+    assert parsed(raw).raw is raw
 
 
 @pytest.mark.parametrize(
@@ -106,7 +101,7 @@ def test_read_message_reads_content_as_text(content, text):
 )
 def test_read_message_leaves_the_thinking_of_a_model_out_of_the_text(thought):
     raw = {"role": "assistant", "content": [thought, {"type": "text", "text": "好的"}], "reasoning_content": "先想想"}
-    assert (read(raw).text, read(raw).raw) == ("好的", raw)
+    assert (parsed(raw).text, parsed(raw).raw) == ("好的", raw)
 
 
 @pytest.mark.parametrize(
@@ -124,12 +119,12 @@ def test_read_message_leaves_the_thinking_of_a_model_out_of_the_text(thought):
 )
 def test_read_message_takes_null_as_a_field_that_is_absent(raw, text):
     """What pydantic and Go write for a field that has no value."""
-    found = read({"role": "user", **raw})
+    found = parsed({"role": "user", **raw})
     assert (found.id, found.text, found.created_at, found.archived) == ("", text, None, Archived.NO)
 
 
 def test_read_message_reads_a_tool_call_without_content_as_empty_text():
-    assert read({"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}).text == ""
+    assert parsed({"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}).text == ""
 
 
 @pytest.mark.parametrize(
@@ -146,16 +141,16 @@ def test_read_message_reads_a_tool_call_without_content_as_empty_text():
     ],
 )
 def test_read_message_treats_unknown_archived_values_as_false(found, flag):
-    assert read({**RAW, "archived": found}).archived is Archived[flag]
+    assert parsed({**RAW, "archived": found}).archived is Archived[flag]
 
 
 def test_read_message_treats_a_missing_archived_flag_as_false():
-    assert read({k: v for k, v in RAW.items() if k != "archived"}).archived is Archived.NO
+    assert parsed({k: v for k, v in RAW.items() if k != "archived"}).archived is Archived.NO
 
 
 @pytest.mark.parametrize(("found", "identity"), [(7, "7"), ("", ""), (10**30, str(10**30))])
 def test_read_message_converts_a_numeric_id_to_a_string(found, identity):
-    assert read({**RAW, "id": found}).id == identity
+    assert parsed({**RAW, "id": found}).id == identity
 
 
 @pytest.mark.parametrize(
@@ -183,12 +178,12 @@ def test_read_message_returns_invalid_entry_with_a_reason(raw, why):
 
 @pytest.mark.parametrize("found", ["三次", -1, True, 1.5, 10**9, None, []])
 def test_read_message_treats_invalid_archive_attempts_as_zero(found):
-    assert read({**RAW, "archiveAttempts": found}).attempts == 0
+    assert parsed({**RAW, "archiveAttempts": found}).attempts == 0
 
 
 @pytest.mark.parametrize("found", ["明天", "2026-01-28", 7, None, "9999-12-31T23:59:59-23:59"])
 def test_read_message_treats_an_invalid_archive_next_at_as_none(found):
-    assert read({**RAW, "archiveNextAt": found}).next_at is None
+    assert parsed({**RAW, "archiveNextAt": found}).next_at is None
 
 
 @given(
@@ -206,7 +201,7 @@ def test_read_message_never_raises(raw):
 @pytest.mark.parametrize("after", Archived)
 def test_with_archived_allows_only_legal_transitions(before, after):
     legal = {("NO", "PENDING"), ("NO", "YES"), ("PENDING", "YES"), ("PENDING", "NO")}
-    found = read({**RAW, "archived": before.value})
+    found = parsed({**RAW, "archived": before.value})
     if before is after:
         assert with_archived(found, after) is found
     elif (before.name, after.name) in legal:
@@ -221,35 +216,35 @@ def test_archived_true_has_no_further_transition():
 
 
 def test_with_failure_adds_fields_that_with_archived_true_removes():
-    found = with_failure(read(RAW), 2, EIGHT, EIGHT)
+    found = with_failure(parsed(RAW), 2, EIGHT, EIGHT)
     assert list(found.raw)[-3:] == ["archiveAttempts", "archiveFailedAt", "archiveNextAt"]
     assert found.raw["archiveNextAt"] == "2026-01-28T08:00:00.000Z"
-    assert read(found.raw) == found
+    assert parsed(found.raw) == found
     done = with_archived(found, Archived.YES)
     assert done.raw == {**RAW, "archived": True}
     assert (done.attempts, done.failed_at, done.next_at) == (0, None, None)
 
 
 def test_with_id_puts_the_id_first_and_keeps_field_order():
-    found = with_id(read({"role": "user", "text": "好", "id": "", "x": 1}), "m-1")
+    found = with_id(parsed({"role": "user", "text": "好", "id": "", "x": 1}), "m-1")
     assert list(found.raw) == ["id", "role", "text", "x"]
     assert found.id == "m-1"
 
 
 def test_with_timestamp_keeps_the_original_value_in_created_at_found():
-    found = with_timestamp(read({"role": "user", "text": "好", "createdAt": "昨天"}), EIGHT)
+    found = with_timestamp(parsed({"role": "user", "text": "好", "createdAt": "昨天"}), EIGHT)
     assert found.raw == {"role": "user", "text": "好", "createdAt": "2026-01-28T08:00:00.000Z", "createdAtFound": "昨天"}
-    assert with_timestamp(read({"role": "user", "text": "好"}), EIGHT).raw["createdAtFound"] is None
+    assert with_timestamp(parsed({"role": "user", "text": "好"}), EIGHT).raw["createdAtFound"] is None
 
 
 def test_with_timestamp_keeps_the_first_original_value_when_repeated():
-    assert with_timestamp(with_timestamp(read({**RAW, "createdAt": "昨天"}), EIGHT), EIGHT).raw["createdAtFound"] == "昨天"
+    assert with_timestamp(with_timestamp(parsed({**RAW, "createdAt": "昨天"}), EIGHT), EIGHT).raw["createdAtFound"] == "昨天"
 
 
 @given(st.fixed_dictionaries({"role": st.just("user"), "text": TEXT}), FIELDS)
 def test_message_changes_keep_unknown_fields(raw, foreign):
     foreign = {k: v for k, v in foreign.items() if k not in {"id", "role", "text", "content", "createdAt", "archived"}}
-    found = read({**foreign, **raw})
+    found = parsed({**foreign, **raw})
     changed = with_failure(with_archived(with_id(with_timestamp(found, EIGHT), "m-1"), Archived.PENDING), 1, EIGHT, EIGHT)
     changed = with_archived(changed, Archived.YES)
     assert [(k, v) for k, v in changed.raw.items() if k in foreign] == list(foreign.items())
@@ -264,7 +259,7 @@ def test_text_digest_differs_for_different_text_and_accepts_surrogates():
 
 
 def test_with_timestamp_keeps_the_fingerprint_of_a_message():
-    found = read({"role": "user", "text": "好"})
+    found = parsed({"role": "user", "text": "好"})
     at_sight = with_timestamp(found, EIGHT)
     assert at_sight.fingerprint == found.fingerprint == fingerprint_of(None, "user", "好")
     assert at_sight.fingerprints == (found.fingerprint, fingerprint_of("2026-01-28T08:00:00.000Z", "user", "好"))
@@ -339,7 +334,7 @@ def test_render_history_writes_an_empty_array_for_an_empty_history():
 
 
 def test_render_history_writes_one_message_per_line():
-    assert render_history((read({"role": "user", "text": "一\n二"}),) * 2).count(b"\n") == 4
+    assert render_history((parsed({"role": "user", "text": "一\n二"}),) * 2).count(b"\n") == 4
 
 
 @given(

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import base64
 from datetime import UTC
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 
 from recalld.supervisor.protocol.attachments import separated
-from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.protocol.parts import LINE, file_lines, readable, speaker_of, tool_lines
 from tests.protocol.test_attachments import PNG, RAWS, path
+from tests.world import parsed
+
+if TYPE_CHECKING:
+    from recalld.supervisor.protocol.message import Message
 
 DATA = base64.b64encode(PNG).decode()
 FILE = path(PNG, "png")
 
 
 def said(**fields: Any) -> Message:
-    found = read_message({"id": "1", "role": "user", **fields}, UTC)
-    assert isinstance(found, Message)
-    return found
+    return parsed({"id": "1", "role": "user", **fields}, UTC)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import math
 import random
-import threading
 import time
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 from recalld.supervisor.text.tokenizer import tokens
+from tests.loopback import Handler, Loopback
 
 SIZE = 256
 #: What the model knows to mean the same, as the tokeniser spells it.
@@ -36,43 +35,20 @@ def vector(text: str, seed: int = 0) -> list[float]:
     return [x / length for x in found]
 
 
-class Server(ThreadingHTTPServer):
-    """Serves between `with` and its end; *act* says how it answers: "well", or a fault's name."""
-
-    daemon_threads = True
+class Server(Loopback):
+    """*act* says how it answers: "well", or a fault's name."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__()
         self.act = "well"
         self.asked: list[list[str]] = []
         self.headers: list[dict[str, str]] = []
-        self.ended = threading.Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.ended.set()
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, *_: object) -> None:
-        """A client that goes away is nothing to tell."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     server: Server
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - http.server calls it by this name
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(body["input"])
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
@@ -107,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "empty":
                 rows = []
             case "picky" if any("不要" in text for text in texts):
-                self._send(400, b'{"error": {"message": "input too long"}}')
+                self.send_body(400, b'{"error": {"message": "input too long"}}')
                 return
             case "close":
                 self.close_connection = True
@@ -125,14 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
             "huge": (200, b" " * 3_000_000),
         }
         status, data = answers.get(act, (200, json.dumps({"data": rows}).encode()))
-        self._send(status, data)
-
-    def _send(self, status: int, data: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        self.send_body(status, data)
 
     def _drip(self) -> None:
         """Send a byte now and then: no single wait is long."""
@@ -145,6 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
 
+Server.handler = _Handler
 #: Every way in which an answer is none.
 FAULTS = (
     *("hang", "drip", "other length", "ragged", "too few", "not a number", "infinite", "nothing", "words", "empty", "close"),

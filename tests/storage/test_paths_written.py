@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import re
-import signal
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +26,7 @@ from tests.llm.server import Act, Server
 from tests.llm.shop import SENTENCES
 from tests.protocol.test_attachments import PNG
 from tests.recall import vectors
-from tests.world import GOOD_SUMMARY, IN_SHANGHAI, FaultyDisk, World, at, message, message_on
+from tests.world import GOOD_SUMMARY, IN_SHANGHAI, FaultyDisk, World, at, message, message_on, signals_as_they_were
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,16 +177,6 @@ def archived_at_once(world: World) -> None:
         if world.ws.files.disk.stat(world.paths.archive_request):
             supervisor.tick(world.clock())
         command.join(0.01)
-
-
-@contextlib.contextmanager
-def signals_as_they_were() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 # ── what is named ────────────────────────────────────────────────────────────

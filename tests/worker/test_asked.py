@@ -27,12 +27,6 @@ LINE = Act(text="备份脚本改到凌晨 4:15")
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
-        yield running
-
-
-@pytest.fixture
 def world(tmp_path: Path, server: Server) -> ServedWorld:
     made = ServedWorld(tmp_path, server, "max_calls_per_day = 20")
     made.task_queue.prepare()
