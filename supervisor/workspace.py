@@ -22,7 +22,7 @@ from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.llm import CallLog, Endpoint
     from recalld.supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.recall.canaries import RareWord
     from recalld.supervisor.recall.lines import LineReader
     from recalld.supervisor.recall.rerank import Reranker
     from recalld.supervisor.recall.search import Searcher
@@ -63,10 +64,21 @@ class store(cached_property[T]):  # noqa: N801 - it is used as a decorator
 
 
 class Workspace:
-    """The stores of the workspace at *root*, over one `Files`, for any thread; *environ* has the keys of model servers."""
+    """
+    The stores of the workspace at *root*, over one `Files`, for any thread; *environ* has the keys of model servers.
+
+    *lasting*: its process lives for months, and what loads large dictionaries is done in a process that ends.
+    """
 
     def __init__(
-        self, root: Path, config: Config, files: Files, events: Events, environ: Mapping[str, str] | None = None
+        self,
+        root: Path,
+        config: Config,
+        files: Files,
+        events: Events,
+        environ: Mapping[str, str] | None = None,
+        *,
+        lasting: bool = False,
     ) -> None:
         self.paths = WorkspacePaths(root)
         self.config = config
@@ -74,6 +86,7 @@ class Workspace:
         self.events = events
         self.zone = config.archive.zone
         self.environ = environ or {}
+        self._lasting = lasting
         #: Held while a store is made.
         self.making = threading.RLock()
         #: Called before a turn asks the model to continue a running summary; what it raises ends the turn.
@@ -215,6 +228,27 @@ class Workspace:
             unfiled=lambda: self.unfiled,
         )
 
+    def slugs(self, days: Sequence[Sequence[tuple[str, str]]], length: int) -> Sequence[str]:
+        """Return the slug of each day of messages (role, text)."""
+        from recalld.supervisor.archive.slug import slugs_of
+
+        found: Sequence[str] = self._call(slugs_of, days, length)
+        return found
+
+    def rare_words(self, texts: Sequence[str]) -> Sequence[Sequence[RareWord]]:
+        """Return the rare words of each text, as canaries are made of them."""
+        from recalld.supervisor.recall.canaries import rare_words
+
+        found: Sequence[Sequence[RareWord]] = self._call(rare_words, texts)
+        return found
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if not self._lasting:
+            return function(*arguments)
+        from recalld.supervisor.storage.own_process import call_in_own_process
+
+        return call_in_own_process(function, *arguments)
+
     def prepare(self) -> None:
         """Create the missing folders; nothing that exists is changed."""
         paths = self.paths
@@ -273,12 +307,14 @@ def open_workspace(
     clock: Clock,
     tell: Callable[[Mapping[str, object]], None] | None = None,
     config: Config | None = None,
+    *,
+    lasting: bool = False,
 ) -> Workspace:
     """
     Return the workspace at *root* with its configuration and its event log; nothing is written.
 
-    *tell* is called with each event. *config* is used in place of recalld.toml and the variables. BadConfig if the
-    configuration is wrong, or the file system is not suitable.
+    *tell* is called with each event. *config* is used in place of recalld.toml and the variables. *lasting* is as for
+    `Workspace`. BadConfig if the configuration is wrong, or the file system is not suitable.
     """
     from recalld.supervisor.events import EventLog
 
@@ -288,7 +324,7 @@ def open_workspace(
         version = files.read_stable(paths.config)
         config = load(version.data if version else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
-    return Workspace(root, config, files, EventLog(paths.log, clock, config.log, tell), environ)
+    return Workspace(root, config, files, EventLog(paths.log, clock, config.log, tell), environ, lasting=lasting)
 
 
 def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:

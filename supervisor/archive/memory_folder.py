@@ -214,8 +214,8 @@ class MemoryFolder:
     def keep_table(self) -> None:
         """Write to the table what was read since it was written last, so that the next process need not read it."""
         if self._table and self._cache and self._has_read:
-            self._table.write(self._cache)
             self._has_read = False
+            self._table.write(dict(self._cache))  # a copy: other threads read folders meanwhile
 
     def _read_in(self, folder: Path, reader: Callable[[str], Callable[[FileVersion, Path], T] | None]) -> Mapping[str, T]:
         """Return what *reader* makes of the files in *folder*, by name; a file that has not changed is not read again."""

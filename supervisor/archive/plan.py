@@ -17,7 +17,7 @@ from recalld.supervisor.protocol.paths import SLUG_CHARS, dated_name
 from recalld.supervisor.storage.clock import local_day
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from recalld.supervisor.protocol.message import Key, Message
 
@@ -27,6 +27,8 @@ EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this wai
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 Due: TypeAlias = Literal["count", "interval", "overflow"]
+#: Makes the slugs of days, each its messages (role, text), of at most so many characters.
+Slugs: TypeAlias = "Callable[[Sequence[Sequence[tuple[str, str]]], int], Sequence[str]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +107,13 @@ def plan_days(
     taken: Collection[str],
     is_written: Callable[[str], bool],
     slug_length: int = SLUG_CHARS,
+    slugs: Slugs | None = None,
 ) -> tuple[DayFile, ...]:
     """
     Return one new dated file for each local day of *messages*, whatever their age; oldest day first.
 
     *taken* holds every name that is or was in use; *is_written* tells whether a message with this id is written, so that
-    another text under the same id becomes a revision.
+    another text under the same id becomes a revision. *slugs* makes the slugs of days, None: `slug.slugs_of`.
     """
     days: defaultdict[date, list[Message]] = defaultdict(list)
     for message in _first_of_each(messages):
@@ -118,30 +121,31 @@ def plan_days(
             raise ValueError("a message without a time belongs to no day")
         days[local_day(message.created_at, zone)].append(message)
     planned: set[str] = set()
-    names = set(taken)
-    plan = []
+    filed: dict[date, list[Block]] = {}
     for day in sorted(days):
-        blocks = []
+        blocks = filed[day] = []
         for message in days[day]:
             revision = is_written(message.id) or message.id in planned
             planned.add(message.id)
             blocks.append(block_of(message, revision=revision))
-        name = _name_of(day, blocks, names, slug_length)
+    return _named(filed, taken, slug_length, slugs)
+
+
+def _named(
+    days: Mapping[date, Sequence[Block]], taken: Collection[str], slug_length: int, slugs: Slugs | None
+) -> tuple[DayFile, ...]:
+    """Return the dated file of each day, with a name that is none of *taken*."""
+    if not days:
+        return ()
+    from recalld.supervisor.archive.slug import free_name, short_id, slugs_of  # who names no file does not wait for its imports
+
+    names, plan = set(taken), []
+    said = [[(block.role, block.words) for block in blocks] for blocks in days.values()]
+    for (day, blocks), slug in zip(days.items(), (slugs or slugs_of)(said, slug_length), strict=True):
+        name = free_name(partial(dated_name, day), slug or f"mem-{short_id(blocks[0].id)}", names)
         names.add(name)
         plan.append(DayFile(name, day, tuple(blocks)))
     return tuple(plan)
-
-
-def _name_of(day: date, blocks: Sequence[Block], taken: Collection[str], slug_length: int) -> str:
-    """Return the name of the dated file with these blocks, none of *taken*."""
-    from recalld.supervisor.archive.slug import (  # who names no file does not wait for its dictionaries
-        free_name,
-        short_id,
-        slug_of,
-    )
-
-    slug = slug_of([(block.role, block.words) for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
-    return free_name(partial(dated_name, day), slug, taken)
 
 
 def _first_of_each(messages: Sequence[Message]) -> list[Message]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.history import HistoryStore
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.archive.plan import Due
+    from recalld.supervisor.archive.plan import Due, Slugs
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.protocol.message import History, Message
@@ -45,6 +45,7 @@ def archive(
     now: datetime,
     everything: bool,
     control: Control,
+    slugs: Slugs | None = None,
 ) -> int:
     """Write the un-written messages, without open questions unless *everything*, to new dated files; returns how many."""
     # gather
@@ -54,7 +55,7 @@ def archive(
     taken = taken_names(memory, journal)
     # decide
     chosen = waiting if everything else without_open_questions(waiting, now, settings.exchange_wait)
-    plan = plan_days(chosen, settings.zone, taken, journal.has_written, settings.slug_chars)
+    plan = plan_days(chosen, settings.zone, taken, journal.has_written, settings.slug_chars, slugs)
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written

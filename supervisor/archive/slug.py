@@ -68,6 +68,11 @@ def slug_of(said: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> str:
     return _most_telling(of_people, length) or _most_telling([text for role, text in said if role in _NO_PEOPLE], length)
 
 
+def slugs_of(days: Sequence[Sequence[tuple[str, str]]], length: int = SLUG_CHARS) -> list[str]:
+    """Return the slug of each day."""
+    return [slug_of(said, length) for said in days]
+
+
 def _most_telling(texts: Sequence[str], length: int) -> str:
     counts: Counter[str] = Counter()
     for text in texts:

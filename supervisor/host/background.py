@@ -135,6 +135,7 @@ def ask_canaries(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> 
         events=ws.events,
         now=now,
         control=control,
+        rare=ws.rare_words,
     )
 
 

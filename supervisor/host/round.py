@@ -66,6 +66,7 @@ def archive(ws: Workspace, now: datetime, control: Control = UNLIMITED, *, every
         now=now,
         everything=everything,
         control=control,
+        slugs=ws.slugs,
     )
 
 

@@ -64,7 +64,7 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
     manager, threads = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Threads(THREADS)
 
     def reopen() -> Workspace:
-        return open_workspace(root, os.environ, clock, print_event)
+        return open_workspace(root, os.environ, clock, print_event, lasting=True)
 
     def supervised(_: Path, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
         ws = reopened or reopen()

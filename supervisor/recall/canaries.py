@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.clock import from_wire, to_wire
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 T = TypeVar("T")
+#: A word as it is written, its token, and its rarity.
+RareWord: TypeAlias = tuple[str, str, float]
 #: The format of the file; another number is read as an empty file.
 FORMAT: Final = 1
 #: Canaries from one archive run, words of one question, canaries that are kept, canaries that one check asks.
@@ -85,27 +87,37 @@ class Rate:
         return self.found / self.asked if self.asked else 1.0
 
 
-def question_of(text: str, frequency: Callable[[str], int]) -> tuple[str, ...]:
+def rare_words(texts: Sequence[str]) -> list[list[RareWord]]:
+    """Return the rare words of each message in their order; none of a courtesy."""
+    return [
+        []
+        if is_chitchat(text)
+        else [(word, token, rarity(token)) for word, token in spelled(text[:_MAX_CHARS]) if rarity(token) >= _MIN_RARITY]
+        for text in texts
+    ]
+
+
+def question_of(rare: Iterable[RareWord], frequency: Callable[[str], int]) -> tuple[str, ...]:
     """
-    Return the most telling words of a message in their order; none if the message has too few.
+    Return the most telling of a message's rare words in their order; none if the message has too few.
 
     *frequency* returns how many messages contain a token, 0 if that is not known.
     """
-    if is_chitchat(text):
-        return ()
     weight: dict[str, tuple[float, str]] = {}
-    for word, token in spelled(text[:_MAX_CHARS]):
+    for word, token, rarity_of_word in rare:
         # the index has parts of words: take a word only if none of its parts is common
         known = [frequency(part) for part in tokens(word)]
-        if rarity(token) >= _MIN_RARITY and known and max(known) <= _MAX_MESSAGES:
-            weight.setdefault(token, (rarity(token) / (1 + max(known)), word))
+        if known and max(known) <= _MAX_MESSAGES:
+            weight.setdefault(token, (rarity_of_word / (1 + max(known)), word))
     best = sorted(weight, key=lambda token: -weight[token][0])[:QUESTION_WORDS]
     return tuple(weight[token][1] for token in weight if token in best) if len(best) >= _MIN_WORDS else ()
 
 
-def choose_canary(file: str, messages: Iterable[tuple[str, str]], frequency: Callable[[str], int]) -> Canary | None:
-    """Return a canary about the message (id, text) of a dated file that has the rarest words; None if none has enough."""
-    found = [(identity, question_of(text, frequency)) for identity, text in messages]
+def choose_canary(
+    file: str, messages: Iterable[tuple[str, Sequence[RareWord]]], frequency: Callable[[str], int]
+) -> Canary | None:
+    """Return a canary about the message (id, rare words) of a file that has the rarest words; None if none has enough."""
+    found = [(identity, question_of(rare, frequency)) for identity, rare in messages]
     telling = [(identity, words) for identity, words in found if words]
     if not telling:
         return None
@@ -226,17 +238,18 @@ def probe(
     events: Events,
     now: datetime,
     control: Control,
+    rare: Callable[[Sequence[str]], Sequence[Sequence[RareWord]]] = rare_words,
 ) -> int:
     """
     Take canaries from the archive runs since the last check, ask some that are due, and return how many were asked.
 
     The index must be up to date. The event `recall_fell` says that fewer are found than expected. *control* is asked
-    before each question whether to stop.
+    before each question whether to stop. *rare* finds the rare words of messages.
     """
     # gather
     store = CanaryStore(files, paths)
     before = store.read()
-    state = _with_new(before, memory, searcher.index.frequency, now)
+    state = _with_new(before, memory, searcher.index.frequency, now, rare)
     # decide, one by one
     asked = 0
     for canary in due(state.canaries, now, PER_CHECK):
@@ -257,18 +270,26 @@ def probe(
     return asked
 
 
-def _with_new(state: CanaryState, memory: MemoryFolder, frequency: Callable[[str], int], now: datetime) -> CanaryState:
+def _with_new(
+    state: CanaryState,
+    memory: MemoryFolder,
+    frequency: Callable[[str], int],
+    now: datetime,
+    rare: Callable[[Sequence[str]], Sequence[Sequence[RareWord]]],
+) -> CanaryState:
     """Return the state with canaries of the archive runs since the last check, of the newest runs if there are too many."""
     runs: dict[datetime, list[MemoryFile]] = {}
     until = min(state.until, now) if state.until else None
     for file in memory.dated():
         if file.ours and file.created and (until is None or until < file.created <= now):
             runs.setdefault(file.created, []).append(file)
-    found = []
-    for run in sorted(runs)[-(KEPT // PER_RUN) :]:
-        for file in sample(runs[run]):
-            messages = sample([(block.id, block.words) for block in memory.blocks(file.name)], _SAMPLE)
-            found.append(choose_canary(file.name, messages, frequency))
+    files = [file for run in sorted(runs)[-(KEPT // PER_RUN) :] for file in sample(runs[run])]
+    sampled = [sample([(block.id, block.words) for block in memory.blocks(file.name)], _SAMPLE) for file in files]
+    words = iter(rare([text for messages in sampled for _, text in messages]) if sampled else ())
+    found = [
+        choose_canary(file.name, [(identity, next(words)) for identity, _ in messages], frequency)
+        for file, messages in zip(files, sampled, strict=True)
+    ]
     newest = max(runs, default=state.until)
     return replace(state, canaries=(*state.canaries, *filter(None, found))[-KEPT:], until=newest)
 

@@ -3,7 +3,8 @@ Segmentation of Chinese: runs of Han characters, in simplified form, cut into wo
 
 rjieba, if installed, returns the same words (tests/text/test_chinese.py) and loads ten times faster. OpenCC converts
 traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word. pypinyin spells
-words in Latin letters; it takes 0.4 s and 57 MB. All four are loaded at first use. Source: docs/explanation/recall.md.
+words in Latin letters; it takes 0.4 s and 57 MB. All four are loaded at first use; a supervisor uses jieba's dictionary and
+pypinyin in a process that ends (`storage/own_process.py`). Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from recalld.supervisor.recall.canaries import (
     is_current,
     is_found,
     question_of,
+    rare_words,
     rate,
     sample,
     with_answer,
@@ -33,6 +34,16 @@ PEANUT = Canary(file="2026-01-28-peanut.md", id="花生-1", words=("花生", "�
 
 def rare(_: str) -> int:
     return 1
+
+
+def question(text: str, frequency=rare) -> tuple[str, ...]:
+    """The question of a message."""
+    return question_of(rare_words([text])[0], frequency)
+
+
+def with_words(messages: list[tuple[str, str]]) -> list[tuple[str, list]]:
+    """The messages with their rare words in place of their texts."""
+    return list(zip([identity for identity, _ in messages], rare_words([text for _, text in messages]), strict=True))
 
 
 def hit(message: str = "", path: str = "memory/2026-01-28-peanut.md") -> Hit:
@@ -50,34 +61,34 @@ def hit(message: str = "", path: str = "memory/2026-01-28-peanut.md") -> Hit:
     ],
 )
 def test_canary_question_keeps_the_rarest_words_in_message_order(text, words):
-    found = question_of(text, rare)
+    found = question(text)
     assert [word for word in found if word in words] == words
     assert sorted(found, key=text.index) == list(found)
 
 
 @pytest.mark.parametrize("text", ["好的，谢谢！", "今天天气不错，我们觉得很开心。", "花生", ""])
 def test_canary_question_is_empty_for_small_talk_or_a_single_word(text):
-    assert question_of(text, rare) == ()
+    assert question(text) == ()
 
 
 def test_canary_question_skips_a_word_found_in_many_messages():
     text = "rsync 备份到 Wolfsburg 的 nas 上了"
-    assert "rsync" in question_of(text, rare)
-    assert "rsync" not in question_of(text, lambda word: 500 if word == "rsync" else 1)
+    assert "rsync" in question(text)
+    assert "rsync" not in question(text, lambda word: 500 if word == "rsync" else 1)
 
 
 def test_canary_choose_picks_the_message_with_the_rarest_words():
     said = [("1", "好的"), ("2", "部署 nginx 的配置"), ("3", "给 Wolfsburg 寄 quokka 的合同"), ("4", "部署 nginx 超时")]
     common = dict.fromkeys(tokens("部署 nginx 的配置 超时"), 15)
-    chosen = choose_canary("2026-01-28-x.md", said, lambda word: common.get(word, 1))
+    chosen = choose_canary("2026-01-28-x.md", with_words(said), lambda word: common.get(word, 1))
     assert (chosen.id, chosen.file, chosen.asked) == ("3", "2026-01-28-x.md", None)
-    assert choose_canary("x.md", [("1", "好的"), ("2", "嗯嗯")], rare) is None
+    assert choose_canary("x.md", with_words([("1", "好的"), ("2", "嗯嗯")]), rare) is None
     assert choose_canary("x.md", [], rare) is None
 
 
 @given(st.text(max_size=200))
 def test_canary_question_always_matches_its_own_message(text):
-    words = question_of(text, rare)
+    words = question(text)
     assert len(words) <= QUESTION_WORDS
     assert len(words) != 1
     assert is_current(Canary(file="x.md", id="1", words=words), [("1", text)]) or not words

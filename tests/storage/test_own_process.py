@@ -1,0 +1,50 @@
+"""A function called in a process of its own gives the same answer, and leaves nothing of what it loads behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from recalld.supervisor.archive.slug import slugs_of
+from recalld.supervisor.recall.canaries import rare_words
+from recalld.supervisor.storage import own_process
+from recalld.supervisor.storage.own_process import call_in_own_process
+
+DAYS = [
+    [("user", "重庆的备份服务器改到凌晨，rsync 的端口是 8443。")],
+    [("user", "The Cloudflare deploy timed out.")],
+    [("user", "\ud800")],
+]
+LOADED = """
+import json, sys
+from recalld.supervisor.archive.slug import slugs_of
+from recalld.supervisor.storage.own_process import call_in_own_process
+print(json.dumps([call_in_own_process(slugs_of, json.loads(sys.argv[1]), 32), sorted({"jieba", "pypinyin"} & sys.modules.keys())]))
+"""
+
+
+def test_slugs_and_rare_words_are_the_same_in_a_process_of_their_own() -> None:
+    assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
+    texts = [text for ((_, text),) in DAYS]
+    assert [[tuple(word) for word in words] for words in call_in_own_process(rare_words, texts)] == rare_words(texts)
+
+
+def test_dictionaries_are_not_loaded_by_who_asks_for_a_slug() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED, json.dumps(DAYS)], capture_output=True, check=True)
+    assert json.loads(done.stdout) == [slugs_of(DAYS, 32), []]
+
+
+@pytest.mark.parametrize("program", ["raise SystemExit(1)", "import os; os.kill(os.getpid(), 9)", "print('?')", ""])
+def test_function_is_called_here_where_its_process_ends_without_an_answer(
+    monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setattr(own_process, "_PROGRAM", program)
+    assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
+
+
+def test_function_is_called_here_where_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
