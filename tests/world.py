@@ -24,8 +24,10 @@ from recalld.supervisor.archive.append import append
 from recalld.supervisor.archive.intake import unwritten
 from recalld.supervisor.archive.restore import add_missing
 from recalld.supervisor.checks import status
+from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.fsck import fsck, repair
 from recalld.supervisor.checks.nightly import report
+from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.context.receipts import ReceiptStore
@@ -517,6 +519,14 @@ class World:
 
     def fsck(self) -> Ledger:
         return fsck(self.ws)
+
+    def look(self) -> Look:
+        """A look of `status`, `doctor` or `fsck` at the workspace."""
+        return Look(self.ws, self.clock(), {})
+
+    def verdict(self) -> tuple[list[str], bool]:
+        """The first lines of `status`, and whether all is well."""
+        return verdict(self.look())
 
     def repair(self) -> Repairs:
         return repair(self.ws, self.clock())

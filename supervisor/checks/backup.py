@@ -46,7 +46,9 @@ _TRIES: Final = 5
 _WAIT_S: Final = 5.0
 _WAIT_LOCKED_S: Final = 0.02
 #: What is in `.recalld` for running programs alone, or is made again.
-NOT_KEPT: Final = frozenset({"index", "vectors", "files.json", "socket", "socket.path", "archive.now", "backup.json"})
+NOT_KEPT: Final = frozenset(
+    {"index", "vectors", "files.json", "socket", "socket.path", "archive.now"} | {"backup.json", "found.json"}
+)
 #: The folder in which a backup is unpacked, and what is in it.
 _UNPACKING: Final = re.compile(r"\.recalld-[0-9a-z_]{8}")
 _WORKSPACE: Final = "workspace"

@@ -19,7 +19,7 @@ from recalld.supervisor.archive.intake import update_journal
 from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.host.round import restore_history
 from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, separated
-from recalld.supervisor.protocol.dated_file import is_broken, parse_dated
+from recalld.supervisor.protocol.dated_file import is_broken, is_cut_off, parse_dated
 from recalld.supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire
@@ -27,11 +27,11 @@ from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import parse_json, recover_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.protocol.dated_file import Block, DatedFile
+    from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.workspace import Workspace
 
 
@@ -43,7 +43,8 @@ class Ledger:
     A message that is in a dated file and in history.json counts as in a file. *removed*: a person removed its block from a
     file that still exists. *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence
     for each copy of a file of ours: none of them is memory, and each can be deleted. *attachments* are the pictures and files
-    that messages name, *unnamed* the paths of those that no message names any more.
+    that messages name, *unnamed* the paths of those that no message names any more. *faults* has a sentence for all else that
+    is wrong with the memory (checks/table.py).
     """
 
     seen: int = 0
@@ -62,11 +63,17 @@ class Ledger:
     copies: list[str] = field(default_factory=list)
     attachments: int = 0
     unnamed: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
 
     @property
     def is_sound(self) -> bool:
         """Whether nothing is lost and nothing damaged."""
         return not self.lost and not self.damage
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing at all is wrong with the memory."""
+        return self.is_sound and not self.faults
 
 
 def fsck(ws: Workspace) -> Ledger:
@@ -146,7 +153,7 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
             continue
         ledger.dated_files += 1
         ledger.edited_files += parsed.is_edited
-        if _is_cut_off(version.data, parsed, recorded[file.name]):
+        if is_cut_off(version.data, parsed, recorded[file.name]):
             ledger.damage.append(Text("fsck.ends_early", name=file.name, found=len(parsed.blocks), count=parsed.count))
         for block in parsed.blocks:
             counts[block.key] += 1
@@ -163,19 +170,6 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
         if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(Text("fsck.in_both", name=name))
     return counts, {(name, key[1]) for key, names in where.items() for name in names}
-
-
-def _is_cut_off(data: bytes, file: DatedFile, recorded: Sequence[Key]) -> bool:
-    """
-    Tell whether the file lacks its last messages, and ends like one that was cut off.
-
-    *recorded* are its messages by the journal, in order. Whoever deletes the last message leaves the blank line before it.
-    """
-    there = {block.key[0] for block in file.blocks}
-    is_there = [identity in there for identity, _ in recorded]
-    lacks_the_last = is_there == sorted(is_there, reverse=True)
-    is_short = len(file.blocks) < file.count and not file.has_more  # else the message is there, in a block that a person broke
-    return is_short and lacks_the_last and not data.endswith((b"\n\n", b"\n\r\n"))
 
 
 def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:

@@ -1,50 +1,31 @@
-"""
-What `recalld doctor` looks at outside the words of memory: environment, rights, links, disk, clock and file events. Read only.
-
-Each check yields what is wrong: "odd" for what may be meant, "bad" for what stops recalld or a part of it, and a sentence.
-"""
+"""The checks of what is around the memory: environment, rights, links, disk, clock, file events, reports of a supervisor."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import stat as modes
 import sys
 from datetime import timedelta
-from importlib import metadata
 from pathlib import Path
 from pwd import getpwuid
 from shlex import quote
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.troubles import is_running
+from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.events import lasting_states, newest_time
-from recalld.supervisor.host.daemon import LARGE, SMALL
 from recalld.supervisor.protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import find_zone, from_wire, machine_zone
-from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.storage.clock import LARGE, SMALL, find_zone, from_wire, machine_zone
+from recalld.supervisor.storage.errors import BadConfig, from_os_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator
 
+    from recalld.supervisor.checks.check import Faults
     from recalld.supervisor.workspace import Workspace
-
-State: TypeAlias = Literal["good", "odd", "bad"]
-Found: TypeAlias = "Iterator[tuple[State, str]]"
-
-
-def odd(why: str) -> tuple[State, str]:
-    """Return the finding of what may be meant."""
-    return "odd", why
-
-
-def bad(why: str) -> tuple[State, str]:
-    """Return the finding of what stops recalld, or a part of it."""
-    return "bad", why
-
 
 #: Names of our packages that another program may have too; supervisord's `supervisor` is one.
 _PACKAGES: Final = frozenset({"recalld", "supervisor", "worker", "prompts"})
@@ -56,10 +37,24 @@ _LIMITS: Final = Path("/proc/sys/user")
 #: Instances that a supervisor uses.
 _OBSERVERS: Final = 4
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9._-]+")
+#: What a running supervisor reports as long as it lasts, the worst first, each with the event that ends it.
+_LASTING: Final = {
+    "config_refused": "config_taken",
+    "degraded": "recovered",
+    "index_stale": "index_fresh",
+    "backend_failed": "backend_back",
+}
+_LASTING_TEXTS: Final = {
+    "config_refused": Text("status.config_refused"),
+    "index_stale": Text("status.index_stale"),
+    "backend_failed": Text("status.words_alone"),
+}
 
 
-def environment(_ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
+def environment(_look: Look) -> Faults:
     """Yield what is wrong with the Python and the packages around recalld."""
+    from importlib import metadata  # `status`, which needs none of it, is quicker without
+
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     try:
         own = metadata.metadata("recalld")
@@ -68,18 +63,17 @@ def environment(_ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> 
         return
     wanted = re.search(r">=\s*((\d+)\.(\d+))", own["Requires-Python"] or "")
     if wanted and sys.version_info[:2] < (int(wanted[2]), int(wanted[3])):
-        least = wanted[1]
-        yield bad(Text("doctor.old_python", python=python, least=least))
+        yield bad(Text("doctor.old_python", python=python, least=wanted[1]))
     needed = (_REQUIREMENT.match(line) for line in metadata.requires("recalld") or () if "extra ==" not in line)
-    missing = sorted(name[0] for name in needed if name and not _is_installed(name[0]))
-    if missing:
-        names = ", ".join(missing)
-        yield bad(Text("doctor.packages_missing", names=names))
+    if missing := sorted(name[0] for name in needed if name and not _is_installed(name[0])):
+        yield bad(Text("doctor.packages_missing", names=", ".join(missing)))
     for name, package in sorted(_others()):
         yield bad(Text("doctor.packages_shared", name=name, package=package))
 
 
 def _is_installed(name: str) -> bool:
+    from importlib import metadata
+
     try:
         metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -89,18 +83,20 @@ def _is_installed(name: str) -> bool:
 
 def _others() -> Iterable[tuple[str, str]]:
     """Return the other installed programs that have a package of ours, each with its name."""
+    from importlib import metadata
+
     packages = metadata.packages_distributions()
     return {(name, package) for package in _PACKAGES for name in packages.get(package, ()) if name.lower() != "recalld"}
 
 
-def rights(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
+def rights(look: Look) -> Faults:
     """Yield which files another user owns, which this user may not use, and which the other users may read."""
-    root = ws.paths.root
+    ws, root = look.ws, look.ws.paths.root
     owner = os.stat(root).st_uid
     foreign: list[str] = []
     closed: list[str] = []
     open_to_all: list[str] = []
-    unwanted = os.W_OK if ws.files.disk.is_read_only(root) else 0  # a disk that is mounted read-only is told elsewhere
+    unwanted = os.W_OK if ws.files.disk.is_read_only(root) else 0  # `read_only` reports a disk that is mounted so
     is_open = bool(os.stat(root).st_mode & modes.S_IXOTH)
     for path, found in walk(root):
         name = "." if path == root else ws.paths.relative(path)
@@ -112,15 +108,13 @@ def rights(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
             open_to_all.append(name)
     here, user = quote(str(root)), _user(owner)
     if foreign:
-        yield bad(
-            Text(
-                "doctor.files_of_others", user=user, count=len(foreign), name=foreign[0], command=f"sudo chown -R {user} {here}"
-            )
-        )
+        command = f"sudo chown -R {user} {here}"
+        yield bad(Text("doctor.files_of_others", user=user, count=len(foreign), name=foreign[0], command=command))
     if closed:
         yield bad(Text("doctor.files_closed", count=len(closed), name=closed[0], command=f"chmod -R u+rwX {here}"))
     if open_to_all:
-        yield odd(Text("doctor.files_open", count=len(open_to_all), name=open_to_all[0], command=f"chmod go-rwx {here}"))
+        command = f"chmod go-rwx {here}"
+        yield odd(Text("doctor.files_open", count=len(open_to_all), name=open_to_all[0], command=command))
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -152,70 +146,91 @@ def _user(uid: int) -> str:
         return str(uid)
 
 
-def links(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
-    """Yield where links lead out of the workspace: recalld writes through none, and follows none in memory."""
+def folders(look: Look) -> Faults:
+    """Yield the folder that recalld writes to and that leads out of the workspace."""
     try:
-        check_inside(ws.paths)
+        check_inside(look.ws.paths)
     except BadConfig as error:
         yield bad(error.sentence)
+
+
+def links(look: Look) -> Faults:
+    """Yield where links in memory lead out of the workspace: recalld follows none."""
+    paths = look.ws.paths
+    if any(folders(look)) or not paths.memory.is_dir():
         return
-    root = os.path.realpath(ws.paths.root)
-    for path, found in walk(ws.paths.memory) if ws.paths.memory.is_dir() else ():
+    root = os.path.realpath(paths.root)
+    for path, found in walk(paths.memory):
         place = os.path.realpath(path)
         if modes.S_ISLNK(found.st_mode) and not place.startswith(root + os.sep):
-            name = ws.paths.relative(path)
-            yield odd(Text("doctor.link_out", name=name, place=place))
+            yield odd(Text("doctor.link_out", name=paths.relative(path), place=place))
 
 
-def disk(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
-    """Yield what is wrong with the file system of the workspace: network, read-only, full."""
+def read_only(look: Look) -> Faults:
+    """Yield that the disk of the workspace is mounted read-only."""
+    if look.ws.files.disk.is_read_only(look.ws.paths.root):
+        yield bad(from_os_error(OSError(errno.EROFS, os.strerror(errno.EROFS)), look.ws.paths.root).sentence)
+
+
+def disk(look: Look) -> Faults:
+    """Yield what is wrong with the file system of the workspace: it is on the network, or full."""
+    root = look.ws.paths.root
     try:
-        check_filesystem(ws.paths, allow_network_fs=ws.config.care.allow_network_fs)
+        check_filesystem(look.ws.paths, allow_network_fs=look.ws.config.care.allow_network_fs)
     except BadConfig as error:
         if error.key == "care.allow_network_fs":
             yield bad(error.sentence)
-    found = os.statvfs(ws.paths.root)
-    free, root = found.f_bavail * found.f_frsize, ws.paths.root
+    found = os.statvfs(root)
+    free = found.f_bavail * found.f_frsize
     if free < SCARCE_BYTES:
-        found_to_be = bad if free < _FULL_BYTES else odd
-        yield found_to_be(Text("doctor.disk_full", root=root, count=free >> 20, command=f"df -h {quote(str(root))}"))
+        why = Text("doctor.disk_full", root=root, count=free >> 20, command=f"df -h {quote(str(root))}")
+        yield bad(why) if free < _FULL_BYTES else odd(why)
     if found.f_files and found.f_favail < _SCARCE_INODES:
-        found_to_be = bad if found.f_favail < _FULL_INODES else odd
-        yield found_to_be(
-            Text("doctor.disk_full_of_files", root=root, count=found.f_favail, command=f"df -i {quote(str(root))}")
-        )
+        why = Text("doctor.disk_full_of_files", root=root, count=found.f_favail, command=f"df -i {quote(str(root))}")
+        yield bad(why) if found.f_favail < _FULL_INODES else odd(why)
 
 
-def clock(ws: Workspace, now: datetime, environ: Mapping[str, str]) -> Found:
+def clock(look: Look) -> Faults:
     """Yield where the clock was set, and where the days of memory are not those of the machine."""
+    ws, now = look.ws, look.now
     with contextlib.suppress(ValueError):
         ahead = from_wire(newest_time(ws.paths.log)) - now
         if ahead > SMALL:
-            hours = round(ahead / timedelta(hours=1))
-            yield bad(Text("doctor.clock_behind", hours=hours))
+            yield bad(Text("doctor.clock_behind", hours=round(ahead / timedelta(hours=1))))
             return
     with contextlib.suppress(ValueError):
         if now - from_wire(newest_time(ws.paths.log, "clock_jump")) < LARGE:
             yield odd(Text("doctor.clock_set"))
-    machine = machine_zone(environ)
+    machine = machine_zone(look.environ)
     here, there = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))
     # whoever chose a zone meant it; UTC is what a workspace has where nobody chose
     if not here and there:
         yield odd(Text("doctor.zone_differs", zone=ws.config.archive.timezone, machine=machine))
 
 
-def file_events(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
+def lasting(look: Look) -> Faults:
+    """Yield what a running supervisor reports as long as it lasts; its errors say themselves what to do."""
+    states = lasting_states(look.ws.paths.log, _LASTING) if look.is_running else {}
+    for event in (event for event in _LASTING if event in states):
+        if event in _LASTING_TEXTS:
+            yield bad(_LASTING_TEXTS[event])
+        why = str(states[event].get("why", ""))
+        reported = (sentence.rstrip(".") for sentence in why.split(".; ") if sentence)
+        yield from (bad(Text("status.logged", why=sentence, event=event)) for sentence in reported)
+
+
+def file_events(look: Look) -> Faults:
     """Yield that file events are used up: changes are then found by polling, a second later."""
-    if is_running(ws):
-        if "watch_lost" in lasting_states(ws.paths.log, {"watch_lost": "stopped"}):
-            yield odd(_few_events(ws))
+    if look.is_running:
+        if "watch_lost" in lasting_states(look.ws.paths.log, {"watch_lost": "stopped"}):
+            yield odd(_few_events(look.ws))
         return
     watches, instances = _limit("max_inotify_watches"), _limit("max_inotify_instances")
     if watches is None or instances is None:
         return  # not Linux, where there is nothing to use up
     used_watches, used_instances = _used()
-    if watches - used_watches < _watched(ws) or instances - used_instances < _OBSERVERS:
-        yield odd(_few_events(ws))
+    if watches - used_watches < _watched(look.ws) or instances - used_instances < _OBSERVERS:
+        yield odd(_few_events(look.ws))
 
 
 def _few_events(ws: Workspace) -> str:

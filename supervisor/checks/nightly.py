@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.fsck import fsck
-from recalld.supervisor.checks.troubles import troubles
-from recalld.supervisor.host.last_night import LastFsck, read_last_fsck, write_last_fsck
+from recalld.supervisor.checks.check import Look
+from recalld.supervisor.checks.table import account, wrong
+from recalld.supervisor.host.last_night import LastFsck, keep_last, read_last_fsck
 from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import why_refused
@@ -52,30 +52,36 @@ def report(
     *service* is a sentence about a service that stays down, which is wrong too. *tell* puts what is told in the language of the
     user. The command is killed after *wait_s* seconds.
     """
-    ledger = fsck(ws)
+    look = Look(ws, now, os.environ)
+    ledger = account(look)
     if not ledger.is_sound:  # a file that is moved meanwhile is found in neither place; what is lost is lost twice
-        ledger = fsck(ws)
+        look = Look(ws, now, os.environ)
+        ledger = account(look)
     failed_before = before.failed if (before := read_last_fsck(ws)) else ""
     last = note(ws, ledger, now)
-    found = [*filter(None, [service]), *troubles(ws, now)]
-    wrong = {sentence: _DIGITS.sub("0", sentence) for sentence in found}  # another time or count is no news
-    new = [sentence for sentence, kind in wrong.items() if kind not in last.told]
+    # why the service is down says more than that it is
+    found = (
+        [service, *(why for why in wrong(look) if getattr(why, "code", "") != "doctor.service_down")]
+        if service
+        else wrong(look)
+    )
+    kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in found}  # another time or count is no news
+    new = [sentence for sentence, kind in kinds.items() if kind not in last.told]
     command, failed = ws.config.care.on_trouble, ""
     if command and new:
         failed = _run(command, "\n".join(map(tell, new)), ws, wait_s)
         if failed and failed != failed_before:
             ws.events.emit("on_trouble_failed", why=failed)
-    told = [kind for sentence, kind in wrong.items() if command and not (failed and sentence in new)]
-    write_last_fsck(ws, replace(last, told=tuple(told), failed=failed))
-    return ledger, [*map(tell, wrong)]
+    told = [kind for sentence, kind in kinds.items() if command and not (failed and sentence in new)]
+    keep_last(ws, replace(last, told=tuple(told), failed=failed))
+    return ledger, [*map(tell, kinds)]
 
 
 def note(ws: Workspace, ledger: Ledger, now: datetime) -> LastFsck:
     """Keep what fsck found, with what was told before; an event says when something is wrong, and when nothing is any more."""
     before = read_last_fsck(ws)
     last = LastFsck(now, len(ledger.lost), len(ledger.damage), before.told if before else ())
-    ws.files.make_folder(ws.paths.state)
-    write_last_fsck(ws, last)
+    keep_last(ws, last)
     if not last.is_sound:
         ws.events.emit("fsck_failed", lost=last.lost, damage=last.damage)
     elif before and not before.is_sound:

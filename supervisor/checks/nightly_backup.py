@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from recalld.supervisor.checks.backup import NOT_KEPT, check, check_folder, create
 from recalld.supervisor.checks.machine import SCARCE_BYTES, walk
-from recalld.supervisor.host.last_night import LastBackup, read_last_backup, write_last_backup
+from recalld.supervisor.host.last_night import LastBackup, keep_last, read_last_backup
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
@@ -55,7 +55,7 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     except (SupervisorError, OSError) as error:
         refused = from_os_error(error, error.filename or folder) if isinstance(error, OSError) else error
         last, why = read_last_backup(ws), getattr(refused, "why", "") or str(refused).rstrip(".")
-        _note(ws, LastBackup(now, str(folder), keep, last.file if last else "", why))
+        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last else "", why))
         raise refused from error
     return NightlyBackup(file, contents, tuple(older))
 
@@ -70,7 +70,7 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
         check_folder(ws.paths.root, file.parent, "DIR")
         _refuse_little_room(ws, file.parent)
         create(ws, file, done.at, made_by)
-    _note(ws, done)
+    keep_last(ws, done)
 
 
 def _is_of(ws: Workspace, file: Path) -> bool:
@@ -97,8 +97,3 @@ def _refuse_little_room(ws: Workspace, folder: Path) -> None:
     disk = os.statvfs(folder)
     if disk.f_bavail * disk.f_frsize - size < SCARCE_BYTES:
         raise StorageError(folder, Text("backup.disk_scarce", count=SCARCE_BYTES >> 20))
-
-
-def _note(ws: Workspace, last: LastBackup) -> None:
-    ws.files.make_folder(ws.paths.state)
-    write_last_backup(ws, last)

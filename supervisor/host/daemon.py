@@ -25,7 +25,7 @@ from recalld.supervisor.host.status_line import StatusLine
 from recalld.supervisor.host.watcher import ChangeDetector
 from recalld.supervisor.protocol.paths import check_inside
 from recalld.supervisor.protocol.quiet_hours import quiet_until
-from recalld.supervisor.storage.clock import steady_s
+from recalld.supervisor.storage.clock import LARGE, SMALL, steady_s
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadFile
 
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 T = TypeVar("T")
-#: A clock that moves no more than this was only corrected.
-SMALL: Final = timedelta(hours=1)
-LARGE: Final = timedelta(days=1)
 #: The pause after a move of more than SMALL, and of more than LARGE.
 WAIT: Final = timedelta(minutes=1)
 LONG_WAIT: Final = timedelta(minutes=10)

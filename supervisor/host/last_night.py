@@ -7,15 +7,19 @@ The check is `fsck --report` or `fsck --repair`, the backup that of `backup nigh
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recalld.supervisor.storage.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from recalld.supervisor.workspace import Workspace
+
+T = TypeVar("T", "LastFsck", "LastBackup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +42,6 @@ class LastFsck:
         return not self.lost and not self.damage
 
 
-def read_last_fsck(ws: Workspace) -> LastFsck | None:
-    """Return what the last one found; None if there was none, or its file can't be read: the next one writes it again."""
-    try:
-        version = ws.files.read_stable(ws.paths.fsck)
-        found: Any = json.loads(version.data) if version else {}
-        told = tuple(str(one) for one in found.get("told", ()))
-        return LastFsck(from_wire(found["at"]), int(found["lost"]), int(found["damage"]), told, str(found.get("failed", "")))
-    except (ValueError, LookupError, TypeError, AttributeError, OSError):
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class LastBackup:
     """
@@ -64,32 +57,37 @@ class LastBackup:
     failed: str = ""
 
 
+#: How a field of each type is read.
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "datetime": from_wire,
+    "int": int,
+    "str": str,
+    "tuple[str, ...]": lambda found: tuple(map(str, found)),
+}
+
+
+def read_last_fsck(ws: Workspace) -> LastFsck | None:
+    """Return what the last one found; None if there was none, or its file can't be read: the next one writes it again."""
+    return _read(ws, ws.paths.fsck, LastFsck)
+
+
 def read_last_backup(ws: Workspace) -> LastBackup | None:
     """Return what the last one came to; None if there was none, or its file can't be read: the next one writes it again."""
+    return _read(ws, ws.paths.backup, LastBackup)
+
+
+def keep_last(ws: Workspace, last: LastFsck | LastBackup) -> None:
+    """Keep what it came to, in place of what the one before did."""
+    path = ws.paths.fsck if isinstance(last, LastFsck) else ws.paths.backup
+    data = json.dumps({**asdict(last), "at": to_wire(last.at)}, ensure_ascii=False).encode() + b"\n"
+    ws.files.make_folder(ws.paths.state)
+    ws.files.replace(path, data, ws.files.read_stable(path))
+
+
+def _read(ws: Workspace, path: Path, kind: type[T]) -> T | None:
     try:
-        version = ws.files.read_stable(ws.paths.backup)
+        version = ws.files.read_stable(path)
         found: Any = json.loads(version.data) if version else {}
-        folder, file, failed = (str(found[name]) for name in ("folder", "file", "failed"))
-        return LastBackup(from_wire(found["at"]), folder, int(found["keep"]), file, failed)
+        return kind(**{one.name: _READ[str(one.type)](found[one.name]) for one in fields(kind) if one.name in found})
     except (ValueError, LookupError, TypeError, AttributeError, OSError):
         return None
-
-
-def write_last_backup(ws: Workspace, last: LastBackup) -> None:
-    """Keep what it came to, in place of what the one before did."""
-    fields = {**asdict(last), "at": to_wire(last.at)}
-    seen = ws.files.read_stable(ws.paths.backup)
-    ws.files.replace(ws.paths.backup, json.dumps(fields, ensure_ascii=False).encode() + b"\n", seen)
-
-
-def write_last_fsck(ws: Workspace, last: LastFsck) -> None:
-    """Keep what was found, in place of what was found before."""
-    fields = {
-        "at": to_wire(last.at),
-        "lost": last.lost,
-        "damage": last.damage,
-        "told": list(last.told),
-        "failed": last.failed,
-    }
-    seen = ws.files.read_stable(ws.paths.fsck)
-    ws.files.replace(ws.paths.fsck, json.dumps(fields, ensure_ascii=False).encode() + b"\n", seen)

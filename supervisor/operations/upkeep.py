@@ -80,12 +80,13 @@ class RebuildRequest:
 @operation("status", StateRequest, reads=True, owner=True)
 def status(memory: Visible, _request: StateRequest) -> StatusAnswer:
     """Return the state of the workspace, and what is wrong with it."""
+    from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.status import status as status_of
-    from recalld.supervisor.checks.troubles import down_service, verdict
+    from recalld.supervisor.checks.table import verdict
 
     ws, now = memory.ws, memory.caller.clock()
     facts = status_of(ws, now)
-    sentences, is_well = verdict(ws, now, service=down_service(ws, os.environ))
+    sentences, is_well = verdict(Look(ws, now, os.environ))
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 
@@ -100,9 +101,10 @@ def plan(memory: Visible, _request: StateRequest) -> dict[str, Any]:
 @operation("fsck", StateRequest, reads=True, owner=True, within_s=600.0)
 def fsck(memory: Visible, _request: StateRequest) -> Ledger:
     """Account for every message and file."""
-    from recalld.supervisor.checks.fsck import fsck as account
+    from recalld.supervisor.checks.check import Look
+    from recalld.supervisor.checks.table import account
 
-    return account(memory.ws)
+    return account(Look(memory.ws, memory.caller.clock(), os.environ))
 
 
 @operation("repair", StateRequest, owner=True, within_s=600.0)
@@ -165,4 +167,9 @@ def index_status(memory: Visible, _request: StateRequest) -> Inventory:
 @operation("index_rebuild", RebuildRequest, owner=True, within_s=600.0)
 def index_rebuild(memory: Visible, request: RebuildRequest) -> Changes:
     """Rebuild the index from the files; nothing is rebuilt (`shared`) if another process keeps it locked for longer."""
-    return memory.ws.searcher.refresh(request.wait_s, memory.control, rebuild=True)
+    from recalld.supervisor.checks.check import Look
+    from recalld.supervisor.checks.table import forget
+
+    changes = memory.ws.searcher.refresh(request.wait_s, memory.control, rebuild=True)
+    forget(Look(memory.ws, memory.caller.clock(), os.environ), "index")
+    return changes

@@ -230,6 +230,19 @@ def is_broken(data: bytes) -> bool:
     return b"\0" in data or not data.endswith(b"\n")
 
 
+def is_cut_off(data: bytes, file: DatedFile, recorded: Sequence[Key]) -> bool:
+    """
+    Tell whether the file lacks its last messages, and ends like one that was cut off.
+
+    *recorded* are its messages by the journal, in order. Whoever deletes the last message leaves the blank line before it.
+    """
+    there = {block.key[0] for block in file.blocks}
+    is_there = [identity in there for identity, _ in recorded]
+    lacks_the_last = is_there == sorted(is_there, reverse=True)
+    is_short = len(file.blocks) < file.count and not file.has_more  # else the message is there, in a block that a person broke
+    return is_short and lacks_the_last and not data.endswith((b"\n\n", b"\n\r\n"))
+
+
 def _render_block(block: Block, zone: tzinfo) -> str:
     about: dict[str, Any] = {"id": block.id, "createdAt": to_wire(block.created_at)}
     if block.revision_of:

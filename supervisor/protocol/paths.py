@@ -81,6 +81,7 @@ class WorkspacePaths:
     vectors = _Below(".recalld", "vectors")  # what a model makes of the words of memory, for `recall.backend = "hybrid"`
     backup = _Below(".recalld", "backup.json")  # what the last `backup nightly` came to
     fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was told
+    found = _Below(".recalld", "found.json")  # what the slow checks of `doctor` and `fsck` last found, for `status`
     sessions = _Below(".recalld", "sessions")  # how far sessions are summed up into long-term lines, a file each
     canaries = _Below(".recalld", "canaries.jsonl")  # questions about archived messages, asked again from time to time
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries

@@ -23,6 +23,10 @@ from recalld.supervisor.storage.errors import BadConfig
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 
+#: A clock that moves no more than SMALL was only corrected.
+SMALL: Final = timedelta(hours=1)
+LARGE: Final = timedelta(days=1)
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/reference/protocol.md, 2: an earlier time is impossible
 # The year 10000 in seconds. As milliseconds the same number is in 1978, before _EARLIEST: a smaller number can only be

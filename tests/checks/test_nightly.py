@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.checks.nightly import await_quiet_end
-from recalld.supervisor.checks.troubles import verdict
 from recalld.supervisor.host.last_night import read_last_fsck
 from tests.world import IN_SHANGHAI, at, message_on
 
@@ -56,8 +55,10 @@ def test_report_of_a_lost_message_is_in_status_log_and_told_once(world):
     lose_a_file(world)
     ledger, (sentence,) = world.report()
     assert len(ledger.lost) == 1
-    assert sentence.startswith("messages are lost (1) or files damaged (0), as fsck found on 2026-01-31 10:00; `recalld fsck`")
-    assert verdict(world.ws, world.clock()) == ([sentence], False)
+    assert sentence.startswith(
+        "messages are lost (1), the first was in 2026-01-30-nginx.md, which is gone; `recalld fsck` lists"
+    )
+    assert world.verdict() == ([sentence], False)
     assert world.events.of("fsck_failed") == [{"lost": 1, "damage": 0}]
     assert told(world) == [f"{world.root}|{sentence}"]
     world.forward(days=1)
@@ -110,14 +111,14 @@ def test_report_tells_once_that_the_command_failed_and_tries_it_again(world, com
     lose_a_file(world)
     world.report(wait_s=0.2)
     assert world.events.of("on_trouble_failed") == [{"why": why}]
-    sentences, _ = verdict(world.ws, world.clock())
+    sentences, _ = world.verdict()
     assert f"the command of care.on_trouble failed: {why}; correct it in recalld.toml." in sentences
     world.report(wait_s=0.2)
     assert len(world.events.of("on_trouble_failed")) == 1
     with_command(world, TOLD)
     world.report()
     assert len(told(world)) == 1
-    assert "care.on_trouble" not in "".join(verdict(world.ws, world.clock())[0])
+    assert "care.on_trouble" not in "".join(world.verdict()[0])
 
 
 def test_report_without_a_command_is_told_once_there_is_one(world):

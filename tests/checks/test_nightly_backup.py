@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.checks.backup import check, restore
+from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.machine import SCARCE_BYTES
 from recalld.supervisor.checks.nightly_backup import nightly_backup
-from recalld.supervisor.checks.troubles import verdict
+from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.host.last_night import read_last_backup
 from recalld.supervisor.storage.errors import BadBackup, BadRequest, StorageError
 from tests.world import World, at, message
@@ -96,7 +97,7 @@ def test_backup_of_the_day_is_known_after_one_was_taken_back(memory, place):
     assert read_last_backup(memory.ws) is None
     assert night(memory, place, "2026-01-28") == [file.name]
     assert file.read_bytes() == before
-    assert verdict(memory.ws, at("2026-01-28T13:00"))[1]
+    assert verdict(Look(memory.ws, at("2026-01-28T13:00"), {}))[1]
     assert len(night(memory, place, "2026-01-29")) == 2
 
 
@@ -115,7 +116,7 @@ def test_backup_that_fails_deletes_nothing_and_is_told_until_one_succeeds(memory
     place.rename(place.with_name("fort"))
     with pytest.raises(BadRequest, match="is not there"):
         night(memory, place, "2026-01-29", keep=1)
-    (sentence, *_), is_well = verdict(memory.ws, at("2026-01-29T08:00"))
+    (sentence, *_), is_well = verdict(Look(memory.ws, at("2026-01-29T08:00"), {}))
     assert not is_well
     assert sentence == (
         f"the nightly backup failed on 2026-01-29 04:20: {place} is not there; make the folder first; "
@@ -126,7 +127,7 @@ def test_backup_that_fails_deletes_nothing_and_is_told_until_one_succeeds(memory
     assert last.file.endswith("2026-01-28.tar")
     place.with_name("fort").rename(place)
     assert night(memory, place, "2026-01-30", keep=1) == ["记忆[1]-nightly-2026-01-30.tar"]
-    assert verdict(memory.ws, at("2026-01-30T08:00"))[1]
+    assert verdict(Look(memory.ws, at("2026-01-30T08:00"), {}))[1]
 
 
 def test_backup_is_not_begun_where_it_would_fill_the_disk(memory, place, monkeypatch):

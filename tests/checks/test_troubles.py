@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.troubles import verdict
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.storage.disk import RealDisk
@@ -23,7 +22,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 def told(world: World) -> list[str]:
     """What is wrong, by `status`; it changes nothing."""
     before = world.tree(internal=True)
-    sentences, is_well = verdict(world.ws, world.clock())
+    sentences, is_well = world.verdict()
     assert world.tree(internal=True) == before
     return [] if is_well else sentences
 
@@ -34,9 +33,9 @@ def log(world: World) -> EventLog:
 
 
 def test_verdict_of_a_sound_workspace_says_whether_a_supervisor_runs(world):
-    assert verdict(world.ws, world.clock()) == (["all is well; no supervisor runs, `recalld run` starts one."], True)
+    assert world.verdict() == (["all is well; no supervisor runs, `recalld run` starts one."], True)
     with world.files.lock(world.paths.supervisor_lock):
-        assert verdict(world.ws, world.clock()) == (["all is well; the supervisor runs."], True)
+        assert world.verdict() == (["all is well; the supervisor runs."], True)
 
 
 def test_verdict_names_a_damaged_history_and_what_restores_it(world):
@@ -163,7 +162,7 @@ def test_verdict_names_why_no_model_is_asked_and_until_when(world):
 
 def test_verdict_advises_rjieba_once_where_chinese_is_used_without_it(world, monkeypatch):
     def advice():
-        sentences, is_well = verdict(world.ws, world.clock())
+        sentences, is_well = world.verdict()
         assert is_well
         return sentences[1:]
 

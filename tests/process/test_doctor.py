@@ -143,10 +143,13 @@ def findings(broken: Broken) -> set[tuple[str, str]]:
 
 
 def tree(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
+    """All that is in the workspace but what doctor keeps for `status`."""
     found = {}
     for folder, folders, names in os.walk(root):
         for name in [".", *folders, *names]:
             path = Path(folder) / name
+            if path in (root / ".recalld", root / ".recalld" / ".", root / ".recalld" / "found.json"):
+                continue
             stat = path.lstat()
             data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
             found[str(path)] = (stat.st_mtime_ns, stat.st_mode, stat.st_uid, data)
@@ -482,7 +485,7 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_unit_of_another_version: {("service", "odd")},
     a_timer_that_is_gone: {("service", "odd")},
     a_service_of_an_environment_that_is_gone: {("service", "bad")},
-    a_service_that_does_not_run: {("service", "odd")},
+    a_service_that_does_not_run: {("service", "bad")},
     a_workspace_with_two_services: {("service", "bad")},
 }
 

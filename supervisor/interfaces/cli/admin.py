@@ -16,7 +16,23 @@ from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadFile, BadRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from recalld.supervisor.interfaces.cli.call import Call
+
+
+def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Callable[[], str]]:
+    """Return what asks the supervisor of the workspace for its version, and what returns the one that is installed."""
+    from recalld.supervisor.interfaces.locate import version
+
+    def ask() -> str | None:
+        from recalld.supervisor.interfaces.socket_server import running_version
+
+        if call.is_mute:
+            raise TimeoutError  # this command has asked, and waited long enough
+        return running_version(str(root))
+
+    return ask, version
 
 
 def status(
@@ -27,12 +43,13 @@ def status(
 ) -> None:
     """Show the state of the workspace, and first what is wrong with it; 65 when something is."""
     call: Call = ctx.obj
+    from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.status import status as status_of
-    from recalld.supervisor.checks.troubles import down_service, verdict
+    from recalld.supervisor.checks.table import verdict
 
     ws, at = call.opened(workspace, now)
     found = status_of(ws, at)
-    sentences, is_well = verdict(ws, at, service=down_service(ws, os.environ))
+    sentences, is_well = verdict(Look(ws, at, os.environ, *supervisor_of(ws.paths.root, call)))
     told = as_text(in_local_times(found, ws.zone), call.teller())
     call.show(as_json(found) if json else "\n".join([*map(call.teller(), sentences), "", told]))
     if not is_well:
@@ -68,8 +85,9 @@ def fsck(
     from time import sleep
 
     from recalld.supervisor.checks import nightly
-    from recalld.supervisor.checks.fsck import fsck as account
+    from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.systemd import failed_unit
+    from recalld.supervisor.checks.table import account
 
     ws, at = call.opened(workspace, now)
     mended: dict[str, object] = {}
@@ -84,7 +102,10 @@ def fsck(
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
     call.is_unattended = call.is_unattended or report
-    ledger, wrong = nightly.report(ws, at, call.teller(), service=down) if report else (account(ws), [])
+    if report:
+        ledger, wrong = nightly.report(ws, at, call.teller(), service=down)
+    else:
+        ledger, wrong = account(Look(ws, at, os.environ)), []
     if repair and not report:
         nightly.note(ws, ledger, at)
     for sentence in wrong:
@@ -94,7 +115,7 @@ def fsck(
         call.show(as_json(found) if json else as_text(found, call.teller()))
     elif not wrong:
         call.show(call.teller()(Text("fsck.all_accounted", count=ledger.seen)))
-    if wrong or not ledger.is_sound:
+    if wrong or not ledger.is_well:
         raise typer.Exit(BadFile.exit_code)
 
 
@@ -107,10 +128,8 @@ def doctor(
 ) -> None:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.doctor import examine, opened_anyway
-    from recalld.supervisor.checks.installed import supervisor
-    from recalld.supervisor.interfaces.locate import version
-    from recalld.supervisor.interfaces.socket_server import running_version
+    from recalld.supervisor.checks.check import Look
+    from recalld.supervisor.checks.table import examine, opened_anyway
 
     root = call.root_of(workspace)
     if not root.is_dir():
@@ -118,7 +137,7 @@ def doctor(
     at = call.moment(now) or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     call.workspace = ws  # it tells the language
-    findings = examine(ws, refused, os.environ, at, supervisor(lambda: running_version(str(root)), version()))
+    findings = examine(Look(ws, at, os.environ, *supervisor_of(root, call)), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     if json:
         call.show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))

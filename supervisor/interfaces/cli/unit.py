@@ -228,7 +228,7 @@ def _me() -> str:
 def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
     """Raise what would keep the service from running: not the user's files, a bad key file, another supervisor."""
     from recalld.supervisor.checks.backup import check_folder
-    from recalld.supervisor.checks.installed import check_key
+    from recalld.supervisor.checks.services import check_key
 
     root = wanted.workspace
     if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:

@@ -97,6 +97,7 @@ TEXTS: Final = {
     "attachments": "附件",
     "pictures": "找回的图片和文件",
     "unnamed": "没有文件提到的附件",
+    "faults": "其他问题",
     "repaired": "修复",
     "restored": "恢复",
     "saved": "找回",

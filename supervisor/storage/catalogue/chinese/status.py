@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
-    "damage_found": "fsck 在 {time} 发现消息丢失（{lost}）或文件损坏（{damaged}）；用 `recalld fsck` 列出，用 `recalld fsck --repair` 修复能修的。",
     "backup_failed": "{time} 的夜间备份失败了：{why}；用 `{command}` 再试一次。",
     "on_trouble_failed": "care.on_trouble 的命令失败了：{why}；请在 recalld.toml 里改正。",
     "model_paused": "没有写出摘要：{reason}；{time} 之前不再问模型。",
@@ -24,4 +23,8 @@ TEXTS: Final = {
     "no_model_until": "{time} 之前不用模型写摘要：{why}；想马上再问一次，用 `recalld model test`。",
     "backlog": "{label} 的摘要屡次失败：{why}；想再试一次，用 `recalld summary redo {label}`。",
     "logged": "详情见 log.jsonl 里的 {event}。",
+    "days_gone": "有 {files} 个按日文件不见了，第一个是 {name}，其中 {count} 条消息不在别的文件里；用 `recalld fsck --repair` 让下次归档重新写出。",
+    "days_lost": "丢了 {count} 条消息，第一条原在 {name} 里，这个文件不见了；用 `recalld fsck` 列出，用 `recalld fsck --repair` 找它们的副本。",
+    "days_damaged": "有 {count} 个按日文件坏了，第一个是 {name}；用 `recalld fsck` 看坏在哪里，用 `recalld fsck --repair` 修好能修的。",
+    "found_on": "{time} 查到：{why}。",
 }

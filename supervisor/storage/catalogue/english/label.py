@@ -97,6 +97,7 @@ TEXTS: Final = {
     "attachments": "attachments",
     "pictures": "pictures",
     "unnamed": "unnamed",
+    "faults": "faults",
     "repaired": "repaired",
     "restored": "restored",
     "saved": "saved",

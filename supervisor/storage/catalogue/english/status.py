@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
-    "damage_found": "messages are lost ({lost}) or files damaged ({damaged}), as fsck found on {time}; `recalld fsck` lists them, `recalld fsck --repair` mends what can be mended.",
     "backup_failed": "the nightly backup failed on {time}: {why}; `{command}` tries again.",
     "on_trouble_failed": "the command of care.on_trouble failed: {why}; correct it in recalld.toml.",
     "model_paused": "no summary was written: {reason}; the model is not asked again before {time}.",
@@ -24,4 +23,8 @@ TEXTS: Final = {
     "no_model_until": "no model writes summaries until {time}: {why}; `recalld model test` asks it now.",
     "backlog": "the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more.",
     "logged": "{why}.",
+    "days_gone": "dated files are gone ({files}), the first is {name}, and messages of theirs are in no other ({count}); `recalld fsck --repair` has the next run write them again.",
+    "days_lost": "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair` looks for copies of them.",
+    "days_damaged": "dated files are damaged ({count}), the first is {name}; `recalld fsck` says how, `recalld fsck --repair` mends what can be mended.",
+    "found_on": "found on {time}: {why}.",
 }

@@ -1,0 +1,145 @@
+"""
+What a check is: what it looks at, whose fault it finds, and whether the look is slow.
+
+A fault of the *memory*, the files of the workspace that hold it, is known to `status`, `doctor` and `fsck`; one of the
+*machine* around them to `status` and `doctor`. What is true of the program that asks alone, the *caller*, such as its packages,
+its variables and what it reaches over the network, is known to `doctor`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from recalld.supervisor.archive.intake import unwritten
+from recalld.supervisor.storage.clock import local
+from recalld.supervisor.storage.errors import BadFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
+
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.checks.fsck import Ledger
+    from recalld.supervisor.protocol.message import History, Message
+    from recalld.supervisor.workspace import Workspace
+
+State: TypeAlias = Literal["good", "odd", "bad"]
+Subject: TypeAlias = Literal["memory", "machine", "caller"]
+Faults: TypeAlias = "Iterator[Fault]"
+
+#: A command in a sentence.
+_COMMAND: Final = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a check found: "odd" for what may be meant, "bad" for what stops recalld or a part of it; *why* is a sentence."""
+
+    state: State
+    why: str
+
+
+def odd(why: str) -> Fault:
+    """Return the fault of what may be meant."""
+    return Fault("odd", why)
+
+
+def bad(why: str) -> Fault:
+    """Return the fault of what stops recalld, or a part of it."""
+    return Fault("bad", why)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A line of `doctor`: the name of a check, "good", "odd" or "bad", and why in a sentence."""
+
+    check: str
+    state: State
+    why: str
+
+    @property
+    def mend(self) -> str | None:
+        """The command of the sentence, None where it names none."""
+        found = _COMMAND.search(self.why)
+        return found[1] if found else None
+
+
+class Look:
+    """
+    A look at a workspace: what the checks read, and what one of them has found out for the others.
+
+    *ask* returns the version of the supervisor that has the socket, "" for one that is too old to say, and None where nobody
+    has it; TimeoutError where it does not respond. *version* returns the one that is installed.
+    """
+
+    def __init__(
+        self,
+        ws: Workspace,
+        now: datetime,
+        environ: Mapping[str, str],
+        ask: Callable[[], str | None] = lambda: None,
+        version: Callable[[], str] = lambda: "",
+    ) -> None:
+        self.ws = ws
+        self.now = now
+        self.environ = environ
+        self.ask = ask
+        self.version = version
+        #: Where every message is, once it was accounted for.
+        self.ledger: Ledger | None = None
+
+    @cached_property
+    def is_running(self) -> bool:
+        """Whether a supervisor runs in the workspace."""
+        return self.ws.files.disk.is_locked(self.ws.paths.supervisor_lock)
+
+    @cached_property
+    def _history(self) -> tuple[History, str]:
+        self.ws.journal.refresh()
+        try:
+            return self.ws.history.read(), ""
+        except BadFile as error:
+            return (), error.why
+
+    @property
+    def history(self) -> History:
+        """The messages of history.json; none where it can't be read."""
+        return self._history[0]
+
+    @property
+    def why_no_history(self) -> str:
+        """Why history.json can't be read, or ""."""
+        return self._history[1]
+
+    @cached_property
+    def files(self) -> tuple[MemoryFile, ...]:
+        """The dated files."""
+        return self.ws.memory.dated()
+
+    @cached_property
+    def waiting(self) -> list[Message]:
+        """The messages that no dated file has yet."""
+        return unwritten(self.history, self.ws.journal)
+
+    def local_time(self, time: datetime) -> str:
+        """Return the time as people read it, in the time zone of the workspace."""
+        return f"{local(time, self.ws.zone):%Y-%m-%d %H:%M}"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """
+    A row of the table: the *name* under which `doctor` lists it, whose fault it finds, and how.
+
+    A *slow* one is made by `doctor`, and by `fsck` where it is one of the memory; `status` shows what it last found. What it
+    finds of the memory is *in the ledger* of `fsck` already, each thing by itself.
+    """
+
+    name: str
+    of: Subject
+    find: Callable[[Look], Faults]
+    slow: bool = False
+    in_ledger: bool = False

@@ -1,0 +1,115 @@
+"""The checks of the model that writes summaries: whether it writes, whether it can be asked, and where its key is."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat as modes
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.checks.check import Look, bad, odd
+from recalld.supervisor.checks.machine import walk
+from recalld.supervisor.checks.memory import why_failed
+from recalld.supervisor.host.workers import worker_command
+from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.summaries.llm_state import configured_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recalld.supervisor.checks.check import Faults
+    from recalld.supervisor.workspace import Workspace
+
+#: The most bytes of a file that is searched for the key.
+_MOST_BYTES: Final = 8 << 20
+#: A key has at least so many characters; shorter ones, such as "ollama", are no secret and may be anywhere.
+_KEY_CHARS: Final = 16
+#: Seconds for the list of models, with the start of the process that asks for it.
+_LIST_S: Final = 60.0
+
+
+def paused(look: Look) -> Faults:
+    """Yield why the configured model writes no summaries, or not one of them."""
+    ws = look.ws
+    if not ws.extracting:
+        try:
+            model_of(ws.config.llm)
+        except BadConfig as error:
+            yield bad(Text("status.no_model", why=error.why))
+    provider = configured_state(ws.task_queue, ws.endpoint)
+    if not ws.extracting and provider.next_at and provider.next_at > look.now:
+        yield bad(Text("status.no_model_until", time=look.local_time(provider.next_at), why=provider.reason))
+    failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
+    for group, failure in sorted(failing.items(), reverse=True)[:1]:
+        yield bad(Text("status.backlog", label=group.partition("-")[2], why=why_failed(failure.reason)))
+
+
+def model(look: Look) -> Faults:
+    """Yield why the model can't be asked, that its server does not know it, and that its window is too small."""
+    llm = look.ws.config.llm
+    if look.ws.extracting or not llm.model:  # `paused` reports that no model is named
+        return
+    key = find_key(llm.api_key_env, look.environ)
+    is_elsewhere = llm.base_url.startswith("https:") and not is_local(llm.base_url)
+    if key == NO_KEY and (is_elsewhere or not llm.base_url):  # it is not asked: many a server gives its list to everybody
+        where = without_credentials(llm.base_url) if llm.base_url else "OpenAI"
+        why = Text("doctor.no_key", where=where, name=llm.api_key_env)
+        yield odd(why) if is_elsewhere else bad(why)  # a company's own server may want none
+        return
+    found = _listed(look)
+    if "error" in found:
+        yield bad(Text("doctor.model_unreachable", why=found["error"]))
+    elif found["known"] is None:
+        yield odd(Text("doctor.no_model_list", model=llm.model))
+    elif not found["known"]:
+        yield bad(Text("doctor.model_unknown", model=llm.model, others=found["models"] or Text("tool.none")))
+    elif found["window"] and found["window"] < llm.context_tokens:
+        yield bad(Text("doctor.window_small", model=llm.model, window=found["window"], wanted=llm.context_tokens))
+
+
+def _listed(look: Look) -> dict[str, Any]:
+    """Return what the server answers to the worker, which alone communicates with models."""
+    command = [*worker_command(look.ws.paths.root), "--list", "--json"]
+    try:
+        asked = subprocess.run(command, env=dict(look.environ), capture_output=True, text=True, check=False, timeout=_LIST_S)
+        found: dict[str, Any] = json.loads(asked.stdout)
+    except subprocess.TimeoutExpired:
+        return {"error": Text("server.timeout")}
+    except ValueError:
+        return {"error": asked.stderr.strip().removeprefix("recalld worker: ").rstrip(".")}
+    return found
+
+
+def key(look: Look) -> Faults:
+    """Yield which file of the workspace has the key of the model."""
+    name = look.ws.config.llm.api_key_env
+    for place in _files_with_the_key(look.ws, name, find_key(name, look.environ)):
+        yield bad(Text("doctor.key_in_files", place=place, name=name))
+        break
+
+
+def credential(look: Look) -> Faults:
+    """Yield that others may read the credential with the key, which systemd has given to this program."""
+    folder, name = look.environ.get("CREDENTIALS_DIRECTORY", ""), look.ws.config.llm.api_key_env
+    for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder else ():
+        if path.is_file() and path.stat().st_mode & modes.S_IROTH:
+            yield bad(Text("doctor.key_open", path=path, command=f"chmod go= {path}"))
+
+
+def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:
+    """Yield the files with the key, or with a line that sets the variable *name*; pictures and the index are not read."""
+    sets_it = re.compile(rf"^[ \t]*(?:export[ \t]+)?{re.escape(name)}[ \t]*=[ \t]*[\"']?\w".encode(), re.MULTILINE)
+    passed = (ws.paths.attachments, ws.paths.state / "index", ws.paths.vectors)
+    for path, found in walk(ws.paths.root):
+        if not modes.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES or any(map(path.is_relative_to, passed)):
+            continue
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue  # the check of rights reports it
+        if (len(key) >= _KEY_CHARS and key.encode() in data) or (path.parent == ws.paths.root and sets_it.search(data)):
+            yield ws.paths.relative(path)

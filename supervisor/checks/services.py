@@ -1,0 +1,132 @@
+"""
+The checks of the supervisor and of the services that are installed for a workspace: units, key file, version, last night.
+
+The units are read where systemd reads them, and nothing asks systemd, so that they are checked where it can't be reached, too.
+"""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.checks.check import Look, bad, odd
+from recalld.supervisor.checks.units import Installed, installed, of_user, origin_of, read_unit
+from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadConfig, why_refused
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recalld.supervisor.checks.check import Faults
+
+#: What others must not do with the file of a key.
+_OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
+
+
+def check_key(key: Path) -> None:
+    """Raise BadConfig where the file of a key is not there, or others can read it."""
+    try:
+        found = os.stat(key)
+    except OSError as error:
+        raise BadConfig("--key-file", Text("service.key_unreadable", path=key, why=why_refused(error))) from error
+    if found.st_mode & _OTHERS:
+        raise BadConfig("--key-file", Text("service.key_open", path=key, command=f"chmod 600 {quote(str(key))}"))
+
+
+def last_night(look: Look) -> Faults:
+    """Yield that there is no backup of the last night, and that the user could not be warned of what its check found."""
+    backup, fsck = read_last_backup(look.ws), read_last_fsck(look.ws)
+    if fsck and fsck.failed:
+        yield bad(Text("status.on_trouble_failed", why=fsck.failed))
+    if backup and backup.failed:
+        again = f"recalld backup nightly {quote(backup.folder)} --keep {backup.keep}"
+        yield bad(Text("status.backup_failed", time=look.local_time(backup.at), why=backup.failed, command=again))
+
+
+def units(look: Look) -> Faults:
+    """Yield what is wrong with the services of the workspace or, with nothing else, that one is installed and none runs."""
+    found = installed(look.ws.paths.root, look.environ)
+    own = [one for one in found if not one.owner]
+    faults = [*_several(found)]
+    for one in own:
+        faults += [*_of_the_units(one), *_of_the_key(one)]
+    yield from faults
+    if own and not look.is_running and not faults:
+        again, why = (f"recalld service {verb}{of_user(own[0].what.user)}" for verb in ("restart", "status"))
+        yield bad(Text("doctor.service_down", again=again, status=why))
+
+
+def _several(found: list[Installed]) -> Faults:
+    if len(found) > 1:
+        last, places = found[-1], ", ".join(str(one.unit) for one in found)
+        fields = {"count": len(found), "places": places, "command": f"recalld service uninstall{of_user(last.what.user)}"}
+        if last.owner:
+            yield bad(Text("doctor.services_many_of", **fields, user=last.owner))
+        else:
+            yield bad(Text("doctor.services_many", **fields))
+
+
+def _of_the_units(one: Installed) -> Faults:
+    """Yield the first unit that is not as this version makes it, and why."""
+    again = f"recalld service install{of_user(one.what.user)}"
+    if _is_gone(one.what.python):
+        yield bad(Text("doctor.unit_without_python", unit=one.unit, python=one.what.python, command=again))
+        return
+    for path, wanted in ((one.folder / name, data) for name, data in one.what.units().items()):
+        data = read_unit(path)
+        origin, ours = origin_of(data), origin_of(wanted)
+        if not data:
+            yield odd(Text("doctor.unit_missing", unit=path, command=again))
+        elif origin.edited:
+            yield odd(Text("doctor.unit_edited", unit=path, command=again))
+        elif origin.body != ours.body:
+            yield odd(Text("doctor.unit_old", unit=path, old=origin.version, new=ours.version, command=again))
+        else:
+            continue
+        return
+
+
+def _is_gone(path: str) -> bool:
+    """Return whether there is no such file; one in a folder that this user may not enter may be there."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _of_the_key(one: Installed) -> Faults:
+    """Yield what is wrong with the key file; what root alone may look at is not reported."""
+    try:
+        if one.what.key:
+            check_key(one.what.key)
+    except BadConfig as error:
+        if not isinstance(error.__cause__, PermissionError):
+            yield bad(Text("doctor.key_file", unit=one.unit.name, why=error.why))
+
+
+def supervisor(look: Look) -> Faults:
+    """Yield that the running supervisor does not respond, or is of another version than the one that is installed."""
+    if not look.is_running:
+        return
+    try:
+        runs = look.ask()
+    except TimeoutError:
+        yield bad(Text("doctor.mute", mend=_restart(look)))
+        return
+    if runs is not None and runs != look.version():
+        old = runs or Text("doctor.an_older_recalld")
+        yield bad(Text("doctor.old_supervisor", old=old, new=look.version(), mend=_restart(look)))
+
+
+def _restart(look: Look) -> str:
+    """Return how the supervisor is started again: as the service of the workspace, or by hand."""
+    own = [one.what.user for one in installed(look.ws.paths.root, look.environ) if not one.owner]
+    if own:
+        return Text("doctor.restart_service", command=f"recalld service restart{of_user(own[0])}")
+    return Text("doctor.restart_by_hand")

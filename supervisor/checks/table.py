@@ -1,0 +1,213 @@
+"""
+The table of all checks, and the three views of it: `status`, `doctor` and `fsck`.
+
+`status` makes the quick checks, and shows what the slow ones found when they were made last; `doctor` makes all of them; `fsck`
+accounts for every message, which is the slow check of the memory, and makes the quick ones of the memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.checks import machine, memory, model, services
+from recalld.supervisor.checks.check import Check, Fault, Finding, Look, bad
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.protocol.config import load, render_default
+from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import fixed_clock, from_wire, machine_zone, to_wire
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.files import Files
+from recalld.supervisor.text.chinese import has_rjieba
+from recalld.supervisor.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from recalld.supervisor.checks.fsck import Ledger
+
+#: In the order in which `doctor` lists them: what the machine gives first, since the rest needs it.
+TABLE: Final = (
+    Check("environment", "caller", machine.environment),
+    Check("configuration", "caller", lambda _look: iter(())),  # found where it is read, before any check
+    Check("rights", "machine", machine.rights, slow=True),
+    Check("links", "machine", machine.folders),
+    Check("links", "machine", machine.links, slow=True),
+    Check("disk", "machine", machine.disk),
+    Check("clock", "machine", machine.clock),
+    Check("file events", "machine", machine.file_events, slow=True),
+    Check("format", "memory", memory.newer_format),
+    Check("status", "machine", machine.read_only),
+    Check("status", "memory", memory.history, in_ledger=True),
+    Check("status", "machine", memory.waiting),
+    Check("status", "machine", machine.lasting),
+    Check("files", "memory", memory.gone),
+    Check("files", "memory", memory.damaged, in_ledger=True),
+    Check("files", "memory", memory.accounting, slow=True, in_ledger=True),
+    Check("status", "memory", memory.attachments, in_ledger=True),
+    Check("status", "memory", memory.entries),
+    Check("status", "machine", services.last_night),
+    Check("status", "machine", model.paused),
+    Check("files", "memory", memory.quarantine),
+    Check("long-term file", "memory", memory.long_term),
+    Check("index", "machine", memory.index, slow=True),
+    Check("tasks", "machine", memory.tasks),
+    Check("model", "caller", model.model, slow=True),
+    Check("key", "machine", model.key, slow=True),
+    Check("key", "caller", model.credential),
+    Check("service", "machine", services.units),
+    Check("supervisor", "machine", services.supervisor),
+)
+
+
+# ── status ───────────────────────────────────────────────────────────────────
+
+
+def wrong(look: Look) -> list[str]:
+    """Return a sentence for each thing that is wrong now, and for what a slow check found wrong when it was made last."""
+    before = _read_found(look.ws)
+    sentences: list[str] = []
+    for number, check in enumerate(TABLE):
+        if check.slow:
+            at, found = before.get(_key(number), ("", ()))
+            sentences += [Text("status.found_on", time=look.local_time(from_wire(at)), why=why) for why in found]
+        elif check.of != "caller":
+            sentences += [fault.why for fault in check.find(look) if fault.state == "bad"]
+    return list(dict.fromkeys(sentences))
+
+
+def verdict(look: Look) -> tuple[list[str], bool]:
+    """Return the first lines of `status`, and whether all is well."""
+    found = wrong(look)
+    well = Text("status.well") if look.is_running else Text("status.well_unsupervised")
+    advice = [] if has_rjieba() or not memory.uses_chinese(look) else [Text("status.rjieba")]
+    return [*(found or [well]), *advice], not found
+
+
+# ── doctor ───────────────────────────────────────────────────────────────────
+
+
+def examine(look: Look, refused: BadConfig | None) -> list[Finding]:
+    """
+    Return what each check finds, in their order; a name under which nothing is found is "good".
+
+    What the slow ones find is kept for `status`. The workspace of *look* and *refused* are what `opened_anyway` returned. What
+    one check has reported no other one reports.
+    """
+    found: dict[str, list[Fault]] = {check.name: [] for check in TABLE}
+    slow: dict[str, list[str]] = {}
+    reported: set[str] = set()
+    if refused:
+        found["configuration"].append(bad(refused.sentence))
+    for number, check in enumerate(TABLE):
+        faults = [fault for fault in _faults(check, look) if fault.why not in reported]
+        reported.update(fault.why for fault in faults)
+        found[check.name] += faults
+        if check.slow and check.of != "caller":
+            slow[_key(number)] = [fault.why for fault in faults if fault.state == "bad"]
+    if not refused:
+        _keep_found(look, slow)
+    return [
+        Finding(name, fault.state, fault.why)
+        for name, faults in found.items()
+        for fault in faults or [Fault("good", Text(f"doctor.good.{name.replace(' ', '_').replace('-', '_')}"))]
+    ]
+
+
+def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tuple[Workspace, BadConfig | None]:
+    """Return the workspace, with what `init` would write where its configuration is wrong, and why that is."""
+    files, paths, refused = Files(RealDisk()), WorkspacePaths(root), None
+    config = load(render_default(machine_zone(environ)).encode(), {})
+    try:
+        version = files.read_stable(paths.config)
+        config = load(version.data if version else None, environ)
+    except BadConfig as error:
+        refused = error
+    except OSError:
+        pass  # the check of rights reports it
+    return Workspace(root, config, files, EventLog(paths.log, fixed_clock(now), config.log), environ), refused
+
+
+def _faults(check: Check, look: Look) -> list[Fault]:
+    """Return what the check finds; where it fails, why, unless that is a missing right, which another check reports."""
+    found: list[Fault] = []
+    try:
+        found += check.find(look)
+    except Exception as error:  # noqa: BLE001 - a check that fails must not stop the others
+        refused = as_supervisor_error(error, "doctor", look.ws.paths.root)
+        has_no_right = isinstance(refused, NoPermission) and check.find is not machine.rights
+        if not (has_no_right and any(machine.rights(look))):
+            found.append(bad(refused.sentence))
+    return found
+
+
+# ── fsck ─────────────────────────────────────────────────────────────────────
+
+
+def account(look: Look) -> Ledger:
+    """Return where every message is, and all that is wrong with the memory; what the slow check of it finds is kept."""
+    ledger = memory.accounted(look)
+    slow = {_key(n): check for n, check in enumerate(TABLE) if check.slow and check.of == "memory"}
+    _keep_found(look, {key: [fault.why for fault in check.find(look)] for key, check in slow.items()})
+    checks = [check for check in TABLE if check.of == "memory" and not check.slow and not check.in_ledger]
+    ledger.faults = [fault.why for check in checks for fault in check.find(look) if fault.state == "bad"]
+    return ledger
+
+
+# ── what the slow checks found ───────────────────────────────────────────────
+
+
+def forget(look: Look, name: str) -> None:
+    """Forget what the slow checks of this name have found: it was mended."""
+    _keep_found(look, {_key(n): [] for n, check in enumerate(TABLE) if check.slow and check.name == name})
+
+
+def _key(number: int) -> str:
+    """Return the name of the check, and which of those with this name it is, since a name may be that of several."""
+    return f"{TABLE[number].name}-{sum(one.name == TABLE[number].name for one in TABLE[:number])}"
+
+
+def _read_found(ws: Workspace) -> dict[str, tuple[str, list[str]]]:
+    """Return when a check was made that found something, and what; nothing of a file that can't be read."""
+    try:
+        version = ws.files.read_stable(ws.paths.found)
+        found = json.loads(version.data) if version else {}
+        return {key: (one["at"], [_text(why) for why in one["faults"]]) for key, one in found.items()}
+    except (ValueError, LookupError, TypeError, AttributeError, OSError, SupervisorError):
+        return {}
+
+
+def _keep_found(look: Look, found: Mapping[str, list[str]]) -> None:
+    """Keep what these checks have found, for `status`; what they have found no longer goes."""
+    ws, before = look.ws, _read_found(look.ws)
+    after = {key: one for key, one in before.items() if key not in found}
+    after |= {key: (to_wire(look.now), list(faults)) for key, faults in found.items() if faults}
+    if after == before:
+        return
+    data = {key: {"at": at, "faults": [_json(why) for why in faults]} for key, (at, faults) in after.items()}
+    with suppress(OSError, SupervisorError):  # the next one keeps it
+        if os.stat(ws.paths.state).st_uid == os.geteuid():  # else the owner of the workspace could not replace it
+            seen = ws.files.read_stable(ws.paths.found)
+            ws.files.replace(ws.paths.found, json.dumps(data, ensure_ascii=False).encode() + b"\n", seen)
+
+
+def _json(value: object) -> Any:
+    """Return a text as JSON: its code and its fields."""
+    if isinstance(value, Text):
+        return {"code": value.code, "fields": {name: _json(one) for name, one in value.fields.items()}}
+    if isinstance(value, (list, tuple)):
+        return [_json(one) for one in value]
+    return value if isinstance(value, (int, float)) else str(value)
+
+
+def _text(value: Any) -> Any:
+    """Return the text that `_json` was given."""
+    if isinstance(value, dict):
+        return Text(value["code"], **{name: _text(one) for name, one in value["fields"].items()})
+    return [_text(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,328 @@
+"""The table of checks: a fault that is made for real is in each view that has to know it, and in no other."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.checks import machine, memory, model, services
+from recalld.supervisor.checks.check import Look
+from recalld.supervisor.checks.table import TABLE, account, examine, verdict
+from recalld.supervisor.checks.units import Installation
+from recalld.supervisor.host.last_night import LastBackup, keep_last
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import NewerFormat
+from tests.world import WITHOUT_MODEL, World, message_on, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+KEY = "sk-test-4f9a8b7c6d5e4f3a"
+NOBODY = 65534
+
+
+@dataclass
+class Broken:
+    """A memory of two days that something is done to, and how it is looked at."""
+
+    world: World
+    elsewhere: Path
+    patch: pytest.MonkeyPatch
+    ending: contextlib.ExitStack
+    environ: dict[str, str] = field(default_factory=dict)
+    ask: Callable[[], str | None] = lambda: None
+
+    @property
+    def dated(self) -> Path:
+        return self.world.root / min(self.world.dated_files())
+
+    def run_supervisor(self) -> None:
+        self.ending.enter_context(self.world.files.lock(self.world.paths.supervisor_lock))
+
+    def look(self) -> Look:
+        return Look(self.world.ws, self.world.clock(), self.environ, self.ask, lambda: "recalld 9.9")
+
+
+@pytest.fixture
+def broken(world: World, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch):
+    world.reopen(WITHOUT_MODEL)
+    world.write(talk("2026-01-29T09:00", 4) + talk("2026-01-30T09:00", 4))
+    world.settle()
+    world.refresh()
+    with contextlib.ExitStack() as ending:
+        elsewhere = tmp_path_factory.mktemp("别处")
+        yield Broken(world, elsewhere, monkeypatch, ending, {"XDG_CONFIG_HOME": str(elsewhere)})
+
+
+# ── faults ───────────────────────────────────────────────────────────────────
+
+
+def a_history_that_is_cut_off(it: Broken) -> None:
+    it.world.write(b"[")
+
+
+def an_entry_that_is_no_message(it: Broken) -> None:
+    it.world.write([*it.world.history(), 7])
+
+
+def a_day_that_is_gone_and_still_in_history(it: Broken) -> None:
+    it.dated.unlink()
+
+
+def a_day_that_is_lost(it: Broken) -> None:
+    it.world.write([])
+    it.dated.unlink()
+
+
+def a_file_without_its_end(it: Broken) -> None:
+    it.dated.write_bytes(it.dated.read_bytes()[:-12])
+
+
+def a_file_without_its_head(it: Broken) -> None:
+    it.dated.write_bytes(it.dated.read_bytes()[12:])
+
+
+def a_file_that_is_cut_off_between_two_messages(it: Broken) -> None:
+    kept = "<!-- ".join(it.dated.read_text().split("<!-- ")[:3])
+    it.dated.write_text(kept.rstrip("\n") + "\n")
+
+
+def a_message_that_is_in_two_files(it: Broken) -> None:
+    it.dated.with_name("2026-01-29-copy.md").write_bytes(it.dated.read_bytes() + "\n这句是后来写的\n".encode())
+
+
+def a_picture_that_is_gone(it: Broken) -> None:
+    url = f"data:image/png;base64,{base64.b64encode(bytes(48)).decode()}"
+    it.world.add(message_on("2026-01-31", content=[{"type": "image_url", "image_url": {"url": url}}]) | {"text": None})
+    it.world.round()
+    for picture in (it.world.root / "attachments").iterdir():
+        picture.unlink()
+
+
+def a_file_of_another_user(it: Broken) -> None:
+    if os.geteuid():
+        pytest.skip("only root can do this")
+    os.chown(it.dated, NOBODY, NOBODY)
+
+
+def a_queue_outside_the_workspace(it: Broken) -> None:
+    results = it.world.root / "worker" / "results"
+    results.rmdir()
+    results.symlink_to(it.elsewhere)
+
+
+def a_disk_that_is_read_only(it: Broken) -> None:
+    root = it.world.root
+
+    class ReadOnly(RealDisk):
+        def is_read_only(self, folder: Path) -> bool:
+            return folder == root
+
+    it.world.reopen(disk=ReadOnly())
+
+
+def a_disk_that_is_full(it: Broken) -> None:
+    it.patch.setattr(machine, "SCARCE_BYTES", 1 << 62)
+    it.patch.setattr(machine, "_FULL_BYTES", 1 << 62)
+
+
+def a_clock_that_was_set_back(it: Broken) -> None:
+    it.world.put("log.jsonl", b'{"ts": "2026-02-03T10:00:00.000Z", "event": "started"}\n')
+
+
+def a_message_that_nobody_writes(it: Broken) -> None:
+    it.world.add(message_on("2026-01-31"))
+    it.world.round("none")
+    it.world.forward(days=2)
+
+
+def an_index_that_is_not_brought_up_to_date(it: Broken) -> None:
+    it.world.put("log.jsonl", b'{"ts": "2026-01-31T01:00:00.000Z", "event": "index_stale", "why": "a: b; try again."}\n')
+    it.run_supervisor()
+
+
+def a_backup_that_failed(it: Broken) -> None:
+    keep_last(it.world.ws, LastBackup(it.world.clock(), "/备份", 7, "", "the disk is full"))
+
+
+def a_model_without_a_name(it: Broken) -> None:
+    it.world.reopen(f'{WITHOUT_MODEL}[llm]\nbase_url = "http://127.0.0.1:9/v1"\n')
+
+
+def an_index_that_is_damaged(it: Broken) -> None:
+    for path in (it.world.root / ".recalld" / "index").glob("*.store"):
+        os.truncate(path, path.stat().st_size // 2)
+    it.world.reopen(WITHOUT_MODEL)
+
+
+def a_key_in_a_file_of_variables(it: Broken) -> None:
+    it.world.put(".env", f"export OPENAI_API_KEY={KEY}\n".encode())
+
+
+def a_key_file_that_is_not_there(it: Broken) -> None:
+    folder = it.elsewhere / "systemd" / "user"
+    folder.mkdir(parents=True)
+    for name, data in Installation(it.world.root, key=it.elsewhere / "密钥").units().items():
+        (folder / name).write_bytes(data)
+
+
+def a_supervisor_that_hangs(it: Broken) -> None:
+    def ask() -> str | None:
+        raise TimeoutError
+
+    it.run_supervisor()
+    it.ask = ask
+
+
+def a_supervisor_of_another_version(it: Broken) -> None:
+    it.run_supervisor()
+    it.ask = lambda: "recalld 0.1.0"
+
+
+def a_credential_that_all_may_read(it: Broken) -> None:
+    (it.elsewhere / "recalld-api-key").write_text(KEY)
+    (it.elsewhere / "recalld-api-key").chmod(0o644)
+    it.environ["CREDENTIALS_DIRECTORY"] = str(it.elsewhere)
+
+
+#: Each fault, and the check that finds it.
+FAULTS: dict[Callable[[Broken], None], Any] = {
+    a_history_that_is_cut_off: memory.history,
+    an_entry_that_is_no_message: memory.entries,
+    a_day_that_is_gone_and_still_in_history: memory.gone,
+    a_day_that_is_lost: memory.gone,
+    a_file_without_its_end: memory.damaged,
+    a_file_without_its_head: memory.damaged,
+    a_file_that_is_cut_off_between_two_messages: memory.damaged,
+    a_message_that_is_in_two_files: memory.accounting,
+    a_picture_that_is_gone: memory.attachments,
+    a_file_of_another_user: machine.rights,
+    a_queue_outside_the_workspace: machine.folders,
+    a_disk_that_is_read_only: machine.read_only,
+    a_disk_that_is_full: machine.disk,
+    a_clock_that_was_set_back: machine.clock,
+    a_message_that_nobody_writes: memory.waiting,
+    an_index_that_is_not_brought_up_to_date: machine.lasting,
+    a_backup_that_failed: services.last_night,
+    a_model_without_a_name: model.paused,
+    an_index_that_is_damaged: memory.index,
+    a_key_in_a_file_of_variables: model.key,
+    a_key_file_that_is_not_there: services.units,
+    a_supervisor_that_hangs: services.supervisor,
+    a_supervisor_of_another_version: services.supervisor,
+    a_credential_that_all_may_read: model.credential,
+}
+#: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
+ELSEWHERE = {
+    *(machine.links, machine.file_events, memory.quarantine, memory.long_term, memory.tasks),
+    *(memory.newer_format, machine.environment, model.model),
+}
+
+
+def test_table_has_a_fault_for_every_check():
+    rows = [check.find for check in TABLE if check.name != "configuration"]
+    assert len({*rows}) == len(rows)
+    assert {*FAULTS.values()} | ELSEWHERE == {*rows}
+
+
+def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
+    assert [one for one in examine(broken.look(), None) if one.state == "bad"] == []
+    assert account(broken.look()).is_well
+    assert verdict(broken.look())[1]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_fault_is_known_to_all_views_of_its_subject_and_to_no_other(fault, broken: Broken):
+    fault(broken)
+    (check,) = (check for check in TABLE if check.find is FAULTS[fault])
+    found = {(one.check, one.state) for one in examine(broken.look(), None) if one.state != "good"}
+    assert found == {(check.name, "bad")}, "doctor"
+    assert verdict(broken.look())[1] == (check.of == "caller"), "status"
+    assert account(broken.look()).is_well == (check.of != "memory"), "fsck"
+
+
+def test_every_view_ends_where_a_newer_version_has_written(broken: Broken):
+    broken.world.put(".recalld/seen.jsonl", b'{"recalld": 99}\n')
+    broken.world.reopen()
+    assert ("format", "bad") in {(one.check, one.state) for one in examine(broken.look(), None)}
+    for view in (verdict, account):
+        with pytest.raises(NewerFormat):
+            view(broken.look())
+
+
+# ── what the slow checks found ───────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("view", [lambda look: examine(look, None), account], ids=["doctor", "fsck"])
+def test_status_shows_what_a_slow_check_found_until_it_is_gone(broken: Broken, view):
+    a_message_that_is_in_two_files(broken)
+    assert verdict(broken.look())[1], "it reads no file"
+    view(broken.look())
+    broken.world.forward(hours=1)
+    (sentence,), is_well = verdict(broken.look())
+    assert not is_well
+    assert sentence.startswith("found on 2026-01-31 10:00: messages are lost (0) or files damaged (3); `recalld fsck` lists")
+    broken.dated.with_name("2026-01-29-copy.md").unlink()
+    assert not verdict(broken.look())[1]
+    view(broken.look())
+    assert verdict(broken.look())[1]
+
+
+def test_fsck_leaves_what_doctor_found_of_the_machine(broken: Broken):
+    a_key_in_a_file_of_variables(broken)
+    examine(broken.look(), None)
+    (broken.world.root / ".env").unlink()
+    account(broken.look())
+    assert not verdict(broken.look())[1]
+    examine(broken.look(), None)
+    assert verdict(broken.look())[1]
+
+
+def test_status_shows_a_damaged_index_until_it_is_made_again(broken: Broken):
+    an_index_that_is_damaged(broken)
+    examine(broken.look(), None)
+    assert "the index can't be read" in verdict(broken.look())[0][0]
+    perform(index_rebuild, broken.world.ws, RebuildRequest(), Caller(clock=broken.world.clock))
+    assert verdict(broken.look())[1]
+
+
+def test_sound_workspace_is_not_written_to_by_any_view(broken: Broken):
+    before = broken.world.tree(internal=True)
+    examine(broken.look(), None)
+    account(broken.look())
+    verdict(broken.look())
+    assert broken.world.tree(internal=True) == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{", b'{"index-0": 7}', b'{"index-0": {"at": "x", "faults": [{"code": "no.such"}]}}']
+)
+def test_what_was_found_is_forgotten_if_its_file_cannot_be_read(broken: Broken, content):
+    broken.world.put(".recalld/found.json", content)
+    assert verdict(broken.look())[1]
+
+
+# ── a day that is gone ───────────────────────────────────────────────────────
+
+
+def test_gone_day_is_no_fault_where_another_file_has_its_messages(broken: Broken):
+    broken.dated.rename(broken.dated.with_name("2026-01-29-anders.md"))
+    assert verdict(broken.look())[1]
+    assert account(broken.look()).is_well
+
+
+def test_gone_day_is_no_fault_any_more_once_repair_has_saved_its_messages(broken: Broken):
+    a_day_that_is_gone_and_still_in_history(broken)
+    assert verdict(broken.look())[0][0].startswith("dated files are gone (1), the first is 2026-01-29-")
+    broken.world.repair()
+    broken.world.settle()
+    assert verdict(broken.look())[1]
+    assert account(broken.look()).is_well
