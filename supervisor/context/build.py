@@ -84,6 +84,15 @@ class Injection:
         """The turn's id, which is also the name of its receipt."""
         return self.receipt.id
 
+    def json_fields(self) -> dict[str, Any]:
+        """Return what a program gets that is not Python: what is put before the assistant, and where it is from."""
+        hits = [
+            {"path": hit.unit.path, "startLine": hit.unit.start, "endLine": hit.unit.end, "snippet": hit.unit.text}
+            for hit in self.shown
+        ]
+        tokens = {"memory": self.memory_tokens, "history": self.history_tokens}
+        return {"turn": self.id, "memory": self.memory, "messages": self.messages, "tokens": tokens, "hits": hits}
+
     def __repr__(self) -> str:
         """Return what fits a screen: the beginning of the block, and numbers."""
         return (

@@ -140,6 +140,10 @@ class Memory:
         """
         return self._perform(recall.get, recall.GetRequest(path=path, start=start, lines=lines), session, chat)
 
+    def files(self) -> list[str]:
+        """Return the paths of the files of memory: the long-term file, then the newest first."""
+        return self._perform(recall.files, recall.FilesRequest())
+
     # ── adding messages ──────────────────────────────────────────────────────
 
     def append(self, messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[str]:

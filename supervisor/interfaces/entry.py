@@ -21,6 +21,7 @@ from recalld.supervisor.interfaces.locate import (
     MAX_REQUEST,
     PROTOCOL,
     command_of,
+    exchange,
     folder_id,
     socket_path,
     version,
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 SERVED_COMMANDS: Final = frozenset(
     {"inject", "context", "search", "get", "why", "append", "status", "plan", "write", "read", "delete", "stats"}
 )
-#: Seconds to wait for the acknowledgement; a supervisor that is stopped or hangs never sends it.
-_ACKNOWLEDGE_S: Final = 0.25
 #: The exit code of a message whose id can't be printed (protocol.md, 8.2).
 _UNPRINTED: Final = 74
 
@@ -125,7 +124,6 @@ def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tupl
     if not path:
         return None, False
     import json
-    import socket
 
     environ = {key: value for key, value in os.environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
     asked = {"version": PROTOCOL, "argv": argv, "env": environ, "folder": folder_id(root), "once": once}
@@ -133,14 +131,7 @@ def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tupl
     if len(request) > MAX_REQUEST:
         return None, False
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(_ACKNOWLEDGE_S)
-            line.connect(path)
-            line.sendall(request)
-            data = line.recv(1 << 16)
-            acknowledged, _, data = data.partition(b"\n")
-            line.settimeout(float(json.loads(acknowledged)["within"]))
-            answer = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
+        answer = exchange(path, request)
         return (str(answer["out"]), str(answer["err"]), int(answer["code"])), False
     except (TimeoutError, BlockingIOError):  # the latter if the socket's backlog is full
         return None, True

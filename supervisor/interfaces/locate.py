@@ -1,5 +1,5 @@
 """
-Find the workspace of a command and the socket of its supervisor; what both ends of the socket agree on; the version.
+Find the workspace of a command and its socket; what both ends of the socket agree on, and one request; the version.
 
 It imports almost nothing, since a turn waits for it.
 """
@@ -11,12 +11,16 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Final
+    from typing import Any, Final
 
 #: The version of the socket's protocol (cli.md). A supervisor answers requests of version 3, that of 0.8.0, too.
 PROTOCOL: Final = 4
 #: Options of every command that take a value.
 _WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
+#: Seconds to wait for the acknowledgement; a supervisor that is stopped or hangs never sends it.
+_ACKNOWLEDGE_S: Final = 0.25
+#: The request that calls a tool of a model: no operation, but one of its faces.
+TOOL: Final = "tool"
 #: The most bytes of a request.
 MAX_REQUEST: Final = 1 << 20
 
@@ -95,3 +99,23 @@ def socket_path(root: str) -> str:
         return path if os.lstat(path).st_uid == os.stat(state).st_uid else ""
     except (OSError, ValueError):
         return ""
+
+
+def exchange(path: str, request: bytes) -> dict[str, Any]:
+    """
+    Return the supervisor's answer to a request, a line of JSON, over the socket at *path*.
+
+    TimeoutError or BlockingIOError where a supervisor is there and does not respond, or not within the time that it named;
+    another OSError, or a ValueError, KeyError or TypeError, where there is none or it refuses the request.
+    """
+    import json
+    import socket
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(_ACKNOWLEDGE_S)
+        line.connect(path)
+        line.sendall(request)
+        acknowledged, _, data = line.recv(1 << 16).partition(b"\n")
+        line.settimeout(float(json.loads(acknowledged)["within"]))
+        answer: dict[str, Any] = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
+        return answer

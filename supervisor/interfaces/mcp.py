@@ -33,8 +33,9 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from recalld.supervisor.interfaces.locate import version
+from recalld.supervisor.interfaces.locate import TOOL, version
 from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
+from recalld.supervisor.interfaces.tools.registry import Reply
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import NotFound, SupervisorError
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectSendStream
 
+    from recalld.supervisor.interfaces.socket_client import SupervisorClient
     from recalld.supervisor.interfaces.tools.definitions import Definition
     from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
     from recalld.supervisor.interfaces.tools.registry import ToolRegistry
@@ -59,9 +61,13 @@ _MOST_LISTED: Final = 100
 
 
 class MemoryServer(MCPServer[None]):
-    """An MCP server for the tools of *registry*; it answers one request after the other, since a `Memory` takes no two."""
+    """
+    An MCP server for the tools of *registry*; it answers one request after the other.
 
-    def __init__(self, registry: ToolRegistry, tools: MemoryTools) -> None:
+    A running *supervisor* is asked first, so that this process loads no index; without one the tools answer here.
+    """
+
+    def __init__(self, registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None) -> None:
         super().__init__(
             "recalld",
             title="recalld",
@@ -71,6 +77,7 @@ class MemoryServer(MCPServer[None]):
         )
         self._registry = registry
         self._tools = tools
+        self._supervisor = supervisor
         self._one_at_a_time = anyio.CapacityLimiter(1)
         self.resource(_TEMPLATE, name="memory", description=self._said("mcp.file"), mime_type=_MARKDOWN)(self._file)
         self.prompt("recall", description=self._said("mcp.recall"))(self._recall)
@@ -85,7 +92,7 @@ class MemoryServer(MCPServer[None]):
 
     async def call_tool(self, name: str, arguments: dict[str, Any], _context: object = None) -> CallToolResult:
         """Return the answer of a tool, as text and as JSON; what is wrong is one sentence."""
-        reply = await self._run(lambda: self._registry.call(name, arguments))
+        reply = await self._run(lambda: self._call(name, arguments))
         text = TextContent(type="text", text=reply.text)
         return CallToolResult(content=[text], structured_content=reply.data, is_error=reply.is_error)
 
@@ -109,28 +116,22 @@ class MemoryServer(MCPServer[None]):
 
     async def list_resources(self) -> list[Resource]:
         """Return the long-term file and the newest others; none in a group, since names of files tell of other talks."""
-        names = await self._run(self._names) if self._tools.audience.sees_all else []
+        names = await self._run(self._files) if self._tools.audience.sees_all else []
         return [
             Resource(uri=_TEMPLATE.replace("{+path}", quote(name)), name=name, mime_type=_MARKDOWN)
             for name in names[:_MOST_LISTED]
         ]
 
-    def _names(self) -> list[str]:
-        ws = self._tools.memory.workspace
-        path = ws.long_term.path
-        others = sorted((one for one in ws.index.records().items() if one[0] != path), key=lambda one: (one[1].day, one[0]))
-        return [*([path] if ws.files.disk.stat(ws.paths.root / path) else []), *(name for name, _ in reversed(others))]
-
     async def _file(self, path: str) -> str:
         try:
-            return await self._run(lambda: self._tools.whole_file(path))
+            return await self._run(lambda: self._text_of(path))
         except NotFound as error:
             raise ResourceNotFoundError(render(error, self._registry.language)) from None
         except SupervisorError as error:
             raise ResourceError(render(error, self._registry.language)) from None
 
     async def _recall(self, question: str) -> str:
-        block = await self._run(lambda: self._tools.block(question))
+        block = await self._run(lambda: self._block(question))
         return f"{block or self._said('mcp.nothing')}\n\n{question}"
 
     async def _remember(self, words: str) -> str:
@@ -138,6 +139,32 @@ class MemoryServer(MCPServer[None]):
 
     def _said(self, code: str, **fields: object) -> str:
         return render(Text(code, **fields), self._registry.language)
+
+    # ── by the supervisor, else here ─────────────────────────────────────────
+
+    def _call(self, name: str, arguments: dict[str, Any]) -> Reply:
+        tools = self._tools
+        asked = {"name": name, "arguments": arguments, "channel": tools.channel, **self._registry.limits}
+        found = self._supervisor.ask(TOOL, asked) if self._supervisor else None
+        return Reply(**found["answer"]) if found else self._registry.call(name, arguments)
+
+    def _files(self) -> list[str]:
+        found = self._ask("files", {})
+        files: list[str] = found["answer"] if found else self._tools.files()
+        return files
+
+    def _text_of(self, path: str) -> str:
+        found = self._ask("get", {"path": path})
+        return str(found["answer"]["text"]) if found else self._tools.whole_file(path)
+
+    def _block(self, question: str) -> str:
+        found = self._ask("inject", {"question": question})
+        return str(found["answer"]["memory"]) if found else self._tools.block(question)
+
+    def _ask(self, name: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the supervisor's answer; None where none answers, or with an error: here the same one is raised."""
+        found = self._supervisor.ask(name, request) if self._supervisor else None
+        return found if found and "answer" in found else None
 
     async def _run(self, step: Callable[[], T]) -> T:
         """Return the result of the step, which waits for files and locks in a thread of its own."""
@@ -182,10 +209,10 @@ def _reread(error: Exception) -> SessionMessage:
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identity if isinstance(identity, (int, str)) else None, error=fault))
 
 
-def serve(registry: ToolRegistry, tools: MemoryTools) -> None:
+def serve(registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None) -> None:
     """Serve the client at standard input and output until it goes."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread waits for standard input, and the SDK would wait for the thread
     try:
-        anyio.run(MemoryServer(registry, tools).run_stdio_async)
+        anyio.run(MemoryServer(registry, tools, supervisor).run_stdio_async)
     except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass  # the client has gone, and what it was told is on disk

@@ -6,6 +6,8 @@ import contextlib
 import os
 import sys
 import threading
+from dataclasses import asdict
+from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,11 +22,11 @@ from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
 from recalld.supervisor.interfaces.cli.turn import commands
-from recalld.supervisor.interfaces.locate import command_of, folder_id, named_workspace
+from recalld.supervisor.interfaces.locate import TOOL, command_of, folder_id, named_workspace
 from recalld.supervisor.interfaces.socket_server import CommandRequest, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
-from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.clock import fixed_clock, read_instant, to_wire, utc_now
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.output import is_journal, line_printer
 from recalld.supervisor.storage.signals import on_signals
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 _WITHIN_S: Final = 2.0
 #: What changes files and is soon over: one after another. Everything else runs side by side.
 _CHANGES: Final = frozenset({"append", "write", "delete"})
+#: The tools of a model that do.
+_CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 #: glibc's M_ARENA_MAX. By default it has eight arenas a core, and each keeps the memory that an index update once needed.
 _M_ARENA_MAX: Final = -8
 _ARENAS: Final = 1
@@ -114,8 +118,10 @@ class Answers:
         if request.folder != folder_id(str(served.paths.root)):
             raise ValueError("another workspace")
         name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
-        with contextlib.nullcontext() if name not in _CHANGES else self._changing:
-            return _perform(request, served) if isinstance(request, OperationRequest) else _run(request, served)
+        with self._changing if _changes(name, request) else contextlib.nullcontext():
+            if isinstance(request, CommandRequest):
+                return _run(request, served)
+            return _call_tool(request, served) if name == TOOL else _perform(request, served)
 
 
 def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
@@ -129,6 +135,30 @@ def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
     return {"out": "".join(call.out), "err": "".join(call.err), "code": code}
 
 
+def _changes(name: str, request: Request) -> bool:
+    """Return whether the request changes files."""
+    if name == TOOL and isinstance(request, OperationRequest) and isinstance(request.request, dict):
+        return request.request.get("name") in _CHANGING_TOOLS
+    return name in _CHANGES
+
+
+def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
+    """Return what a tool answers to a model: {text, data, is_error}, for a `recalld mcp` that passes its calls on."""
+    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.tools.registry import register_all_tools
+
+    given: dict[str, Any] = request.request if isinstance(request.request, dict) else {}
+    tools = register_all_tools(
+        Memory(served, keep_fresh=False),
+        **{name: str(request.caller.get(name, "")) for name in ("session", "chat")},  # type: ignore[arg-type]
+        channel=str(given.get("channel", "")),
+        read_only=given.get("read_only") is not False,
+        allow_delete=given.get("allow_delete") is True,
+        language="zh" if request.caller.get("language") == "zh" else "en",
+    )
+    return {"answer": asdict(tools.call(str(given.get("name")), given.get("arguments")))}
+
+
 def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
     """Return the answer of the operation, or its error in the language of the caller."""
     from recalld.supervisor.operations.codec import from_json, to_json
@@ -138,7 +168,9 @@ def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
     try:
         operation = find(request.name)
         session, chat = (str(request.caller.get(name, "")) for name in ("session", "chat"))
-        caller = Caller(session=session, chat=chat, language=language, interface="socket", keep_fresh=False)
+        now = read_instant(str(request.caller.get("now", "")), UTC)
+        clock = fixed_clock(now) if now else utc_now
+        caller = Caller(session=session, chat=chat, language=language, interface="socket", clock=clock, keep_fresh=False)
         return {"answer": to_json(perform(operation, served, from_json(operation, request.request), caller))}
     except SupervisorError as error:
         found = {"code": error.code, "field": getattr(error, "field", None), "exitCode": error.exit_code}

@@ -39,10 +39,14 @@ def to_json(answer: Any) -> Any:
     """
     Return an answer as JSON has it; half an emoji, which UTF-8 can't encode, is U+FFFD.
 
+    A type that has more for Python than for others says by `json_fields` what JSON gets.
+
     >>> from recalld.supervisor.recall.lines import Lines
     >>> to_json(Lines("memory.md", 1, 1, 9, "花生"))
     {'path': 'memory.md', 'start': 1, 'end': 1, 'total': 9, 'text': '花生'}
     """
+    if json_fields := getattr(answer, "json_fields", None):
+        return to_json(json_fields())
     if is_dataclass(answer) and not isinstance(answer, type):
         values = ((one.name, getattr(answer, one.name)) for one in fields(answer))
         return {camel(name): to_json(value) for name, value in values if value is not None}

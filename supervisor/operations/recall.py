@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.request import Asked
     from recalld.supervisor.index.hit import SearchResult
     from recalld.supervisor.protocol.turn import Receipt
+    from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
 
 
@@ -121,6 +122,20 @@ def get(memory: Visible, request: GetRequest) -> Lines:
     return memory.lines(request.path, request.start, request.lines)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesRequest:
+    """Nothing but who asks."""
+
+
+@operation("files", FilesRequest, reads=True, owner=True)
+def files(memory: Visible, _request: FilesRequest) -> list[str]:
+    """Return the paths of the files of memory: the long-term file, then the newest first."""
+    ws = memory.ws
+    path = ws.long_term.path
+    others = sorted((one for one in ws.index.records().items() if one[0] != path), key=lambda one: (one[1].day, one[0]))
+    return [*([path] if ws.files.disk.stat(ws.paths.root / path) else []), *(name for name, _ in reversed(others))]
+
+
 @operation("why", WhyRequest, reads=True, owner=True)
 def why(memory: Visible, request: WhyRequest) -> Receipt:
     """Return the receipt of a turn: what was put before the assistant, and why."""
@@ -165,4 +180,14 @@ def _saved(memory: Visible, turn: Injection) -> Injection:
 
     ws = memory.ws
     save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
-    return turn
+    return turn if memory.audience.sees_all else _for_group(turn, memory.audience)
+
+
+def _for_group(turn: Injection, audience: Audience) -> Injection:
+    """Return the turn without what was found and may not be shown; the receipt on the disk, the owner's, has it."""
+    from recalld.supervisor.recall.search import heard
+
+    shown = tuple(one for one in turn.receipt.candidates if one.shown)
+    left_out = tuple((hit, why) for hit, why in turn.left_out if audience.may_see(hit.unit))
+    result, receipt = heard(turn.result, audience), replace(turn.receipt, candidates=shown, miss={})
+    return replace(turn, result=result, left_out=left_out, receipt=receipt)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: The operations of each module of this package; an operation is the module's attribute of its name.
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "recall": ("inject", "context", "search", "get", "why", "replay"),
+    "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
     "history": ("append", "recent"),
     "long_term": ("write", "read", "delete", "stats", "summarize", "summarize_overflow"),
     "upkeep": ("status", "plan", "fsck", "repair", "restore", "archive", "redo", "index_status", "index_rebuild"),

@@ -253,7 +253,7 @@ def test_entry_gives_up_when_the_socket_backlog_is_full(world, listening):
 
 
 def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, monkeypatch):
-    monkeypatch.setattr(entry, "_ACKNOWLEDGE_S", 0.5)
+    monkeypatch.setattr("recalld.supervisor.interfaces.locate._ACKNOWLEDGE_S", 0.5)
     pause = threading.Event()
 
     def serve() -> None:

@@ -183,12 +183,14 @@ def mcp(
     gc.disable()  # the SDK makes thousands of objects that stay: to look through them takes a fifth of the start
     from recalld.supervisor.interfaces.api import Memory
     from recalld.supervisor.interfaces.mcp import serve as serve_mcp
+    from recalld.supervisor.interfaces.socket_client import SupervisorClient
     from recalld.supervisor.interfaces.tools.registry import register_all_tools
 
     at = call.moment(now)
     ws, _ = call.opened(workspace, now)
     if chat:
         refuse_other_chats(chat)
+    language = call.language
     registry = register_all_tools(
         Memory(ws, clock=utc_now if at is None else fixed_clock(at)),
         session=session,
@@ -196,12 +198,14 @@ def mcp(
         channel=channel,
         read_only=read_only,
         allow_delete=allow_delete,
-        language=call.language,
+        language=language,
     )
+    caller = {"session": session, "chat": chat, "language": language}
+    supervisor = SupervisorClient(str(ws.paths.root), caller) if at is None else None  # it has a clock of its own
     gc.freeze()
     gc.enable()
     if registry.tools:
-        serve_mcp(registry, registry.tools)
+        serve_mcp(registry, registry.tools, supervisor)
 
 
 def register(app: typer.Typer) -> None:

@@ -183,6 +183,15 @@ class MemoryTools:
         """Return the text of a memory file; NotFound where there is none that may be shown."""
         return self.memory.get(path, session=self._session, chat=self._chat).text
 
+    def files(self) -> list[str]:
+        """Return the paths of the files of memory: the long-term file, then the newest first."""
+        return self.memory.files()
+
+    @property
+    def channel(self) -> str:
+        """The source of what is written."""
+        return self._channel
+
     def block(self, question: str) -> str:
         """Return the memory block of a turn for the question, "" if nothing fits."""
         return self.memory.inject(question, session=self._session, chat=self._chat).memory

@@ -90,6 +90,12 @@ class ToolRegistry:
         """The names of the tools."""
         return tuple(self._definitions)
 
+    @property
+    def limits(self) -> dict[str, bool]:
+        """What `register_all_tools` makes the same tools with."""
+        offered = self.definitions
+        return {"read_only": not any(one.writes for one in offered), "allow_delete": any(one.deletes for one in offered)}
+
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on; None is web-chat."""
         if self.tools:

@@ -1,0 +1,227 @@
+"""Every operation says the same through Python, the command with and without a supervisor, the socket and MCP."""
+
+from __future__ import annotations
+
+import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+import pytest
+from mcp import Client
+
+from recalld import Memory, SupervisorError, register_all_tools
+from recalld.supervisor.interfaces.mcp import MemoryServer
+from recalld.supervisor.interfaces.socket_client import SupervisorClient
+from recalld.supervisor.operations.codec import from_json, schema, to_json
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.table import NAMES, find
+from recalld.supervisor.storage.catalogue import render
+from tests.process.command import Command
+from tests.world import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.timeout(120)
+
+#: Private words, and those that a line or a group shares.
+PRIVATE, SHARED = ("青霉素", "penicillin", "保险柜"), "信箱"
+GROUP = {"session": "telegram:group:家", "chat": "group"}
+
+
+class Row(NamedTuple):
+    """One operation: its request as JSON, and the same as a command; *tool* is the same call of a model."""
+
+    name: str
+    request: dict[str, Any]
+    argv: tuple[str, ...]
+    tool: tuple[str, dict[str, Any]] | None = None
+
+
+ANSWERS = [
+    Row("search", {"query": "青霉素"}, ("search", "青霉素"), ("memory_search", {"query": "青霉素"})),
+    Row("get", {"path": "memory.md"}, ("get", "memory.md"), ("memory_get", {"path": "memory.md"})),
+    Row("read", {}, ("read",), ("memory_read", {})),
+    Row(
+        "read",
+        {"start": 1, "end": 2},
+        ("read", "--start", "1", "--end", "2"),
+        ("memory_read", {"start_line": 1, "end_line": 2}),
+    ),
+    Row("stats", {}, ("stats",)),
+    Row("plan", {}, ("plan",)),
+    Row("index_status", {}, ("index", "status")),
+]
+ERRORS = [
+    Row("get", {"path": "memory/2020-01-01-none.md"}, ("get", "memory/2020-01-01-none.md")),
+    Row("get", {"path": "recalld.toml"}, ("get", "recalld.toml"), ("memory_get", {"path": "recalld.toml"})),
+    Row("delete", {"lines": ["1@00000000"]}, ("delete", "1@00000000"), ("memory_delete", {"lines": ["1@00000000"]})),
+    Row("delete", {"lines": ["first"]}, ("delete", "first"), ("memory_delete", {"lines": ["first"]})),
+    Row("write", {"content": "  "}, ("write", "  "), ("memory_write", {"content": "  "})),
+    Row("why", {"turn": "20200101T000000000Z"}, ("why", "20200101T000000000Z")),
+    Row("redo", {"period": "昨天"}, ("summary", "redo", "昨天")),
+]
+
+
+class Workspace(NamedTuple):
+    """A workspace in which something is remembered: the command in it, and its memory."""
+
+    command: Command
+    memory: Memory
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    root = tmp_path_factory.mktemp("contract") / "工作区"
+    command = Command(root, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_NOW="2026-01-31T02:00:00Z")
+    assert command("init").code == 0
+    private = [
+        message("a", "2026-01-10T09:00", "我对青霉素过敏。"),
+        message("b", "2026-01-10T09:01", "Penicillin makes me ill."),
+    ]
+    in_group = [message("c", "2026-01-11T09:00", "群里说好周六爬山。", session=GROUP["session"], chat="group")]
+    (root / "history.json").write_text(json.dumps([*private, *in_group], ensure_ascii=False), encoding="utf-8")
+    (root / "memory.md").write_text(
+        "2026-01-20|web-chat|护照在保险柜里\n2026-01-21|web-chat|钥匙在信箱里 #shared\n", encoding="utf-8"
+    )
+    assert command("run", "--until-settled", "--no-worker").code in (0, 69)
+    assert command("inject", "--query", "penicillin").code == 0
+    environ = {key: value for key, value in command.environ.items() if key.startswith("RECALLD_")}
+    return Workspace(command, Memory(root, environ=environ, clock=_now))
+
+
+@pytest.fixture(scope="module")
+def supervisor(workspace: Workspace) -> Iterator[Path]:
+    """The root of that workspace, while a supervisor runs in it."""
+    with workspace.command.supervised():
+        yield workspace.command.root
+
+
+def _now() -> Any:
+    from recalld.supervisor.storage.clock import from_wire
+
+    return from_wire("2026-01-31T02:00:00.000Z")
+
+
+def by_python(workspace: Workspace, row: Row, language: str = "en", **who: str) -> Any:
+    """The answer as JSON, or the sentence of the error."""
+    operation = find(row.name)
+    try:
+        caller = Caller(**who, clock=_now, keep_fresh=False)  # type: ignore[arg-type]
+        return to_json(perform(operation, workspace.memory.workspace, from_json(operation, row.request), caller))
+    except SupervisorError as error:
+        return render(error, language)  # type: ignore[arg-type]
+
+
+def by_socket(root: Path, row: Row, language: str = "en", **who: str) -> Any:
+    found = SupervisorClient(str(root), {**who, "language": language, "now": "2026-01-31T02:00:00Z"}).ask(row.name, row.request)
+    assert found is not None
+    return found["answer"] if "answer" in found else found["error"]["sentence"]
+
+
+def by_mcp(workspace: Workspace, row: Row, language: str, client: SupervisorClient | None = None) -> str:
+    async def main() -> Any:
+        registry = register_all_tools(workspace.memory, language=language, allow_delete=True)  # type: ignore[arg-type]
+        assert registry.tools
+        assert row.tool
+        async with Client(MemoryServer(registry, registry.tools, client)) as session:
+            answer = await session.call_tool(*row.tool)
+            return answer.content[0].text
+
+    return anyio.run(main)
+
+
+def without_options(sentence: str) -> str:
+    """A sentence of a command, with an option named as an argument."""
+    return sentence.strip().removeprefix("recalld: ").removeprefix("--")
+
+
+@pytest.mark.parametrize("row", ANSWERS, ids=lambda row: " ".join(row.argv))
+def test_operation_answers_alike_through_python_command_and_socket(workspace, supervisor, row):
+    served = workspace.command(*row.argv, "--json")
+    alone = workspace.command("-w", str(supervisor), *row.argv, "--json", RECALLD_RECALL_TIMEOUT_MS="59999")
+    assert (served.code, served.out) == (alone.code, alone.out)
+    assert (served.err, served.code) == ("", 0)
+
+    answer = by_python(workspace, row)
+    by_the_socket = by_socket(supervisor, row)
+    for timed in (answer, by_the_socket):
+        if isinstance(timed, dict):
+            timed.pop("ms", None)
+            timed.pop("at", None)
+    assert by_the_socket == answer
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("row", ERRORS, ids=lambda row: " ".join(row.argv))
+def test_operation_refuses_with_one_sentence_through_every_interface(workspace, supervisor, row, language):
+    said = by_python(workspace, row, language)
+    assert isinstance(said, str)
+    assert by_socket(supervisor, row, language) == said
+    for more in ({}, {"RECALLD_RECALL_TIMEOUT_MS": "59999"}):  # by the supervisor, and by a process with other settings
+        done = workspace.command(*row.argv, **more, RECALLD_LANGUAGE=language)
+        assert done.code in (64, 65)
+        assert without_options(done.err) == said.removeprefix("--")
+    if row.tool:
+        assert by_mcp(workspace, row, language) == said
+
+
+@pytest.mark.parametrize("row", [row for row in ANSWERS if row.tool], ids=lambda row: " ".join(row.argv))
+def test_mcp_passes_calls_on_to_a_supervisor_and_answers_the_same(workspace, supervisor, row):
+    client = SupervisorClient(str(supervisor), {"language": "en"})
+    assert by_mcp(workspace, row, "en", client) == by_mcp(workspace, row, "en")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operation_asked_from_a_group_shows_nothing_private(workspace, supervisor, name):
+    requests: dict[str, dict[str, Any]] = {
+        "inject": {"question": "青霉素 penicillin 保险柜"},
+        "context": {"question": "青霉素 penicillin 保险柜"},
+        "search": {"query": "青霉素 penicillin 保险柜"},
+        "get": {"path": "memory.md"},
+        "append": {"messages": [{"role": "user", "text": "x"}]},
+        "write": {"content": "护照在保险柜里"},
+        "delete": {"lines": ["1@00000000"]},
+        "summarize": {"session": ""},
+        "redo": {"period": "2026-01-10"},
+    }
+    row = Row(name, requests.get(name, {}), ())
+    asked = json.dumps(row.request, ensure_ascii=False)
+    for answer in (by_python(workspace, row, **GROUP), by_socket(supervisor, row, **GROUP)):
+        told = json.dumps(answer, ensure_ascii=False).casefold()
+        shown = {word for word in PRIVATE if word in told}
+        # what was asked may come back with the answer: its own words tell a group nothing
+        assert {word for word in shown if word not in asked} == set()
+        assert "护照" not in told.replace(asked, "") or name == "write"
+        assert "过敏" not in told
+
+
+def test_requests_of_every_operation_have_a_schema():
+    found = {name: schema(find(name).request) for name in NAMES}
+    assert all(one["type"] == "object" for one in found.values())
+    assert found["search"]["required"] == ["query"]
+    assert "llm" not in found["summarize"]["properties"]  # an object of Python's
+
+
+def test_supervisor_answers_searches_side_by_side_while_messages_are_added(supervisor, monkeypatch):
+    monkeypatch.setattr(socket.socket, "settimeout", lambda *_: None)  # a busy machine answers late, and the same
+    search = Row("search", {"query": "青霉素"}, ())
+    alone = [hit["unit"]["path"] for hit in by_socket(supervisor, search)["hits"]]
+    assert alone
+
+    def ask(number: int) -> list[str]:
+        if number % 5 == 0:
+            added = Row("append", {"messages": [{"role": "user", "text": f"第 {number} 件：买面包"}]}, ())
+            return by_socket(supervisor, added)
+        return [hit["unit"]["path"] for hit in by_socket(supervisor, search)["hits"]]
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(ask, range(60)))
+    ids = [answers[number][0] for number in range(0, 60, 5)]
+    assert len(set(ids)) == len(ids)
+    stored = {one["id"] for one in json.loads((supervisor / "history.json").read_text(encoding="utf-8"))}
+    assert stored >= set(ids)
+    assert all(answers[number] == alone for number in range(60) if number % 5)
