@@ -162,7 +162,6 @@ def test_version_and_help_load_no_store(command, option):
 
     assert {name for name in found if name.startswith("recalld.supervisor.")} & {
         "recalld.supervisor.workspace",
-        "recalld.supervisor.protocol.config",
         "recalld.supervisor.archive.journal",
         "recalld.supervisor.index.index",
     } == set()
