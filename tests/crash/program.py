@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.errors import BadFile
@@ -80,10 +83,11 @@ def _gist(block: Block) -> str:
     )
 
 
-class Sink:
+class Sink(EventLog):
     """Where events go; *then* is called with each, as another program would act at that moment. None may hold words of *said*."""
 
     def __init__(self, disk: ModelDisk, said: Collection[str]) -> None:
+        super().__init__(Path("unused"), lambda: datetime.max.replace(tzinfo=UTC), Log())
         self.then: Callable[[str], None] = lambda _: None
         self.told: list[str] = []
         self._disk = disk
@@ -96,7 +100,7 @@ class Sink:
         self.told.append(f"{event} {json.dumps(fields, sort_keys=True, default=str)}")
         self.then(event)
 
-    def transition(self, event: str, active: object, cleared: str = "", **fields: object) -> None:
+    def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
         if active:
             self.emit(event, **fields)
 

@@ -15,8 +15,10 @@ from zoneinfo import ZoneInfo
 
 from recalld.supervisor.archive import slug
 from recalld.supervisor.context import render
+from recalld.supervisor.events import EventLog
 from recalld.supervisor.index import chunking
 from recalld.supervisor.protocol.config import load, render_default
+from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.dated_file import block_of, parse_dated, render_dated
 from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.llm import CallLog
@@ -150,13 +152,13 @@ def _workspace(path: str, data: bytes) -> Workspace:
     return ws
 
 
-class Untold:
+class Untold(EventLog):
     """Where no event goes."""
 
-    def emit(self, event: str, **fields: object) -> None:
-        """Let it go."""
+    def __init__(self) -> None:
+        super().__init__(Path("unused"), lambda: NOW, Log())
 
-    def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
+    def emit(self, event: str, **fields: object) -> None:
         """Let it go."""
 
 
