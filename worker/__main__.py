@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, stored
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -138,10 +138,11 @@ def ask(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object
     provider = _model(config)
     CallLog(files, paths, config.archive.zone).begin(clock(), None)
     began = time.monotonic()
+    said: dict[str, object]
     try:
         said = {"answer": provider.complete(QUESTION, max_tokens=MAX_TOKENS, calling=_nothing, cancelled=_never).text}
     except ProviderError as error:
-        said = {"error": error.why}
+        said = {"error": error.why, "errorText": stored(error.why)}
     report({"model": provider.model, "seconds": f"{time.monotonic() - began:.1f}", **said})
 
 
@@ -156,7 +157,7 @@ def list_models(root: Path, _idle_s: float | None, report: Callable[[Mapping[str
     try:
         found: Mapping[str, object] = asdict(provider.listed())
     except ProviderError as error:
-        found = {"error": error.why}
+        found = {"error": error.why, "errorText": stored(error.why)}
     report({"model": provider.model, **found})
 
 

@@ -14,7 +14,7 @@ from recalld.supervisor.checks.machine import walk
 from recalld.supervisor.checks.memory import why_failed
 from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, restored
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.summaries.llm_state import configured_state
 
@@ -62,7 +62,7 @@ def model(look: Look) -> Faults:
         return
     found = _listed(look)
     if "error" in found:
-        yield bad(Text("doctor.model_unreachable", why=found["error"]))
+        yield bad(Text("doctor.model_unreachable", why=restored(found["error"], found.get("errorText"))))
     elif found["known"] is None:
         yield odd(Text("doctor.no_model_list", model=llm.model))
     elif not found["known"]:

@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from recalld.supervisor.storage.catalogue import restored, stored
 from recalld.supervisor.storage.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class LastBackup:
 _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "datetime": from_wire,
     "int": int,
-    "str": str,
+    "str": lambda found: found if isinstance(found, str) else str(found),
     "tuple[str, ...]": lambda found: tuple(map(str, found)),
 }
 
@@ -79,7 +80,10 @@ def read_last_backup(ws: Workspace) -> LastBackup | None:
 def keep_last(ws: Workspace, last: LastFsck | LastBackup) -> None:
     """Keep what it came to, in place of what the one before did."""
     path = ws.paths.fsck if isinstance(last, LastFsck) else ws.paths.backup
-    data = json.dumps({**asdict(last), "at": to_wire(last.at)}, ensure_ascii=False).encode() + b"\n"
+    fields = {**asdict(last), "at": to_wire(last.at)}
+    if text := stored(last.failed):
+        fields["failedText"] = text
+    data = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
     ws.files.make_folder(ws.paths.state)
     ws.files.replace(path, data, ws.files.read_stable(path))
 
@@ -88,6 +92,7 @@ def _read(ws: Workspace, path: Path, kind: type[T]) -> T | None:
     try:
         version = ws.files.read_stable(path)
         found: Any = json.loads(version.data) if version else {}
+        found["failed"] = restored(str(found.get("failed", "")), found.get("failedText"))
         return kind(**{one.name: _READ[str(one.type)](found[one.name]) for one in fields(kind) if one.name in found})
     except (ValueError, LookupError, TypeError, AttributeError, OSError):
         return None

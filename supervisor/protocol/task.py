@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.protocol.message import ATTEMPTS_END
 from recalld.supervisor.protocol.summary_file import Source, can_be_named
+from recalld.supervisor.storage.catalogue import restored, stored
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -198,7 +199,7 @@ def parse_result(data: bytes) -> Result:
         id=_text(raw, "id"),
         status=status,
         text=_text(raw, "text", ""),
-        error=_text(raw, "error", ""),
+        error=restored(_text(raw, "error", ""), raw.get("errorText")),
         reason=_one_of(raw, "reason", REASONS) if status == "failed" else None,
         retry_after_s=min(_number(raw, "retryAfterS"), LONGEST_RETRY_S),
         too_long=raw.get("tooLong") is True,
@@ -220,6 +221,8 @@ def parse_result(data: bytes) -> Result:
 
 def _render(record: Task | AskedTask | Result, version: int) -> bytes:
     fields = {_WIRE.get(key, key): value for key, value in asdict(record).items() if value is not None}
+    if text := stored(fields.get("error", "")):
+        fields["errorText"] = text
     if not fields.get("tooLong"):
         fields.pop("tooLong", None)  # a result without it is read by every version
     return render_json({"version": version, **fields}) + b"\n"

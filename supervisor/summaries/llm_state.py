@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, restored, stored
 from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.retry import (
@@ -79,7 +79,7 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
         attempts=_number(raw, "attempts"),
         failed_at=_time(raw, "failedAt"),
         next_at=_time(raw, "nextAt"),
-        reason=str(raw.get("reason", "")),
+        reason=restored(str(raw.get("reason", "")), raw.get("reasonText")),
         server=str(raw.get("server", "")),
         key=str(raw.get("key", "")),
         day=str(raw.get("day", "")),
@@ -225,6 +225,7 @@ def _wire(state: ProviderState) -> dict[str, Any]:
         "failedAt": to_wire(state.failed_at) if state.failed_at else None,
         "nextAt": to_wire(state.next_at) if state.next_at else None,
         "reason": state.reason,
+        "reasonText": stored(state.reason),
         "server": state.server or None,
         "key": state.key or None,
         "day": state.day,

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.storage import errors
-from recalld.supervisor.storage.catalogue import Text, render, template
+from recalld.supervisor.storage.catalogue import Text, render, restored, stored, template
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "supervisor/storage/catalogue"
@@ -177,6 +177,24 @@ def test_a_text_survives_copy_and_pickle():
     why = Text("argument.or_more", least=1)
     for again in (copy.deepcopy(why), pickle.loads(pickle.dumps(why))):  # noqa: S301 - our own
         assert (again, again.code, again.in_language("zh")) == (why, "argument.or_more", "1 或更大的数")
+
+
+def test_a_stored_text_is_made_again_unless_somebody_changed_it():
+    why = Text("model.fault", why=Text("server.unreachable"), model="qwen3:8b", server="127.0.0.1:11434")
+    kept = json.loads(json.dumps(stored(why)))
+    assert render(restored(str(why), kept), "zh") == "连不上服务器：127.0.0.1:11434 上的 qwen3:8b"
+    assert restored(str(why), kept) == why
+    for odd in (
+        None,
+        {},
+        {"code": "no.code", "fields": {}},
+        {"code": "model.fault", "fields": {}},
+        [1],
+        {"code": 7, "fields": 7},
+    ):
+        assert restored("it broke", odd) == "it broke"
+    assert restored("it broke", kept) == "it broke"
+    assert stored("it broke") is None
 
 
 def test_an_english_text_loads_no_chinese():

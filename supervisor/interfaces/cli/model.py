@@ -11,7 +11,7 @@ import typer
 from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, restored
 from recalld.supervisor.summaries.llm_state import end_pause
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def model_test(
     if asked.returncode:
         raise typer.Exit(call.say(asked.stderr.strip().removeprefix("recalld worker: "), asked.returncode))
     found = jsonlib.loads(asked.stdout)
+    why = restored(found.get("error", ""), found.pop("errorText", None))
     was_paused = "answer" in found and end_pause(ws.model_use)
     if json:
         call.show(as_json(found))
@@ -48,7 +49,7 @@ def model_test(
     if was_paused and not json:
         call.show(call.tell(Text("model.pause_over")))
     if "error" in found:
-        raise typer.Exit(call.say(Text("model.no_answer", why=found["error"]), 69))
+        raise typer.Exit(call.say(Text("model.no_answer", why=why), 69))
 
 
 def register(app: typer.Typer) -> None:

@@ -7,6 +7,7 @@ text of it is needed, so that an English command loads no Chinese.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from functools import cache
 from importlib import import_module
@@ -62,6 +63,29 @@ def render(value: object, language: Language) -> str:
         return _COMMAS[language].join(render(one, language) for one in value)
     in_language = getattr(value, "in_language", None)
     return in_language(language) if in_language else str(value)
+
+
+def stored(value: object) -> dict[str, Any] | None:
+    """Return what a file keeps next to the English of a text, so that `restored` makes it again; None for another string."""
+    if not isinstance(value, Text):
+        return None
+    fields = {
+        name: stored(one) or one if isinstance(one, (str, int, float)) else str(one) for name, one in value.fields.items()
+    }
+    return {"code": value.code, "fields": fields}
+
+
+def restored(english: str, kept: object) -> str:
+    """Return the text that was *kept* for the *english* string; that string itself if they are no longer the same."""
+    with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError, ImportError):
+        found = _restored(kept)
+        return found if found == english else english
+    return english
+
+
+def _restored(kept: Any) -> Text:
+    fields = {name: _restored(one) if isinstance(one, dict) else one for name, one in kept["fields"].items()}
+    return Text(kept["code"], **fields)
 
 
 def find(code: str) -> Text | None:
