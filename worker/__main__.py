@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 from recalld.supervisor.storage.catalogue import Text, stored
+from recalld.supervisor.storage.catalogue import render as render_text
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -73,7 +74,7 @@ def main() -> int:
     def render(fields: Mapping[str, object]) -> str:
         if options.json:
             return printable_json(json.dumps(fields, ensure_ascii=False))
-        return printable(" ".join(words.get(str(value), str(value)) for value in fields.values()))
+        return printable(" ".join(words.get(str(value), str(value)) for key, value in fields.items() if key != "errorText"))
 
     def lost(lines: int) -> str:
         return render({"error": f"{lines} lines could not be printed"})
@@ -92,7 +93,7 @@ def main() -> int:
     except (SupervisorError, OSError) as error:
         refused = as_supervisor_error(error, "the worker", options.workspace)
         with line_printer(sys.stderr, lost) as print_line:
-            print_line(printable(f"recalld worker: {refused}"))
+            print_line(printable(f"recalld worker: {render_text(refused, options.language)}"))
         return refused.exit_code
     return 0
 

@@ -272,10 +272,10 @@ class OpenAi:
             case _:
                 problem = http_errors.BROKEN if answer.began else http_errors.STRANGE
                 about = f" ({type(error).__name__})"
-        why = Text("model.fault", why=problem.why, model=self.model, server=f"{without_credentials(self.base_url)}{about}")
+        model, server = (" ".join(one.split()) for one in (self.model, f"{without_credentials(self.base_url)}{about}"))
         return ProviderError(
             problem.reason,
-            " ".join(why.split()),
+            Text("model.fault", why=problem.why, model=model, server=server),
             usage=usage + answer.usage,
             overflow=problem.overflow,
             retry_after_s=http_errors.retry_after(headers),

@@ -35,7 +35,12 @@ def model_test(
     ws, _ = call.opened(workspace, now)
     ws.files.make_folder(ws.paths.state)
     # the worker alone talks to models: what it says of a fault here is what it will say of a summary
-    asked = subprocess.run([*worker_command(ws.paths.root), "--ask", "--json"], capture_output=True, text=True, check=False)
+    asked = subprocess.run(
+        [*worker_command(ws.paths.root), "--ask", "--json", "--language", call.language],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if asked.returncode:
         raise typer.Exit(call.say(asked.stderr.strip().removeprefix("recalld worker: "), asked.returncode))
     found = jsonlib.loads(asked.stdout)
