@@ -83,7 +83,7 @@ def delivered(
         id=task.id,
         status="failed" if outcome.reason else "done",
         text=outcome.text,
-        error=outcome.error[:_ERROR_CHARS],
+        error=outcome.error if len(outcome.error) <= _ERROR_CHARS else outcome.error[:_ERROR_CHARS],
         reason=outcome.reason,
         retry_after_s=outcome.retry_after_s,
         too_long=outcome.too_long,
