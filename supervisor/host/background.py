@@ -3,7 +3,7 @@ The background jobs of an open workspace, which keep recall ready between its ro
 
 One updates the index when files change, and runs canaries when they are due; one prepares the context of the input that waits
 in inbox.json; one computes vectors for a rerank backend that needs them. A failure in one never stops the rounds. Why jobs of
-a few threads: docs/decisions/0032.
+a few threads: docs/decisions/0030.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class Background:
         self._vectors = Job("vectors", _vectors_step(ws, clock), ws.events.report, _GATHER_S, is_long=True)
         self._contexts = Job("ready context", _context_step(ws, clock), ws.events.report)
         self._commits: tuple[Stat | None, Stat | None] = (ws.index.current_commit, ws.index.current_commit)
+        self._list = ws.index.list_of_files
+        self._seen: tuple[Stat | None, Stat | None, bool] = (None, None, False)
 
     def start(self) -> None:
         """Run each job at once."""
@@ -99,6 +101,10 @@ class Background:
         """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk; costs one stat."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
             index, before = self._ws.index, self._commits
+            seen = (self._ws.files.disk.stat(self._list), index.current_commit, index.is_lost)
+            if seen == self._seen:
+                return
+            self._seen = seen
             # both, since a rebuilt index may have been deleted again while it was being built
             self._commits = (index.commit_on_disk(), index.current_commit)
             if index.is_lost or (self._commits != before and self._commits[0] != self._commits[1]):

@@ -26,6 +26,7 @@ class ConfigWatch:
 
     def __init__(self, ws: Workspace, reopen: Callable[[], Workspace]) -> None:
         self._ws = ws
+        self._path = ws.paths.config
         self._reopen = reopen
         self._seen: tuple[Stat | None, float] = (None, float("-inf"))
         self._taken: Stat | object | None = object()  # of no file: it may have changed since the workspace was opened
@@ -34,7 +35,7 @@ class ConfigWatch:
     @property
     def has_changed(self) -> bool:
         """Whether `changed` has something to look at; costs one stat."""
-        return self._ws.files.disk.stat(self._ws.paths.config) != self._taken
+        return self._ws.files.disk.stat(self._path) != self._taken
 
     def changed(self, steady_s: float) -> Workspace | None:
         """

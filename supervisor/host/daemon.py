@@ -144,10 +144,11 @@ class Supervisor:
             self._polled_tree_s = now_s
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
             self._attempt("lock", lock.check, None)
-        jumped = self.reading and pause_after(jump(self.reading, Reading(self._clock(), now_s)))
+        now = self._clock()
+        jumped = self.reading and pause_after(jump(self.reading, Reading(now, now_s)))
         if self._scope.errors:
-            self._due_at = min(self._due_at, self._clock() + AGAIN)
-        self._wants_round = bool(self._wants_round or changed or jumped or self._clock() >= self._due_at)
+            self._due_at = min(self._due_at, now + AGAIN)
+        self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
         self._give_sign(now_s)
         return self._wants_round or self._has_tasks or (self._config is not None and self._config.has_changed)
 

@@ -73,7 +73,8 @@ class ChangeDetector:
             *(task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state),
         )
         self._near_before: Signature = ()
-        self._inbox_before: Signature = ()
+        self._inbox = paths.inbox
+        self._inbox_before: Stat | object | None = object()
         self._folders: dict[Path, _Listed] = {}
         self._next_file = 0
 
@@ -84,7 +85,7 @@ class ChangeDetector:
 
     def inbox_changed(self) -> bool:
         """Return whether inbox.json has changed; costs one stat."""
-        before, self._inbox_before = self._inbox_before, ((self._paths.inbox, self._disk.stat(self._paths.inbox)),)
+        before, self._inbox_before = self._inbox_before, self._disk.stat(self._inbox)
         return before != self._inbox_before
 
     def tree_changed(self) -> bool:

@@ -34,6 +34,7 @@ from recalld.supervisor.text.tokenizer import VERSION as WORDS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
+    from pathlib import Path
 
     from recalld.supervisor.archive.coverage import ExistingSummary
     from recalld.supervisor.archive.memory_folder import MemoryFolder
@@ -107,6 +108,11 @@ class Index:
     def current_commit(self) -> Stat | None:
         """The commit that was last opened or made by this object, None for none."""
         return self._view.commit
+
+    @property
+    def list_of_files(self) -> Path:
+        """The file that each commit replaces."""
+        return self._commits
 
     def commit_on_disk(self) -> Stat | None:
         """Return the commit that is on disk, None for none; a link in place of the folder is not followed."""

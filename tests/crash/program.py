@@ -24,12 +24,13 @@ from tests.crash.voice import Voice
 from tests.world import Clock, World, message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from recalld.supervisor.host.round import Round
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.task import Task
+    from recalld.supervisor.storage.errors import SupervisorError
     from tests.crash.model_disk import ModelDisk
 
 #: Rounds after which a workspace that still finds something to do is no longer waited for.
@@ -103,6 +104,10 @@ class Sink(EventLog):
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
         if active:
             self.emit(event, **fields)
+
+    def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
+        for error in errors:
+            self.emit("degraded", what=key, why=str(error))
 
 
 class NotCalm(AssertionError):

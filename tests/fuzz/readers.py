@@ -38,7 +38,7 @@ from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 ZONE = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
@@ -159,6 +159,9 @@ class Untold(EventLog):
         super().__init__(Path("unused"), lambda: NOW, Log())
 
     def emit(self, event: str, **fields: object) -> None:
+        """Let it go."""
+
+    def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
         """Let it go."""
 
 

@@ -109,7 +109,7 @@ def ends_before_it_answers(root: Path, settings: Mapping[str, str]) -> Iterator[
                 request = parse_request(line.recv(1 << 16))
                 assert request is not None
                 line.sendall(b"\n")
-                Answers(open_workspace(root, settings, utc_now)).answer(request)
+                Answers(lambda: open_workspace(root, settings, utc_now)).answer(request)
 
         thread = threading.Thread(target=serve)
         thread.start()
