@@ -22,13 +22,11 @@ from recalld.supervisor.storage.clock import LARGE, SMALL, find_zone, from_wire,
 from recalld.supervisor.storage.errors import BadConfig, from_os_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from recalld.supervisor.checks.check import Faults
     from recalld.supervisor.workspace import Workspace
 
-#: Names of our packages that another program may have too; supervisord's `supervisor` is one.
-_PACKAGES: Final = frozenset({"recalld", "supervisor", "worker", "prompts"})
 #: Free bytes and inodes: with less than the first nothing is written soon, with less than the second it is time to make room.
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
 _FULL_INODES, _SCARCE_INODES = 64, 2_000
@@ -67,8 +65,8 @@ def environment(_look: Look) -> Faults:
     needed = (_REQUIREMENT.match(line) for line in metadata.requires("recalld") or () if "extra ==" not in line)
     if missing := sorted(name[0] for name in needed if name and not _is_installed(name[0])):
         yield bad(Text("doctor.packages_missing", names=", ".join(missing)))
-    for name, package in sorted(_others()):
-        yield bad(Text("doctor.packages_shared", name=name, package=package))
+    for name in sorted(_others()):
+        yield bad(Text("doctor.packages_shared", name=name, package="recalld"))
 
 
 def _is_installed(name: str) -> bool:
@@ -81,12 +79,11 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-def _others() -> Iterable[tuple[str, str]]:
-    """Return the other installed programs that have a package of ours, each with its name."""
+def _others() -> set[str]:
+    """Return the other installed programs that have a package `recalld`."""
     from importlib import metadata
 
-    packages = metadata.packages_distributions()
-    return {(name, package) for package in _PACKAGES for name in packages.get(package, ()) if name.lower() != "recalld"}
+    return {name for name in metadata.packages_distributions().get("recalld", ()) if name.lower() != "recalld"}
 
 
 def rights(look: Look) -> Faults:

@@ -160,7 +160,7 @@ def tree(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
 
 
 def a_program_with_a_package_of_ours(it: Broken) -> None:
-    it.program("supervisor", "", "supervisor")
+    it.program("recalled", "", "recalld")
 
 
 def a_package_that_is_not_installed(it: Broken) -> None:
@@ -517,6 +517,11 @@ def test_doctor_says_nothing_ill_of_who_holds_the_lock_without_a_socket(broken: 
     with (broken.root / ".recalld" / "supervisor.lock").open("a") as lock:  # as `run --until-settled` does
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert findings(broken) == set()
+
+
+def test_doctor_finds_nothing_wrong_next_to_supervisord(broken: Broken):
+    broken.program("supervisor", "", "supervisor")
+    assert findings(broken) == set()
 
 
 def test_doctor_takes_no_word_for_a_key(broken: Broken):
