@@ -3,7 +3,7 @@ The background jobs of an open workspace, which keep recall ready between its ro
 
 One updates the index when files change, and runs canaries when they are due; one prepares the context of the input that waits
 in inbox.json; one computes vectors for a rerank backend that needs them. A failure in one never stops the rounds. Why jobs of
-a few threads: docs/decisions/0031.
+a few threads: docs/decisions/0030.
 """
 
 from __future__ import annotations

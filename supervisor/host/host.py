@@ -4,7 +4,7 @@ The host: looks after many workspaces in one process, of which most have nothing
 A workspace is *dormant* (its path, signature, due time and lock), *open* (its stores, its supervisor, its index), or
 *running* a round or a background job. A heap has the next look at each: a look costs a few stats, and only what it finds, or
 a due time, opens the workspace and wakes a thread. File events only make a look come sooner. What was used longest ago is
-closed first, where more are open than there is room for. `recalld run` is a host of one (docs/decisions/0031).
+closed first, where more are open than there is room for. `recalld run` is a host of one (docs/decisions/0030).
 """
 
 from __future__ import annotations
