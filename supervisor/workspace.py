@@ -89,8 +89,6 @@ class Workspace:
         self._lasting = lasting
         #: Held while a store is made.
         self.making = threading.RLock()
-        #: Called before a turn asks the model to continue a running summary; what it raises ends the turn.
-        self.asks_model: Callable[[], None] = lambda: None
 
     @store
     def history(self) -> HistoryStore:

@@ -11,36 +11,30 @@ import argparse
 import json
 import os
 import sys
-import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
-from recalld.supervisor.storage.catalogue import Text, stored
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.catalogue import render as render_text
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.protocol.prompts import load_templates
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, parse_task, render_result
-from recalld.supervisor.storage.clock import clock_from, from_wire, local_day, utc_now
+from recalld.supervisor.storage.clock import clock_from, from_wire, utc_now
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadConfig, BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.output import line_printer
 from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.printable import printable, printable_json
 from recalld.worker.answering import answer
-from recalld.worker.calls import Calls
 from recalld.worker.loop import Worker
-from recalld.worker.providers import Cancelled, ListingModel, Model, NoCall, ProviderError, choose
-from recalld.worker.providers.extractive import Kind, extract
+from recalld.worker.providers import Model, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,9 +42,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.storage.clock import Clock
 
-#: What `ask` asks, and the most tokens of the answer: a model that thinks first needs some hundred.
-QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
-MAX_TOKENS: Final = 1024
 #: What a result is, as a person reads it; why a summary failed stays as it came, and `recalld status` says it in Chinese.
 _IN_CHINESE: Final = {"done": "完成", "failed": "失败"}
 
@@ -62,10 +53,6 @@ def main() -> int:
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
     parser.add_argument("--asked", action="store_true", help="do only what somebody waits for")
     parser.add_argument("--task", action="store_true", help="do the task at standard input, print its result, and leave")
-    parser.add_argument("--ask", action="store_true", help="ask the model one question, say what came, and leave")
-    parser.add_argument("--list", action="store_true", help="ask the server which models it has, say what came, and leave")
-    parser.add_argument("--complete", action="store_true", help="ask the model what standard input says, and leave")
-    parser.add_argument("--extract", action="store_true", help="make an extract of the messages at standard input, and leave")
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
     parser.add_argument("--language", choices=get_args(Language), default="en", help="of what is printed for people")
     options = parser.parse_args()
@@ -74,7 +61,7 @@ def main() -> int:
     def render(fields: Mapping[str, object]) -> str:
         if options.json:
             return printable_json(json.dumps(fields, ensure_ascii=False))
-        return printable(" ".join(words.get(str(value), str(value)) for key, value in fields.items() if key != "errorText"))
+        return printable(" ".join(words.get(str(value), str(value)) for value in fields.values()))
 
     def lost(lines: int) -> str:
         return render({"error": f"{lines} lines could not be printed"})
@@ -85,11 +72,7 @@ def main() -> int:
             if options.task:
                 print_line(do(root).decode())
                 return 0
-            run = next((run for name, run in ONCE.items() if vars(options)[name]), work)
-            if run is work:
-                work(root, options.idle, lambda fields: print_line(render(fields)), asked_only=options.asked)
-            else:
-                run(root, options.idle, lambda fields: print_line(render(fields)))
+            work(root, options.idle, lambda fields: print_line(render(fields)), asked_only=options.asked)
     except (SupervisorError, OSError) as error:
         refused = as_supervisor_error(error, "the worker", options.workspace)
         with line_printer(sys.stderr, lost) as print_line:
@@ -127,94 +110,6 @@ def do(root: Path) -> bytes:
         raise BadRequest("--task", Text("model.only_queued"))
     result = answer(task, choose(config, os.environ), config, files, paths, clock, lambda: os.getppid() != asker)
     return render_result(result).rstrip()
-
-
-def ask(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
-    """
-    Ask the configured model one small question; *report* gets its answer or its error, the model, and the seconds it took.
-
-    The call counts as one of the day's, which may be used up. BadConfig where no model is configured.
-    """
-    files, paths, config, clock = _open(root)
-    provider = _model(config)
-    CallLog(files, paths, config.archive.zone).begin(clock(), None)
-    began = time.monotonic()
-    said: dict[str, object]
-    try:
-        said = {"answer": provider.complete(QUESTION, max_tokens=MAX_TOKENS, calling=_nothing, cancelled=_never).text}
-    except ProviderError as error:
-        said = {"error": error.why, "errorText": stored(error.why)}
-    report({"model": provider.model, "seconds": f"{time.monotonic() - began:.1f}", **said})
-
-
-def list_models(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
-    """
-    Ask the server of the configured model for its list, which costs nothing; *report* gets what it says, or the error.
-
-    Nothing is written. BadConfig where no model is configured.
-    """
-    _, _, config, _ = _open(root)
-    provider = _model(config)
-    try:
-        found: Mapping[str, object] = asdict(provider.listed())
-    except ProviderError as error:
-        found = {"error": error.why, "errorText": stored(error.why)}
-    report({"model": provider.model, **found})
-
-
-def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
-    """
-    Ask the configured model what standard input says; *report* gets its answer, or the reason and the error, and the cost.
-
-    The call is one of the day's, and not made where they are used up; it is given up when the process that
-    wants the answer ends. BadConfig where no model is configured.
-    """
-    asker = os.getppid()
-    files, paths, config, clock = _open(root)
-    writing = Calls(_model(config), config, files, paths, clock, lambda: os.getppid() != asker)
-    prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
-    try:
-        said: dict[str, object] = {"answer": writing.complete(prompt)}
-    except ProviderError as error:
-        said = {"reason": error.reason, "error": error.why, "retryAfterS": error.retry_after_s, "tooLong": error.overflow}
-    except NoCall as error:
-        said = {"reason": "spent", "error": str(error)}
-    except Cancelled:
-        return
-    report({**said, "usage": writing.usage.wire()})
-
-
-def make_extract(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
-    """Make an extract of the messages at standard input, a JSON array in the order of time; *report* gets its lines."""
-    _, _, config, _ = _open(root)
-    blocks = [
-        Block("", one["role"], one["content"], from_wire(one["createdAt"]), {"name": one.get("name", "")})
-        for one in json.loads(sys.stdin.buffer.read())
-    ]
-    zone = config.archive.zone
-    days = [local_day(block.created_at, zone) for block in blocks]
-    kind: Kind = "day" if days[0] == days[-1] else "month"
-    period = days[-1].isoformat()
-    report({"answer": extract(blocks, period=period, zone=zone, kind=kind, longest=config.summarize.char_limit)})
-
-
-def _model(config: Config) -> ListingModel:
-    provider = choose(config, os.environ)
-    if not isinstance(provider, ListingModel):
-        raise BadConfig("llm.model", Text("model.none_configured"))
-    return provider
-
-
-#: What the worker does once and then leaves, by its option.
-ONCE: Final = {"ask": ask, "list": list_models, "complete": complete, "extract": make_extract}
-
-
-def _nothing() -> None:
-    pass
-
-
-def _never() -> bool:
-    return False
 
 
 def _open(root: Path) -> tuple[Files, WorkspacePaths, Config, Clock]:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.protocol.period import period_of_group
-from recalld.supervisor.protocol.prompts import PromptTemplate, load_template, version_of
+from recalld.supervisor.protocol.prompts import PromptTemplate, load_template, version_of, without_secrets
 from recalld.supervisor.storage.clock import local
+from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import Language, language_of
 from recalld.supervisor.text.llm_output import continued
-from recalld.supervisor.text.quoting import Entry, quote, take_entries
-from recalld.supervisor.text.redact import HIDDEN, redacted
+from recalld.supervisor.text.quoting import Entry, quote
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.worker.calls import SERVER_TOKENS
 from recalld.worker.providers import ProviderError, Usage
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 #: The most pieces that are kept, of all groups together; the oldest are deleted first.
 _MAX_PIECES: Final = 512
 _DIGEST_DIGITS: Final = 24
-#: The tokens of the smallest piece: if even that is too long, something other than the piece is.
-_MIN_PIECE: Final = 64
 _ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
 
 
@@ -114,7 +112,7 @@ class Writing:
         language = language_of("\n".join(block.text for block in blocks if block.role != "tool"))
         entries = entries_of(blocks, ZoneInfo(task.zone), self._hiding(language), dates=task.kind != "daily-summary")
         so_far = self._hiding(language)(task.previous).strip()
-        if so_far and self._room("merge-summary", language, so_far) < _MIN_PIECE:
+        if so_far and self._room("merge-summary", language, so_far) < MIN_PIECE:
             entries.insert(
                 0, Entry(f"{task.period} summary", so_far)
             )  # too long to go with each piece: it is read again, in pieces
@@ -123,30 +121,28 @@ class Writing:
 
     def _piece_by_piece(self, task: Task, entries: list[Entry], so_far: str, language: Language) -> str:
         """Return the summary of everything, each piece read with the summary so far."""
+        config = self.calls.config
         pieces = Pieces(self.calls.files, self.calls.paths, task.group)
-        longest = self.calls.config.llm.context_tokens
-        while entries:
-            name = "merge-summary" if so_far else task.kind
-            room = min(longest, self._room(name, language, so_far))
-            if room < _MIN_PIECE:
+        fold = Fold(entries, so_far, language, config.tokens.cjk_weight)
+        while fold.left:
+            name = "merge-summary" if fold.so_far else task.kind
+            room = self._room(name, language, fold.so_far)
+            if room < MIN_PIECE:
                 raise ProviderError(
                     "input", "prompt and summary so far fill the context: raise llm.context_tokens", usage=Usage()
                 )
-            piece, tokens, rest = take_entries(entries, room, language, self.calls.config.tokens.cjk_weight)
-            previous = quote(so_far, language) if so_far else ""
+            previous = quote(fold.so_far, language) if fold.so_far else ""
             template = self._template(name, language)
-            prompt = template.fill(**_values(task.period, quote(piece, language), previous))
+            prompt = template.fill(**_values(task.period, quote(fold.piece(room), language), previous))
             self._used.add(template)
             try:
-                answer = self._answer(prompt, pieces, last=not rest)
+                answer = self._answer(prompt, pieces, last=fold.is_last)
             except ProviderError as error:
-                if not error.overflow or tokens // 2 < _MIN_PIECE:
+                if not error.overflow or not fold.halve():
                     raise
-                longest = tokens // 2  # the server counts tokens better than the estimate
-                continue
-            so_far = continued(so_far, answer)
-            entries = rest
-        return so_far
+            else:
+                fold.take(continued(fold.so_far, answer))
+        return fold.so_far
 
     def _answer(self, prompt: str, pieces: Pieces, *, last: bool) -> str:
         """Return the model's answer, or the kept piece. The last answer is the result and is not kept."""
@@ -178,10 +174,7 @@ class Writing:
         return self._templates[file]
 
     def _hiding(self, language: Language) -> Callable[[str], str]:
-        privacy = self.calls.config.privacy
-        if privacy.redact == "off":
-            return str
-        return lambda text: redacted(text, HIDDEN[language], privacy.patterns)
+        return lambda text: without_secrets(text, language, self.calls.config.privacy)
 
 
 def _values(period: str, material: str, previous: str) -> dict[str, str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import re
 import stat as modes
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.checks.machine import walk
 from recalld.supervisor.checks.memory import why_failed
-from recalld.supervisor.host.workers import worker_command
+from recalld.supervisor.host.asked_worker import ask_worker
 from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
-from recalld.supervisor.storage.catalogue import Text, restored
+from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.summaries.llm_state import configured_state
 
@@ -62,7 +62,7 @@ def model(look: Look) -> Faults:
         return
     found = _listed(look)
     if "error" in found:
-        yield bad(Text("doctor.model_unreachable", why=restored(found["error"], found.get("errorText"))))
+        yield bad(Text("doctor.model_unreachable", why=found["error"]))
     elif found["known"] is None:
         yield odd(Text("doctor.no_model_list", model=llm.model))
     elif not found["known"]:
@@ -72,15 +72,11 @@ def model(look: Look) -> Faults:
 
 
 def _listed(look: Look) -> dict[str, Any]:
-    """Return what the server answers to the worker, which alone communicates with models."""
-    command = [*worker_command(look.ws.paths.root), "--list", "--json"]
-    try:
-        asked = subprocess.run(command, env=dict(look.environ), capture_output=True, text=True, check=False, timeout=_LIST_S)
-        found: dict[str, Any] = json.loads(asked.stdout)
-    except subprocess.TimeoutExpired:
-        return {"error": Text("server.timeout")}
-    except ValueError:
-        return {"error": asked.stderr.strip().removeprefix("recalld worker: ").rstrip(".")}
+    """Return what the server says of its models to a worker, which alone asks it, or its `error`."""
+    asked = ask_worker(look.ws.paths.root, AskedTask(id="model-list", kind="model-list"), _LIST_S, look.environ)
+    if asked.result is None:
+        return {"error": asked.sentence.rstrip(".")}
+    found: dict[str, Any] = json.loads(asked.result.text) if asked.result.status == "done" else {"error": asked.result.error}
     return found
 
 

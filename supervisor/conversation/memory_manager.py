@@ -17,7 +17,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
-from recalld.supervisor.conversation.asking import SummaryWriter, in_loop_of_its_own, without_secrets
+from recalld.supervisor.conversation.asking import SummaryWriter
+from recalld.supervisor.conversation.own_model import in_loop_of_its_own, model_of
 from recalld.supervisor.conversation.running import (
     Conversation,
     Failure,
@@ -30,10 +31,12 @@ from recalld.supervisor.conversation.running import (
 )
 from recalld.supervisor.conversation.turns import Said, dialogue, read_said
 from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.prompts import shipped_template
-from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.protocol.prompts import shipped_template, without_secrets
+from recalld.supervisor.storage.clock import NEVER, utc_now
 from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.retry import delay_after, jittered
+from recalld.supervisor.summaries.llm_state import waits_of
+from recalld.supervisor.summaries.model import CallLimits, Model
+from recalld.supervisor.text.folding import Fold
 from recalld.supervisor.text.language import Language, language_of
 from recalld.supervisor.text.quoting import quote
 from recalld.supervisor.text.token_count import estimate_tokens
@@ -41,10 +44,10 @@ from recalld.supervisor.text.token_count import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.conversation.own_model import ChatStream
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.prompts import PromptTemplate
-    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.clock import Clock, Deadline
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")
@@ -58,12 +61,12 @@ class MemoryManager:
     *llm* is any object with `chat_stream(messages=…, temperature=…)`, which gives an iterator of texts or chunks, plain or
     asynchronous. None: nothing is summed up, and the oldest turns are not sent once they no longer fit. *settings* may have
     `llm_context_length`, the tokens of the model's context; else that is `llm.context_tokens` of *config*. ValueError where a
-    limit is none, or the system prompt is larger than the window.
+    limit is none, or the system prompt is larger than the window. After the *deadline* no model is waited for.
     """
 
     def __init__(
         self,
-        llm: ChatStream | None = None,
+        llm: ChatStream | Model | None = None,
         system_prompt: str = "",
         *,
         settings: object = None,
@@ -71,12 +74,14 @@ class MemoryManager:
         template: Callable[[str, Language], PromptTemplate] = shipped_template,
         events: Events | None = None,
         clock: Clock = utc_now,
+        deadline: Deadline = NEVER,
     ) -> None:
         self.conversation_summary = ""
         self.message_buffer: list[dict[str, Any]] = []
         self._config = config = config or Config()
         self._limits = limits_of(config, settings)
-        self._llm = llm
+        self._model = None if llm is None else model_of(llm)
+        self._deadline = deadline
         self._templates = {(n, language): template(n, language) for n in _TEMPLATES for language in get_args(Language)}
         self._events, self._clock = events, clock
         self._failure = Failure()
@@ -164,7 +169,7 @@ class MemoryManager:
 
     def _due(self, *, by_hand: bool) -> int:
         """Return how many of the oldest messages are summed up now."""
-        if self._llm is None:
+        if self._model is None:
             if not self._has_warned and self.needs_summary():
                 self._has_warned = True
                 text = "no model sums up the conversation, which is larger than its window: the oldest turns are not sent"
@@ -179,10 +184,10 @@ class MemoryManager:
         async with self._alone():
             with self._lock:
                 count, talk, sent = self._due(by_hand=by_hand), self._conversation(), self._messages()
-            if not count or self._llm is None:
+            if not count or self._model is None:
                 return False
             try:
-                await self._write(self._llm, talk, sent, count)
+                await self._write(self._model, talk, sent, count)
             except NoSummary as failure:
                 self._note(failure)
                 if by_hand:
@@ -191,29 +196,29 @@ class MemoryManager:
         self._emit("conversation_summarised", messages=count, tokens=estimate_tokens(self.conversation_summary))
         return True
 
-    async def _write(self, llm: ChatStream, talk: Conversation, sent: Sequence[dict[str, Any]], count: int) -> None:
+    async def _write(self, model: Model, talk: Conversation, sent: Sequence[dict[str, Any]], count: int) -> None:
         """Have the model told the *count* oldest messages, in pieces; what a finished piece has leaves the buffer."""
         said = talk.said[:count]
         language = language_of("\n".join(one.text for one in said))
         places = dialogue(said, language)
         privacy = self._config.privacy
         entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for _, entry in places]
-        points, summary, told = commit_points(said), talk.summary, 0
-        limits = self._limits
-        writer = self._writer(llm, "\n".join((summary, *(entry.text for entry in entries))))
-        while entries:
-            current = without_secrets(summary, language, privacy)
+        points, told, limits = commit_points(said), 0, self._limits
+        writer = self._writer(model, "\n".join((talk.summary, *(entry.text for entry in entries))))
+        fold = Fold(entries, talk.summary, language, limits.cjk_weight)
+        while fold.left:
+            current = without_secrets(fold.so_far, language, privacy)
             name, place = "running-summary", "new_dialogue_content"
-            values = {"current_summary": quote(current, language) if summary else ""}
+            values = {"current_summary": quote(current, language) if fold.so_far else ""}
             blank = {**values, place: quote("", language)}
             room = writer.room(name, language, blank, limits.context_tokens, limits.summary_tokens)
-            summary, entries = await writer.tell(name, language, values, place, entries, room, summary)
-            at = places[-len(entries)][0] if entries else count
-            if at in points and not (entries and entries[0].part):
-                self._keep(summary, sent[told:at])
+            await writer.tell(fold, name, values, place, room)
+            at = places[-len(fold.left)][0] if fold.left else count
+            if at in points and not (fold.left and fold.left[0].part):
+                self._keep(fold.so_far, sent[told:at])
                 told = at
         if told < count:
-            self._keep(summary, sent[told:count])
+            self._keep(fold.so_far, sent[told:count])
 
     def _keep(self, summary: str, told: Sequence[dict[str, Any]]) -> None:
         """Take the messages that the new summary has out of the buffer."""
@@ -231,25 +236,21 @@ class MemoryManager:
             self._failure = Failure()
 
     def _note(self, failure: NoSummary) -> None:
-        archive, now = self._config.archive, self._clock()
         with self._lock:
-            attempts = self._failure.attempts + 1
-            wait = delay_after(attempts, archive.backoff, archive.backlog_interval)
-            wait, questions = jittered(wait, archive.jitter, f"conversation-{attempts}"), self._conversation().questions
-            self._failure = self._failure.again(now, wait, questions)
-        self._emit("conversation_failed", reason=failure.reason, attempts=attempts)
+            again = self._failure.again(self._clock(), waits_of(self._config), "conversation")
+            self._failure = replace(again, questions=self._conversation().questions)
+        self._emit("conversation_failed", reason=failure.reason, attempts=again.attempts)
 
-    def _writer(self, llm: ChatStream, text: str) -> SummaryWriter:
+    def _writer(self, model: Model, text: str) -> SummaryWriter:
         """Return the writer for a summary of *text*, whose tokens have as many characters as those of its summary."""
-        limits, most = self._limits, self._limits.summary_tokens
+        limits, most, llm = self._limits, self._limits.summary_tokens, self._config.llm
         return SummaryWriter(
-            model=llm,
+            model=model,
             template=lambda name, language: self._templates[name, language],
             max_chars=max(1, most * len(text) // max(1, estimate_tokens(text, limits.cjk_weight))),
             size=lambda text: estimate_tokens(text, limits.cjk_weight),
             most=most,
-            timeout=self._config.llm.timeout,
-            temperature=self._config.llm.temperature,
+            limits=CallLimits(timeout=llm.timeout, deadline=self._deadline, temperature=llm.temperature),
             cjk_weight=limits.cjk_weight,
         )
 

@@ -15,14 +15,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from recalld.supervisor.conversation.turns import Said, is_open, turn_starts, whole_pairs
-from recalld.supervisor.summaries.retry import is_due
+from recalld.supervisor.summaries.retry import Backoff
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.quoting import quote
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
 #: What the summary may take of the window, and what the turns that stay may take of it: one and two fifths.
 _SUMMARY_DIVISOR: Final = 5
@@ -69,23 +69,16 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """The last failures of the summary in a row, none when *attempts* is 0; *questions* there were at the last one."""
+class Failure(Backoff):
+    """The last failures of the summary in a row; *questions* there were at the last one."""
 
-    attempts: int = 0
-    failed_at: datetime | None = None
-    next_at: datetime | None = None
     questions: int = 0
-
-    def again(self, now: datetime, wait: timedelta, questions: int) -> Failure:
-        """Return the failure after another one at *now*, with the *wait* before the next try."""
-        return Failure(self.attempts + 1, now, now + wait, questions)
 
     def holds_back(self, now: datetime, questions: int, turns: int) -> bool:
         """Tell whether the wait is not over, or fewer than so many *turns* were begun since; *questions* there are now."""
-        if self.failed_at is None or self.next_at is None:
+        if not self.attempts:
             return False
-        return not is_due(self.failed_at, self.next_at, now) or abs(questions - self.questions) < turns
+        return not self.is_over(now) or abs(questions - self.questions) < turns
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.conversation.asking import in_one_line, without_secrets
+from recalld.supervisor.conversation.asking import in_one_line
 from recalld.supervisor.conversation.sessions import (
     OVERFLOW,
     Intent,
@@ -24,9 +24,10 @@ from recalld.supervisor.conversation.sessions import (
     source_of,
 )
 from recalld.supervisor.longterm.lines import one_line
+from recalld.supervisor.protocol.prompts import without_secrets
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
-from recalld.supervisor.summaries.retry import delay_after, is_due, jittered
+from recalld.supervisor.summaries.llm_state import waits_of
 from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})
-#: What an overflow that is being summed up by another process is waited for, in seconds: the turn goes on.
-_OVERFLOW_WAIT_S: Final = 0.0
+#: Seconds that a session which another process sums up is waited for: the turn goes on. Who looks whether somebody waits for a
+#: task shares the lock for a moment.
+_OVERFLOW_WAIT_S: Final = 0.1
 
 
 def extract_line(extract: str) -> str:
@@ -112,7 +114,7 @@ class SessionLines:
 
     def _overflow(self, session: str, write: Callable[[Sequence[dict[str, Any]]], str], now: datetime) -> Written | None:
         progress = self._settled(session, now)
-        if progress.failed_at and progress.next_at and not is_due(progress.failed_at, progress.next_at, now):
+        if not progress.failure.is_over(now):
             return None
         rule, marker = self._config.conversation, progress.markers.get("overflow")
         talk = self._talk.messages(session, now, marker.at if marker else None)
@@ -156,13 +158,9 @@ class SessionLines:
         return written
 
     def _note_failure(self, session: str, progress: Progress, error: NoSummary, now: datetime) -> None:
-        rule = self._config.archive
-        attempts = progress.attempts + 1
-        wait = jittered(
-            delay_after(attempts, rule.backoff, rule.backlog_interval), rule.jitter, f"{session_digest(session)}-{attempts}"
-        )
-        self._files.keep(session, replace(progress, attempts=attempts, failed_at=now, next_at=now + wait))
-        self._events.emit("conversation_failed", reason=error.reason, attempts=attempts)
+        failure = progress.failure.again(now, waits_of(self._config), session_digest(session))
+        self._files.keep(session, replace(progress, failure=failure))
+        self._events.emit("conversation_failed", reason=error.reason, attempts=failure.attempts)
 
     def _shown(self, blocks: Sequence[Block]) -> list[dict[str, Any]]:
         """Return the messages as a model may read them, with speakers' names and times, and without secrets."""

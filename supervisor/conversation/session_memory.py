@@ -21,18 +21,20 @@ from recalld.supervisor.storage.errors import Busy
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.conversation.own_model import ChatStream
     from recalld.supervisor.conversation.running import Limits
     from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.storage.errors import NoSummary
+    from recalld.supervisor.summaries.model import Model
 
 #: Who speaks in a conversation: the system prompt is the caller's, and another program's own roles are refused by servers.
 _ROLES: Final = frozenset({"user", "assistant", "tool", "function"})
 #: What of a message a model's server takes beside role and words.
 _SENT: Final = ("name", "tool_calls", "tool_call_id", "function_call")
-#: What a summary that another process writes is waited for, in seconds: the turn goes on.
-_WAIT_S: Final = 0.0
+#: Seconds that a summary which another process writes is waited for: the turn goes on. Who looks whether somebody waits for a
+#: task shares the lock for a moment.
+_WAIT_S: Final = 0.1
 
 
 class SessionMessage(dict[str, Any]):
@@ -55,7 +57,7 @@ class SessionMemory(MemoryManager):
 
     def __init__(
         self,
-        llm: ChatStream | None,
+        llm: ChatStream | Model | None,
         system_prompt: str,
         session: str,
         *,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.conversation.running import Failure
 from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.summaries.retry import Backoff
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,13 +75,11 @@ class RunningSummary:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a session is summed up, the line that is being written, and how overflow failed since it last succeeded."""
+    """How far a session is summed up, the line that is being written, and the *failure* of overflow since its last success."""
 
     markers: Mapping[Kind, Marker] = field(default_factory=dict)
     intent: Intent | None = None
-    attempts: int = 0
-    failed_at: datetime | None = None
-    next_at: datetime | None = None
+    failure: Backoff = field(default_factory=Backoff)
     running: RunningSummary = field(default_factory=RunningSummary)
 
     def intending(self, intent: Intent) -> Progress:
@@ -90,7 +89,7 @@ class Progress:
     def past(self, kind: Kind, marker: Marker) -> Progress:
         """Return the progress once everything up to the marker is summed up."""
         markers: dict[Kind, Marker] = {**self.markers, kind: marker}
-        return replace(self, markers=markers, intent=None, attempts=0, failed_at=None, next_at=None)
+        return replace(self, markers=markers, intent=None, failure=Backoff())
 
 
 def id_of(block: Block) -> str:
@@ -101,6 +100,11 @@ def id_of(block: Block) -> str:
 def session_digest(session: str) -> str:
     """Return what names the files of a session."""
     return sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def session_group(session: str) -> str:
+    """Return what names the tasks of a session."""
+    return f"session-{session_digest(session)}"
 
 
 def not_summed_up(talk: Sequence[Block], marker: Marker | None) -> list[Block]:
@@ -157,9 +161,7 @@ def progress_to_wire(session: str, progress: Progress) -> dict[str, Any]:
             "text": intent.text,
             "marker": _marker_to_wire(intent.marker),
         },
-        "attempts": progress.attempts,
-        "failedAt": progress.failed_at and to_wire(progress.failed_at),
-        "nextAt": progress.next_at and to_wire(progress.next_at),
+        **_failure_to_wire(progress.failure),
         **({"running": _running_to_wire(progress.running)} if progress.running != RunningSummary() else {}),
     }
 
@@ -176,31 +178,39 @@ def progress_from_wire(raw: Any) -> Progress:
         Intent(intent["kind"], str(intent["source"]), str(intent["text"]), _marker_from_wire(intent["marker"]))
         if intent
         else None,
-        int(raw["attempts"]),
-        from_wire(raw["failedAt"]) if raw["failedAt"] else None,
-        from_wire(raw["nextAt"]) if raw["nextAt"] else None,
+        _failure_from_wire(raw),
         _running_from_wire(raw["running"]) if "running" in raw else RunningSummary(),
     )
 
 
 def _running_to_wire(running: RunningSummary) -> dict[str, Any]:
-    failure = running.failure
     return {
         "summary": running.text,
         "marker": running.marker and _marker_to_wire(running.marker),
         "private": running.is_private,
-        "attempts": failure.attempts,
-        "failedAt": failure.failed_at and to_wire(failure.failed_at),
-        "nextAt": failure.next_at and to_wire(failure.next_at),
-        "questions": failure.questions,
+        **_failure_to_wire(running.failure),
+        "questions": running.failure.questions,
     }
 
 
 def _running_from_wire(raw: Any) -> RunningSummary:
-    failed_at, next_at = (from_wire(raw[name]) if raw[name] else None for name in ("failedAt", "nextAt"))
     marker = _marker_from_wire(raw["marker"]) if raw["marker"] else None
-    failure = Failure(int(raw["attempts"]), failed_at, next_at, int(raw.get("questions", 0)))
+    failed = _failure_from_wire(raw)
+    failure = Failure(failed.attempts, failed.failed_at, failed.next_at, int(raw.get("questions", 0)))
     return RunningSummary(str(raw["summary"]), marker, bool(raw["private"]), failure)
+
+
+def _failure_to_wire(failure: Backoff) -> dict[str, Any]:
+    return {
+        "attempts": failure.attempts,
+        "failedAt": failure.failed_at and to_wire(failure.failed_at),
+        "nextAt": failure.next_at and to_wire(failure.next_at),
+    }
+
+
+def _failure_from_wire(raw: Any) -> Backoff:
+    failed_at, next_at = (from_wire(raw[name]) if raw[name] else None for name in ("failedAt", "nextAt"))
+    return Backoff(int(raw["attempts"]), failed_at, next_at)
 
 
 def _marker_to_wire(marker: Marker) -> dict[str, Any]:

@@ -6,9 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.conversation.analyzer import CHAR_THRESHOLD, KEEP_RECENT, MESSAGE_THRESHOLD, MessageAnalyzer, entries_of
-from recalld.supervisor.conversation.asking import SummaryWriter, in_one_line, without_secrets
+from recalld.supervisor.conversation.asking import SummaryWriter, in_one_line
+from recalld.supervisor.conversation.own_model import model_of
 from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.prompts import shipped_template
+from recalld.supervisor.protocol.prompts import shipped_template, without_secrets
+from recalld.supervisor.storage.clock import NEVER
+from recalld.supervisor.summaries.model import CallLimits, Model
+from recalld.supervisor.text.folding import Fold
 from recalld.supervisor.text.language import Language, language_of
 from recalld.supervisor.text.quoting import quote
 from recalld.supervisor.text.token_count import estimate_tokens
@@ -16,8 +20,9 @@ from recalld.supervisor.text.token_count import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.conversation.own_model import ChatStream
     from recalld.supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.storage.clock import Deadline
 
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000
@@ -30,21 +35,24 @@ class ConversationSummarizer:
     Sums up conversations in one line of at most *char_limit* characters, and at most a quarter of the model's context.
 
     *provider* is any object with `chat_stream(messages=…, temperature=…)`, which gives an iterator of texts or of chunks, plain
-    or asynchronous. *template* returns the prompts; context, temperature and time limit are those of `llm` in *config*.
+    or asynchronous. *template* returns the prompts; context, temperature and time limit are those of `llm` in *config*;
+    after the *deadline* no model is waited for.
     """
 
     def __init__(
         self,
-        provider: ChatStream,
+        provider: ChatStream | Model,
         char_limit: int = 2000,
         *,
         template: Callable[[str, Language], PromptTemplate] = shipped_template,
         config: Config | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
         if char_limit < 1:
             raise ValueError(f"char_limit is {char_limit}, and must be 1 or more")
         self.analyzer = MessageAnalyzer()
-        self._provider, self._char_limit, self._template = provider, char_limit, template
+        self._model, self._char_limit, self._template = model_of(provider), char_limit, template
+        self._deadline = deadline
         self._config = config or Config()
 
     async def summarize_conversation(self, messages: Sequence[Mapping[str, Any]], previous_summary: str = "") -> str:
@@ -59,32 +67,32 @@ class ConversationSummarizer:
         language = language_of("\n".join(entry.text for entry in entries))
         config = self._config
         entries = [replace(entry, text=without_secrets(entry.text, language, config.privacy)) for entry in entries]
-        summary, line_tokens = previous_summary, config.llm.context_tokens // _LINE_PART
+        line_tokens = config.llm.context_tokens // _LINE_PART
+        fold = Fold(entries, previous_summary, language, config.tokens.cjk_weight)
         writer = self._writer("\n".join(entry.text for entry in entries), line_tokens)
-        while entries:
+        while fold.left:
             name, place, values = "conversation-to-memory", "messages", {}
-            if summary:
+            if fold.so_far:
                 name, place = "recursive-summary", "past_messages"
-                previous = without_secrets(summary, language, config.privacy)
+                previous = without_secrets(fold.so_far, language, config.privacy)
                 values = {"previous_summary": quote(previous, language), "char_limit": str(writer.max_chars)}
             blank = {**values, place: quote("", language)}
             room = min(_PIECE_TOKENS, writer.room(name, language, blank, config.llm.context_tokens, line_tokens))
-            text, entries = await writer.tell(name, language, values, place, entries, room, summary)
-            summary = in_one_line(text)
-        return summary
+            await writer.tell(fold, name, values, place, room)
+            fold.so_far = in_one_line(fold.so_far)
+        return fold.so_far
 
     def _writer(self, text: str, line_tokens: int) -> SummaryWriter:
         """Return the writer for a line about *text*, of at most *line_tokens* with as many characters as that has."""
         llm, weight = self._config.llm, self._config.tokens.cjk_weight
         most = min(self._char_limit, max(1, line_tokens * len(text) // max(1, estimate_tokens(text, weight))))
         return SummaryWriter(
-            model=self._provider,
+            model=self._model,
             template=self._template,
             max_chars=most,
             size=lambda text: len(in_one_line(text)),
             most=most,
-            timeout=llm.timeout,
-            temperature=llm.temperature,
+            limits=CallLimits(timeout=llm.timeout, deadline=self._deadline, temperature=llm.temperature),
             cjk_weight=weight,
         )
 

@@ -1,30 +1,37 @@
 """
-The running conversation of a session: opened for a program that sends it itself, continued for a turn of `context`.
+Conversations over a workspace: opened for a program, continued for a turn of `context`, and summed up into a line.
 
+The line of a session is written by the program's own model, else the configured one, else it is an extract (protocol.md, 11.2).
 A turn asks the model for a summary only where `turns.overflow` says so; one that is kept is used without being asked
-(docs/decisions/0027-a-turn-continues-the-summary-where-told.md).
+(docs/decisions/0027-a-turn-continues-the-summary-where-told.md). It waits for `turns.wait` at most, and goes on without.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.context.request import with_summary
 from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.storage.clock import NEVER, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.conversation.asking import ChatStream
     from recalld.supervisor.conversation.memory_manager import MemoryManager
+    from recalld.supervisor.conversation.own_model import ChatStream
     from recalld.supervisor.conversation.running import Limits
     from recalld.supervisor.conversation.session_memory import SessionMemory
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.index.hit import SearchResult
-    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.storage.clock import Clock, Deadline
+    from recalld.supervisor.storage.control import Control
+    from recalld.supervisor.summaries.model import Model, QueuedModel
+    from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
 
@@ -41,17 +48,19 @@ def open_session(
     ws: Workspace,
     session: str,
     append: Callable[[Mapping[str, Any]], object],
-    llm: ChatStream | None,
+    llm: ChatStream | Model | None,
     system_prompt: str,
     settings: object,
     clock: Clock,
     limits: Limits | None = None,
+    deadline: Deadline = NEVER,
 ) -> SessionMemory:
     """Return the memory of a session's conversation, as of now; *append* adds a message to the workspace."""
     from recalld.supervisor.conversation.session_memory import SessionMemory
 
     stores: dict[str, Any] = {"files": ws.session_files, "talk": ws.session_talk, "append": append, "limits": limits}
-    return SessionMemory(llm, system_prompt, session, settings=settings, **stores, **_wiring(ws, clock))
+    wiring = {**stores, **_wiring(ws, clock), "deadline": deadline}
+    return SessionMemory(llm, system_prompt, session, settings=settings, **wiring)
 
 
 def _wiring(ws: Workspace, clock: Clock) -> dict[str, Any]:
@@ -59,6 +68,59 @@ def _wiring(ws: Workspace, clock: Clock) -> dict[str, Any]:
 
     template = partial(load_template, files=ws.files, paths=ws.paths)
     return {"config": ws.config, "template": template, "events": ws.events, "clock": clock}
+
+
+def turn_deadline(ws: Workspace, control: Control) -> Deadline:
+    """Return until when a turn waits for the model."""
+    return within(min(ws.config.turns.wait.total_seconds(), control.deadline.left_s))
+
+
+@contextlib.contextmanager
+def queued_model(ws: Workspace, session: str, attempt: int, clock: Clock) -> Iterator[QueuedModel]:
+    """Yield the configured model as the session asks it, by the queue; *attempt* failures came before."""
+    from recalld.supervisor.conversation.sessions import session_group
+    from recalld.supervisor.host.asked_worker import AskedWorker
+    from recalld.supervisor.summaries.model import QueuedModel
+
+    worker = AskedWorker(ws)
+    try:
+        yield QueuedModel(session_group(session), attempt, ws.model_use, worker, clock)
+    finally:
+        worker.stop()
+
+
+def session_writer(
+    ws: Workspace,
+    session: str,
+    llm: ChatStream | None,
+    prompt: str,
+    clock: Clock,
+    deadline: Deadline = NEVER,
+) -> Callable[[Sequence[dict[str, Any]]], str]:
+    """Return what writes the line of a session: *llm*, else the configured model, with this prompt; without one an extract."""
+    from recalld.supervisor.conversation.own_model import in_loop_of_its_own
+    from recalld.supervisor.conversation.session_lines import extract_line
+    from recalld.supervisor.conversation.summarizer import ConversationSummarizer
+    from recalld.supervisor.protocol.prompts import load_template
+    from recalld.supervisor.summaries.model import CallLimits
+
+    def template(name: str, language: Language) -> PromptTemplate:
+        return load_template(prompt if name == "conversation-to-memory" else name, language, ws.files, ws.paths)
+
+    def write(messages: Sequence[dict[str, Any]], model: ChatStream | Model) -> str:
+        options: dict[str, Any] = {"template": template, "config": ws.config, "deadline": deadline}
+        writer = ConversationSummarizer(model, ws.config.summarize.char_limit, **options)
+        return in_loop_of_its_own(writer.summarize_conversation(messages))
+
+    def write_queued(messages: Sequence[dict[str, Any]]) -> str:
+        attempt = ws.session_files.read(session).failure.attempts
+        with queued_model(ws, session, attempt, clock) as model:
+            if not ws.extracting:
+                return write(messages, model)
+            limits = CallLimits(timeout=ws.config.llm.timeout, deadline=deadline)
+            return extract_line(in_loop_of_its_own(model.extract(messages, limits)))
+
+    return write_queued if llm is None else partial(write, model=llm)
 
 
 def kept_summary(ws: Workspace, session: str) -> RunningSummary | None:
@@ -73,7 +135,7 @@ def running_summary(
     result: SearchResult,
     append: Callable[[Mapping[str, Any]], object],
     clock: Clock,
-    environ: Mapping[str, str],
+    control: Control,
 ) -> RunningSummary | None:
     """Return the kept running summary of the asked session, continued first where `turns.overflow` says so."""
     kept = kept_summary(ws, asked.chat.session)
@@ -82,7 +144,7 @@ def running_summary(
     from recalld.supervisor.context.build import turn_budgets
 
     room = turn_budgets(asked, system, result, ws.config).history
-    return ws.attempt("continuing a running summary", lambda: _continued(ws, asked, kept, room, append, clock, environ), kept)
+    return ws.attempt("continuing a running summary", lambda: _continued(ws, asked, kept, room, append, clock, control), kept)
 
 
 def _continued(
@@ -92,7 +154,7 @@ def _continued(
     history_tokens: int,
     append: Callable[[Mapping[str, Any]], object],
     clock: Clock,
-    environ: Mapping[str, str],
+    control: Control,
 ) -> RunningSummary:
     """
     Return the running summary of the asked session, which the configured model continues first where that is due.
@@ -103,7 +165,6 @@ def _continued(
     from recalld.supervisor.conversation.memory_manager import limits_of
     from recalld.supervisor.conversation.running import Conversation, to_sum_up
     from recalld.supervisor.conversation.turns import read_said
-    from recalld.supervisor.host.session_writer import WorkerModel
     from recalld.supervisor.summaries.llm_state import refusal
 
     config, session = ws.config, asked.chat.session
@@ -114,9 +175,10 @@ def _continued(
         return kept
     if refusal(clock(), ws.model_use):
         return kept
-    talk = open_session(ws, session, append, WorkerModel(ws, environ, clock), "", None, clock, limits)
-    if not asked.chat.is_direct and talk.is_private:
-        return kept
-    ws.asks_model()
-    talk.summarize_due()
+    deadline = turn_deadline(ws, control)
+    with queued_model(ws, session, kept.failure.attempts, clock) as model:
+        talk = open_session(ws, session, append, model, "", None, clock, limits, deadline)
+        if not asked.chat.is_direct and talk.is_private:
+            return kept
+        talk.summarize_due()
     return ws.session_files.read(session).running

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from recalld.supervisor.context.build import Injection, Replay
-    from recalld.supervisor.conversation.asking import ChatStream
     from recalld.supervisor.conversation.memory_manager import MemoryManager
+    from recalld.supervisor.conversation.own_model import ChatStream
     from recalld.supervisor.index.commit import Changes
     from recalld.supervisor.index.hit import Hit, SearchResult
     from recalld.supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, Written

@@ -110,7 +110,7 @@ class Answers:
     def within_s(self, request: Request) -> float:
         """Return how long the answer may take, in seconds."""
         name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
-        return find(name).within_s if name in NAMES else _WITHIN_S
+        return find(name).patience_s(self._served().config) if name in NAMES else _WITHIN_S
 
     def answer(self, request: Request) -> dict[str, Any]:
         """Return the answer as JSON; ValueError for a request that can't be run here, so that the client runs it itself."""

@@ -117,18 +117,20 @@ def stats(memory: Visible, _request: StatsRequest) -> dict[str, Any]:
 @operation("summarize", SummarizeRequest, owner=True, within_s=120.0)
 def summarize(memory: Visible, request: SummarizeRequest) -> Written | None:
     """Write what is new in a session as one long-term line; None where nothing is new or worth one."""
-    from recalld.supervisor.host.session_writer import session_writer
+    from recalld.supervisor.host.conversations import session_writer
 
     ws, clock = memory.ws, memory.caller.clock
-    write_line = session_writer(ws, request.llm, "conversation-to-memory", ws.environ, clock)
+    prompt = "conversation-to-memory"
+    write_line = session_writer(ws, request.session, request.llm, prompt, clock, memory.control.deadline)
     return ws.session_lines.summarize(request.session, write_line, clock(), again=request.again)
 
 
 @operation("summarize_overflow", OverflowRequest, owner=True, within_s=120.0)
 def summarize_overflow(memory: Visible, request: OverflowRequest) -> Written | None:
     """Write what newly left the recent history as one long-term line; None if too little left, or the model wrote nothing."""
-    from recalld.supervisor.host.session_writer import session_writer
+    from recalld.supervisor.host.conversations import session_writer, turn_deadline
 
     ws, clock = memory.ws, memory.caller.clock
-    write_line = session_writer(ws, request.llm, "overflow-summary", ws.environ, clock)
+    deadline = turn_deadline(ws, memory.control)
+    write_line = session_writer(ws, request.session, request.llm, "overflow-summary", clock, deadline)
     return ws.session_lines.summarize_overflow(request.session, write_line, clock())

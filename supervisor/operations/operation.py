@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.hit import SearchResult
     from recalld.supervisor.longterm.long_term_file import LongTermText
+    from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
     from recalld.supervisor.storage.clock import Clock
@@ -114,7 +115,7 @@ class Operation(Generic[Q, A]):
     An act by its *name*: how it is *run*, and the type of its *request*; codec.py has the type of its answer.
 
     One that *reads* runs side by side with others. One of the *owner* is refused in a group. *within_s* is how long who asked
-    a supervisor should wait for the answer, in seconds.
+    a supervisor should wait for the answer, in seconds; with *may_ask_model* it may take as long as `turns.wait` beyond that.
     """
 
     name: str
@@ -123,6 +124,12 @@ class Operation(Generic[Q, A]):
     reads: bool = False
     owner: bool = False
     within_s: float = 2.0
+    may_ask_model: bool = False
+
+    def patience_s(self, config: Config) -> float:
+        """Return how long who asked a supervisor should wait for the answer, in seconds."""
+        may_wait = self.may_ask_model and config.turns.overflow != "off"
+        return self.within_s + (config.turns.wait.total_seconds() if may_wait else 0.0)
 
 
 def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:
@@ -135,11 +142,18 @@ def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Calle
 
 
 def operation(
-    name: str, request: type[Q], *, reads: bool = False, owner: bool = False, within_s: float = 2.0
+    name: str,
+    request: type[Q],
+    *,
+    reads: bool = False,
+    owner: bool = False,
+    within_s: float = 2.0,
+    may_ask_model: bool = False,
 ) -> Callable[[Callable[[Visible, Q], A]], Operation[Q, A]]:
     """Make an operation of a function (Visible, request) -> answer."""
 
     def make(run: Callable[[Visible, Q], A]) -> Operation[Q, A]:
-        return Operation(name=name, request=request, run=run, reads=reads, owner=owner, within_s=within_s)
+        kinds = Operation(name=name, request=request, run=run, reads=reads, owner=owner)
+        return replace(kinds, within_s=within_s, may_ask_model=may_ask_model)
 
     return make

@@ -85,7 +85,7 @@ class WhyRequest:
         refuse_no_text("turn", "" if self.turn is None else self.turn)
 
 
-@operation("inject", InjectRequest)
+@operation("inject", InjectRequest, may_ask_model=True)
 def inject(memory: Visible, request: InjectRequest) -> Injection:
     """Return the memory block for a client that sends the history itself; a receipt is written to turns/."""
     from recalld.supervisor.context import build
@@ -95,7 +95,7 @@ def inject(memory: Visible, request: InjectRequest) -> Injection:
     return _saved(memory, build.inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events))
 
 
-@operation("context", ContextRequest)
+@operation("context", ContextRequest, may_ask_model=True)
 def context(memory: Visible, request: ContextRequest) -> Injection:
     """Return the whole turn: system prompt, memory, running summary, recent history and question, each in its budget."""
     from recalld.supervisor.context import build
@@ -104,7 +104,7 @@ def context(memory: Visible, request: ContextRequest) -> Injection:
 
     asked, now, result = _ask(memory, request.question)
     ws, clock = memory.ws, memory.caller.clock
-    kept = running_summary(ws, asked, request.system, result, adder(ws, clock), clock, ws.environ)
+    kept = running_summary(ws, asked, request.system, result, adder(ws, clock), clock, memory.control)
     made = build.context(asked, now, result, request.system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
     return _saved(memory, made)
 

@@ -150,9 +150,7 @@ class Llm(Section):
     )
     temperature: float = real(0.3, "The sampling temperature of the model.", most=2)
     context_tokens: int = whole(8192, "The context window in tokens of the model that summarises.", least=512)
-    material_share: float = real(
-        0.8, "Material larger than this share of the context is summarised in pieces.", least=0.1, most=1
-    )
+    material_share: float = real(0.8, "Material beyond this share of the context is summarised in pieces.", least=0.1, most=1)
     timeout: timedelta = duration("10m", "The time limit of one completion.", least="1s")
     max_calls_per_day: int = whole(200, Text("meaning.max_calls_per_day"))
 
@@ -307,6 +305,7 @@ class Turns(Section):
         "memory",
         "summary",
     )
+    wait: timedelta = duration("2m", "How long a turn waits for the model at most; then it goes on without.", least="1s")
     greeting: bool = flag(False, "Greet the user after a long silence.")
 
 

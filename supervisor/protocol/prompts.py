@@ -20,6 +20,7 @@ from recalld.supervisor.text.language import Language
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from recalld.supervisor.protocol.config_keys import Privacy
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
 
@@ -86,6 +87,13 @@ def load_templates(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, La
         for name in PLACEHOLDERS
         for language in get_args(Language)
     }
+
+
+def without_secrets(text: str, language: Language, privacy: Privacy) -> str:
+    """Return the text as a model may read it."""
+    from recalld.supervisor.text.redact import HIDDEN, redacted  # who only fills a template in needs it not
+
+    return text if privacy.redact == "off" else redacted(text, HIDDEN[language], privacy.patterns)
 
 
 def version_of(used: Iterable[PromptTemplate]) -> str:

@@ -156,6 +156,10 @@ class TaskQueue:
         """Tell whether the task is queued, running or finished."""
         return any(self._files.disk.stat(folder / f"{task.id}.json") for folder in (self.queue, self.running, self.results))
 
+    def is_claimed(self, task: AskedTask) -> bool:
+        """Tell whether a worker does the task."""
+        return self._files.disk.stat(self.running / f"{task.id}.json") is not None
+
     def withdraw(self, task: AskedTask) -> None:
         """Delete the task and its result: nobody waits any more. A worker that has it stops within a heartbeat."""
         self.discard(self.results / f"{task.id}.json")

@@ -268,8 +268,8 @@ class Files:
         Delete temporary files that a crash left in *folder*, only those of the target *name* if given; returns how many.
 
         In place of a link nothing is deleted: what it leads to may be anybody's.
-        With *now*, other processes may be writing theirs: files whose time is within an hour of *now* stay, also later ones,
-        since a clock may have been set back.
+        With *now*, others may be writing theirs: those of this process stay, and files whose time is within an hour of *now*,
+        also later ones, since a clock may have been set back.
         """
         place = self.disk.stat(folder)
         if place is None or not modes.S_ISDIR(place.mode):
@@ -280,7 +280,8 @@ class Files:
             if not match or name not in ("", match["name"]):
                 continue
             stat = self.disk.stat(folder / found)
-            if now is None or (stat and is_left_behind(stat, now)):
+            is_own = found.startswith(f".{match['name']}.{self._token}-")
+            if now is None or (stat and not is_own and is_left_behind(stat, now)):
                 self.disk.unlink(folder / found)
                 swept += 1
         return swept

@@ -16,9 +16,9 @@ from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.protocol.task import NewerVersion, task_id
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import Conflict, ErrorCollector
-from recalld.supervisor.summaries.llm_state import note_result, prompt_marks
+from recalld.supervisor.summaries.llm_state import note_result, prompt_marks, waits_of
 from recalld.supervisor.summaries.quality import reject_reason
-from recalld.supervisor.summaries.retry import delay_after, jittered
+from recalld.supervisor.summaries.retry import Backoff
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.small_talk import is_chitchat
@@ -199,13 +199,12 @@ def _write(stores: _Stores, result: Result, period: Period, now: datetime, *, em
 def _fail(stores: _Stores, result: Result, reason: Reason, now: datetime) -> None:
     """Write the failure down, once per attempt; the group's messages get it in the next reconciliation of flags."""
     archive, events = stores.use.config.archive, stores.use.events
-    attempts = result.attempt + 1
+    failure = Backoff(result.attempt).again(now, waits_of(stores.use.config), result.group)
+    attempts = failure.attempts
     known_attempts, *_ = stores.use.task_queue.failures().get(result.group, (0,))
-    if known_attempts >= attempts:
+    if known_attempts >= attempts or failure.next_at is None:
         return
-    delay = delay_after(attempts, archive.backoff, archive.backlog_interval)
-    delay = jittered(delay, archive.jitter, f"{result.group}-{attempts}")
-    stores.use.task_queue.fail(result.group, attempts, now, now + delay, reason)
+    stores.use.task_queue.fail(result.group, attempts, now, failure.next_at, reason)
     events.emit("summary_failed", group=result.group, reason=reason, attempts=attempts)
     if attempts == archive.max_attempts:
         events.emit("archive_backlog", group=result.group, attempts=attempts)

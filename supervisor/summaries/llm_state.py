@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.llm import CallLog, Endpoint
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.protocol.task import Result
+    from recalld.supervisor.summaries.retry import Waits
     from recalld.supervisor.summaries.schedule import SummaryJob
 
 #: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
@@ -59,6 +60,11 @@ class ModelUse:
 def writes_extracts(llm: Llm) -> bool:
     """Tell whether no model is configured, so that every summary is an extract (docs/architecture.md, rule 9)."""
     return llm.provider == "extractive" or (llm.provider == "auto" and not (llm.base_url or llm.model))
+
+
+def waits_of(config: Config) -> Waits:
+    """Return how long what failed waits, by the configuration."""
+    return config.archive.backoff, config.archive.backlog_interval, config.archive.jitter
 
 
 def summary_writer(config: Config, failures: Mapping[str, Failure]) -> SummaryWriter:
@@ -143,8 +149,8 @@ def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) 
     after = with_usage(before, result.usage, local_day(now, archive.zone).isoformat(), calls_today(now, use))
     started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
-        waits = (archive.backoff, archive.backlog_interval, archive.jitter)
-        after = after_fault(after, started, now, result.error, timedelta(seconds=result.retry_after_s), waits)
+        retry_after = timedelta(seconds=result.retry_after_s)
+        after = after_fault(after, started, now, result.error, retry_after, waits_of(use.config))
         return replace(after, server=use.endpoint.server, key=use.endpoint.key)
     if result.status == "done" or result.reason in {"empty", "refused", "truncated", "vague"}:
         return after_success(after, started, now)

@@ -1,5 +1,5 @@
 """
-How long a group waits after a failure, and how many calls the model may get now.
+How long what failed waits (`Backoff`: a group, a session, the model), and how many calls the model may get now.
 
 A fault of the provider (server down, wrong key, rate limit) pauses the provider on the same waits as a group's; after the
 pause one call goes out as a probe. It costs no group an attempt. The calls of a day have a cap: without one, a retry loop
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,13 +23,34 @@ BACKOFF: Final = tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
 BACKLOG_INTERVAL: Final = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderState:
-    """What `worker/failed/provider.json` holds: the last fault (none when *attempts* is 0), and today's cost so far."""
+#: The waits after the first failures, the wait after more, and by up to which share of it each is changed.
+Waits: TypeAlias = "tuple[Sequence[timedelta], timedelta, float]"
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How often something failed in a row, when it did last, and when to try again; *attempts* is 0 where it did not fail."""
 
     attempts: int = 0
     failed_at: datetime | None = None
     next_at: datetime | None = None
+
+    def again(self, now: datetime, waits: Waits, seed: str, least: timedelta = timedelta()) -> Self:
+        """Return the state after one more failure, at *now*; the wait is *least* at least, and the same for the same *seed*."""
+        steps, later, jitter = waits
+        attempts = self.attempts + 1
+        wait = max(jittered(delay_after(attempts, steps, later), jitter, f"{seed}-{attempts}"), least)
+        return replace(self, attempts=attempts, failed_at=now, next_at=now + wait)
+
+    def is_over(self, now: datetime) -> bool:
+        """Tell whether nothing failed, or the wait after it is over."""
+        return self.failed_at is None or self.next_at is None or is_due(self.failed_at, self.next_at, now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderState(Backoff):
+    """What `worker/failed/provider.json` holds: the last fault of the provider, and today's cost so far."""
+
     reason: str = ""
     server: str = ""  # the marks of the `Endpoint` that failed
     key: str = ""
@@ -95,20 +116,17 @@ def after_fault(
     now: datetime,
     reason: str,
     retry_after: timedelta,
-    waits: tuple[Sequence[timedelta], timedelta, float],
+    waits: Waits,
 ) -> ProviderState:
     """
     Return the state after a fault of the provider in a call that began at *started_at*.
 
-    Calls that were in flight when the provider failed count as one failure. *waits* are the steps, the wait past them, and
-    the share of jitter; a longer *retry_after*, which the server asked for, is respected.
+    Calls that were in flight when the provider failed count as one failure. A *retry_after* that is longer than the wait, which
+    the server asked for, is respected.
     """
     if state.was_in_flight(started_at, now):
         return state
-    steps, later, jitter = waits
-    attempts = state.attempts + 1
-    delay = max(jittered(delay_after(attempts, steps, later), jitter, f"provider-{attempts}"), retry_after)
-    return replace(state, attempts=attempts, failed_at=now, next_at=now + delay, reason=reason)
+    return replace(state.again(now, waits, "provider", retry_after), reason=reason)
 
 
 def after_success(state: ProviderState, started_at: datetime | None, now: datetime) -> ProviderState:
@@ -131,5 +149,5 @@ def calls_allowed(state: ProviderState, now: datetime, spent: int, max_calls: in
     """
     left = max(0, max_calls - spent)
     if state.is_failing and state.failed_at and state.next_at:
-        return 0 if in_flight or not is_due(state.failed_at, state.next_at, now) else min(1, left)
+        return 0 if in_flight or not state.is_over(now) else min(1, left)
     return max(0, left - in_flight)

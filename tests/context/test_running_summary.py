@@ -149,14 +149,13 @@ def test_context_of_a_long_session_tells_all_in_summary_or_history(world: World)
 
 @pytest.mark.parametrize(("count", "chat", "asks"), [(20, "group", False), (21, "group", True), (21, "direct", False)])
 def test_context_asks_the_model_where_a_turn_no_longer_shows_all(world: World, count: int, chat: str, *, asks: bool) -> None:
-    world.reopen(f'{WITH_MODEL}[turns]\noverflow = "summary"\n')
+    toml = f'{WITH_MODEL}base_url = "http://127.0.0.1:9/v1"\n[turns]\noverflow = "summary"\n'
+    world.reopen(toml).put("recalld.toml", toml)
     messages = [{**one, "session": GROUP} for one in talk("2026-01-31T08:00", count)]
     messages[0]["chat"] = chat  # with a private message in it the model is not asked for a group
     world.write(messages)
-    asked: list[str] = []
-    world.ws.asks_model = lambda: asked.append("asked")
     turn = Memory(world.ws, clock=world.clock).context(QUESTION, session=GROUP)
-    assert asked == ["asked"] * asks
+    assert (world.root / ".recalld/calls.jsonl").exists() == asks
     assert turn.messages[-1]["content"].endswith(QUESTION)
 
 

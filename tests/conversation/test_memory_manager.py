@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.conversation.memory_manager import MemoryManager, TaskMemory
+from recalld.supervisor.conversation.own_model import model_of
 from recalld.supervisor.conversation.turns import read_said
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import Config
@@ -57,7 +58,7 @@ def manager(script=lambda _: SUMMARY, *messages, context=8192, keep=0, **options
 
 
 def prompts(made):
-    return made._llm.prompts
+    return made._model._llm.prompts
 
 
 # ── 004 ──────────────────────────────────────────────────────────────────────
@@ -111,7 +112,7 @@ def test_running_summary_prompt_is_the_template_of_004_to_the_letter():
     (prompt,) = prompts(talk)
     assert prompt.endswith(template.partition("{current")[0] + prompt.partition(f"{EXAMPLE}\n\n当前摘要：\n")[2])
     assert Scripted.chat_stream
-    assert talk._llm.temperatures == [0.3]
+    assert talk._model._llm.temperatures == [0.3]
 
 
 @pytest.mark.feature("004.3")
@@ -284,7 +285,7 @@ def test_summarize_goes_in_pieces_and_keeps_those_that_are_finished():
         told.append(fenced(prompt)[-1])
         return SUMMARY.replace("备份", "机柜很多，备份") if len(told) < 3 else RuntimeError("断了")
 
-    talk._llm = Scripted(script)
+    talk._model = model_of(Scripted(script))
     with pytest.raises(NoSummary):
         talk.summarize()
     done = 20 - (len(talk.message_buffer) - 1)

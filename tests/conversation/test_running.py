@@ -71,7 +71,7 @@ def test_to_sum_up_begins_above_fifty_messages_or_by_hand():
 @pytest.mark.parametrize(("limits", "apart"), [(LIMITS, 2), (Limits(context_tokens=100_000), 5)])
 def test_to_sum_up_waits_after_a_failure_but_not_for_a_person(limits, apart):
     """For ten minutes and five turns; for two where the oldest turns are not sent."""
-    failure = Failure().again(NOW, timedelta(minutes=10), questions=40)
+    failure = Failure(1, NOW, NOW + timedelta(minutes=10), questions=40)
     early, talk = (replace(conversation(*turns(40 + n, "花" * 20)), failure=failure) for n in (apart - 1, apart))
     later = NOW + timedelta(minutes=10)
 
@@ -94,7 +94,7 @@ def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
             if answers[len(asked) % len(answers)]:
                 talk = talk.without_oldest(count, "总" * limits.summary_tokens)
             else:
-                talk = replace(talk, failure=talk.failure.again(now, timedelta(minutes=10), talk.questions))
+                talk = replace(talk, failure=Failure(1, now, now + timedelta(minutes=10), talk.questions))
         talk = replace(talk, said=(*talk.said, read_said(answer(f"回答{n}{words}。"))))
     assert len(asked) > 5
     assert min(after - before for before, after in pairwise(asked)) > 1
@@ -270,7 +270,7 @@ def test_rule_loses_nothing_splits_no_pair_and_keeps_the_window(messages, chance
         count = due(talk, limits, by_hand=by_hand)
         assert count in commit_points(talk.said) | {0}
         if count and chance.random() < 0.3:
-            talk = replace(talk, failure=talk.failure.again(NOW, timedelta(minutes=10), talk.questions))
+            talk = replace(talk, failure=Failure(1, NOW, NOW + timedelta(minutes=10), talk.questions))
             assert due(talk, limits) == 0
         elif count:
             told += talk.said[:count]

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
+from recalld.supervisor.conversation.sessions import session_group
 from recalld.supervisor.host.conversations import open_session
+from recalld.supervisor.host.lock import reclaim
+from recalld.supervisor.host.round import collect
 from recalld.supervisor.protocol.config import load
+from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.storage.lenient_json import render_json
+from recalld.supervisor.summaries import model as port
+from recalld.supervisor.summaries.model import CallLimits, QueuedModel
 from recalld.supervisor.workspace import Workspace
+from recalld.worker.loop import Worker
+from recalld.worker.providers import Completion, Listed, Usage
 from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
@@ -36,6 +48,12 @@ SESSION = "部署"
 TALK = [message(f"m{n}", f"2026-01-30T09:{n:02}", f"第{n}条", session=SESSION) for n in range(12)]
 CONFIG_KEEPS_NONE = load(f"{WITH_MODEL}[conversation]\nkeep_turns = 0\n".encode(), {})
 CONFIG = load(f"{WITH_MODEL}[conversation]\nmax_history = 4\n".encode(), {})
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker has answered when the waiter looks again."""
+    monkeypatch.setattr(port, "_POLL_S", 0)
 
 
 class Overflowing(Case):
@@ -90,6 +108,51 @@ class Summarizing(Overflowing):
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
         text = tree["memory.md"].decode()
         return [f"第{n}条 is told {text.count(f'第{n}条')} times" for n in range(12) if text.count(f"第{n}条") != 1]
+
+
+class Asking(Summarizing):
+    """The line of a session is a task of the queue; who waits and the worker die together."""
+
+    start: ClassVar = {**Overflowing.start, ".recalld/sessions/空": b""}
+
+    def step(self, lines: SessionLines) -> None:
+        ws = self.ws
+        worker = Worker(ws.files, ws.paths, ws.config, self, Clock(NOW))
+        with suppress(NoSummary):
+            lines.summarize(SESSION, lambda messages: asyncio.run(self.asked(ws, worker, messages)), NOW)
+
+    def lines(self, disk: ModelDisk, program: str = "first") -> SessionLines:
+        self.ws = Workspace(disk.root, CONFIG, self.make(disk, program), EventList(Clock(NOW)))
+        return self.ws.session_lines
+
+    async def asked(self, ws: Workspace, worker: Worker, messages: Sequence[dict[str, Any]]) -> str:
+        at_hand: Any = SimpleNamespace(ensure=lambda **_: (reclaim(ws), worker.run_once(asked_only=True)))
+        model = QueuedModel(session_group(SESSION), 0, ws.model_use, at_hand, Clock(NOW))
+        prompt = "、".join(one["content"] for one in messages)
+        return await model.complete(prompt, CallLimits(timeout=timedelta(minutes=1)))
+
+    # ── the model behind the worker ──────────────────────────────────────────
+
+    name, model, extract = "scribe", "qwen-test", False
+
+    def complete(self, prompt: str, *, calling: Callable[[], None], **_: Any) -> Completion:
+        calling()
+        self.calls += 1
+        return Completion(f"{prompt}，第{self.calls}次说", Usage(1, 7, 7))
+
+    def listed(self) -> Listed:
+        raise NotImplementedError
+
+    def recover(self, disk: ModelDisk) -> None:
+        super().recover(disk)
+        ws = self.ws
+        for folder in (ws.task_queue.queue, ws.task_queue.results, ws.task_queue.failed):
+            ws.files.sweep(folder)
+        collect(ws, NOW)
+
+    def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
+        tasks = [path for path in tree if path.startswith("worker/") and "session-" in path]
+        return [*super().wrong(tree, acks), *(f"{path} is left" for path in tasks)]
 
 
 class Continuing(Overflowing):
@@ -162,7 +225,7 @@ def marker_first(files: SessionFiles) -> None:
     files.keep = write  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize(("case", "depth"), [(Overflowing, 1), (Summarizing, 0), (Continuing, 0)])
+@pytest.mark.parametrize(("case", "depth"), [(Overflowing, 1), (Summarizing, 0), (Asking, 0), (Continuing, 0)])
 def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflowing], depth: int) -> None:
     report = explored(case(), depth=depth)
     assert not report.failures, str(report)
@@ -180,6 +243,6 @@ def test_explorer_finds_session_lines_that_skip_one_step(mutant: Overflowing) ->
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
-@pytest.mark.parametrize("case", [Overflowing, Continuing])
+@pytest.mark.parametrize("case", [Overflowing, Asking, Continuing])
 def test_session_lines_tell_each_message_once_after_any_io_error(case: type[Overflowing], error: int) -> None:
     refuse_each_call(case(), error)

@@ -35,8 +35,9 @@ def world(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Se
 
 def summed_up(world: ServedWorld) -> bool:
     """Sum the session up, as a process beside the supervisor does, by a worker that is a process, too."""
-    environ = {"RECALLD_NOW": to_wire(world.clock())}
-    return Memory(world.another().ws, environ=environ, clock=world.clock).summarize("备份", again=True) is not None
+    ws = world.another().ws
+    ws.environ = {"RECALLD_NOW": to_wire(world.clock())}
+    return Memory(ws, clock=world.clock).summarize("备份", again=True) is not None
 
 
 def today(world: ServedWorld) -> dict[str, Any]:

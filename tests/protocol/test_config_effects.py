@@ -664,6 +664,15 @@ def messages_that_overflow(world: World) -> int:
     return sum(prompt.count(" 条）") for prompt in model.prompts)
 
 
+def line_of_a_slow_model(world: World) -> bool:
+    """Whether a turn waits for a model that takes longer than a second."""
+    world.write([{**one, "session": "web"} for one in talk(EVENING, 8)])
+    line = "备份放在 /srv/backup；超时改成 30 秒"
+    slow = threading.Event()  # which nobody sets
+    model = Scripted(lambda _: "" if slow.wait(1.2) else line)
+    return Memory(world.ws, clock=world.clock).summarize_overflow("web", llm=model) is not None
+
+
 def lines_of_a_turn(world: World) -> int:
     """How many long-term lines there are after a turn of a session of eight messages."""
     world.put("recalld.toml", world.toml)
@@ -752,6 +761,7 @@ EFFECTS = {
     "turns.overflow": Effect(
         lines_of_a_turn, {"off": 0, "memory": 1}, {"conversation.max_history": 2, "llm.provider": "extractive"}
     ),
+    "turns.wait": Effect(line_of_a_slow_model, {"1s": False, "1m": True}, {"conversation.max_history": 2}),
     "summarize.char_limit": Effect(is_a_line_of_80_characters_kept, {50: False, 2000: True}),
     "context.message_chars": Effect(is_a_long_message_whole, {50: False, 500: True}, {"context.history_tokens": 1000}),
     "llm.provider": Effect(model_called, {"openai": 1, "extractive": 0}, SERVED),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, delay_after, is_due, jittered
+from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, Backoff, delay_after, is_due, jittered
 
 NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
 DELAYS = st.timedeltas(timedelta(), timedelta(days=2))
@@ -55,3 +55,29 @@ def test_jittered_stays_within_its_share_and_is_deterministic(delay, share, of):
 def test_jittered_is_exact_at_zero_share_and_spreads_groups_otherwise():
     assert jittered(timedelta(minutes=10), 0, "day-2026-01-15-1") == timedelta(minutes=10)
     assert len({jittered(timedelta(minutes=10), 0.1, f"day-2026-01-{day:02d}-1") for day in range(1, 29)}) > 20
+
+
+# ── Backoff ──────────────────────────────────────────────────────────────────
+
+WAITS = ((timedelta(minutes=10), timedelta(hours=2)), timedelta(days=1), 0.1)
+
+
+def test_backoff_counts_failures_and_waits_longer_each_time():
+    state, waits = Backoff(), []
+    for _ in range(3):
+        state = state.again(NOW, (*WAITS[:2], 0), "session-1")
+        waits.append(state.next_at - NOW)
+    assert waits == [timedelta(minutes=10), timedelta(hours=2), timedelta(days=1)]
+    assert (state.attempts, state.failed_at) == (3, NOW)
+
+
+def test_backoff_is_over_where_nothing_failed_and_once_its_wait_is():
+    assert Backoff().is_over(NOW)
+    state = Backoff().again(NOW, WAITS, "session-1")
+    assert not state.is_over(NOW)
+    assert state.is_over(state.next_at)
+
+
+def test_backoff_waits_as_long_as_asked_and_alike_for_the_same_seed():
+    assert Backoff().again(NOW, WAITS, "provider", timedelta(hours=1)).next_at == NOW + timedelta(hours=1)
+    assert Backoff().again(NOW, WAITS, "a") == Backoff().again(NOW, WAITS, "a") != Backoff().again(NOW, WAITS, "b")

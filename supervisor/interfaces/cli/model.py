@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json as jsonlib
-import subprocess
+import os
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from recalld.supervisor.host.workers import worker_command
+from recalld.supervisor.host.asked_worker import ask_worker
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json
-from recalld.supervisor.storage.catalogue import Text, restored
+from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.summaries.llm_state import end_pause
 
 if TYPE_CHECKING:
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 model = typer.Typer(help="The model that writes summaries.", rich_markup_mode=None)
 
-#: Characters of the answer that are shown.
+#: What the model is asked; characters of its answer that are shown.
+_QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
 _SHOWN: Final = 80
+#: Seconds that a worker may take beside its call.
+_BESIDE_S: Final = 30.0
 
 
 @model.command("test")
@@ -34,17 +37,14 @@ def model_test(
     call: Call = ctx.obj
     ws, _ = call.opened(workspace, now)
     ws.files.make_folder(ws.paths.state)
-    # the worker alone talks to models: what it says of a fault here is what it will say of a summary
-    asked = subprocess.run(
-        [*worker_command(ws.paths.root), "--ask", "--json", "--language", call.language],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if asked.returncode:
-        raise typer.Exit(call.say(asked.stderr.strip().removeprefix("recalld worker: "), asked.returncode))
-    found = jsonlib.loads(asked.stdout)
-    why = restored(found.get("error", ""), found.pop("errorText", None))
+    # only a worker asks models: what it says of a fault here is what it will say of a summary
+    task = AskedTask(id="model-test", kind="model-test", prompt=_QUESTION)
+    asked = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
+    if asked.result is None:
+        raise typer.Exit(call.say(asked.sentence, asked.exit_code))
+    result = asked.result
+    said = {"answer": result.text} if result.status == "done" else {"error": result.error}
+    found = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **said}
     was_paused = "answer" in found and end_pause(ws.model_use)
     if json:
         call.show(as_json(found))
@@ -54,7 +54,7 @@ def model_test(
     if was_paused and not json:
         call.show(call.tell(Text("model.pause_over")))
     if "error" in found:
-        raise typer.Exit(call.say(Text("model.no_answer", why=why), 69))
+        raise typer.Exit(call.say(Text("model.no_answer", why=result.error), 69))
 
 
 def register(app: typer.Typer) -> None:

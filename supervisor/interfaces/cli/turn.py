@@ -18,7 +18,6 @@ from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
 
     from recalld.supervisor.index.commit import Inventory
     from recalld.supervisor.index.hit import SearchResult
@@ -52,7 +51,6 @@ def inject(
 ) -> None:
     """Print the memory block for an input, and nothing else."""
     call: Call = ctx.obj
-    _leave_model_to_client(call, workspace, now)
     made = call.perform(recall.inject, recall.InjectRequest(question=query, known=known), workspace, now, session, chat)
     if not made.memory:
         call.say(_why_empty(made.result, {why for _, why in made.left_out}) if made.receipt.question.strip() else _NOT_ASKED, 0)
@@ -76,7 +74,6 @@ def context(
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     call: Call = ctx.obj
-    _leave_model_to_client(call, workspace, now)
     made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), workspace, now, session, chat)
     if text and not json:
         call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
@@ -210,19 +207,6 @@ def index_rebuild(
 
 def _held(found: Inventory) -> dict[str, int]:
     return {"files": found.files, "units": found.units, "bytes": found.size_bytes}
-
-
-def _leave_model_to_client(call: Call, workspace: Path | None, now: str | None) -> None:
-    """Have the client do a turn that asks the model, by a ValueError: no supervisor waits for one."""
-    if call.is_served:
-        ws, _ = call.opened(workspace, now)
-        ws.asks_model = _refuse_to_wait
-        if ws.config.turns.overflow == "memory":
-            _refuse_to_wait()
-
-
-def _refuse_to_wait() -> None:
-    raise ValueError("the client asks the model, for which no supervisor waits")
 
 
 def _hit(hit: Any) -> dict[str, Any]:

@@ -17,6 +17,8 @@ TEXTS: Final = {
     "text_longer": "模型写的超过了 {most} 个字",
     "text_has_more": "模型写的多于 {most} 个字",
     "prompt_full": "提示词和已有的摘要占满了模型的上下文",
+    "result_unread": "读不懂 worker 的结果：{why}",
+    "worker_ended": "worker 没有交出结果就结束了；`recalld worker` 会显示原因",
     "only_queued": "这是一天或一个月的任务，必须放进 worker/queue；请提交到那里",
     "answered": "{model} 用了 {seconds} 秒回答：{answer}",
     "pause_over": "暂停已解除；运行中的 supervisor 会继续请它写摘要。",

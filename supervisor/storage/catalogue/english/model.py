@@ -17,6 +17,8 @@ TEXTS: Final = {
     "text_longer": "the model's text is longer than {most} characters",
     "text_has_more": "the model's text has more than {most} characters",
     "prompt_full": "prompt and summary so far fill the model's context",
+    "result_unread": "the worker's result can't be read: {why}",
+    "worker_ended": "the worker ended without a result; `recalld worker` shows why",
     "only_queued": "it is a day or a month, which has to be in worker/queue; submit it there",
     "answered": "{model} answered after {seconds} s: {answer}",
     "pause_over": "its pause is over; a running supervisor asks it for summaries again.",

@@ -1,0 +1,182 @@
+"""
+The model that the caller brings, behind the port of `summaries/model.py`: any object with `chat_stream`.
+
+Called with `messages` and `temperature` it returns an iterator, plain or asynchronous, of texts or of chunks as openai and
+CountBot have them. What it returns is untrusted: it is read to a limit and for a limited time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import NoSummary
+from recalld.supervisor.summaries.model import CallLimits, Model
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+
+T = TypeVar("T")
+
+#: Characters after which an answer is not read on: no summary is so long.
+_MOST_CHARS: Final = 64_000
+#: Seconds that a coroutine has to end once who waited for it was interrupted.
+_ENDS_S: Final = 1.0
+
+
+class ChatStream(Protocol):
+    """A model: an object whose `chat_stream` yields the answer in pieces."""
+
+    def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Any:
+        """Return an iterator, or something to await that gives one."""
+        ...
+
+
+class OwnModel(Model):
+    """The caller's own model."""
+
+    def __init__(self, llm: ChatStream) -> None:
+        self._llm = llm
+
+    async def complete(self, prompt: str, limits: CallLimits) -> str:
+        """Return the joined pieces of the answer; NoSummary if the object fails, writes too much, or takes too long."""
+        seconds = min(limits.timeout.total_seconds(), limits.deadline.left_s)
+        try:
+            return await asyncio.wait_for(_read(self._llm, prompt, limits.temperature), seconds)
+        except TimeoutError:
+            raise NoSummary(Text("model.no_answer_within", seconds=seconds), "timeout") from None
+        except NoSummary:
+            raise
+        except Exception as error:
+            # the model is the user's, and may raise anything; its text may quote the prompt
+            raise NoSummary(Text("model.raised", kind=type(error).__name__), "provider") from error
+
+
+def model_of(llm: ChatStream | Model) -> Model:
+    """Return the model as the port has it."""
+    return llm if isinstance(llm, Model) else OwnModel(llm)
+
+
+async def _read(model: ChatStream, prompt: str, temperature: float) -> str:
+    """Return the joined pieces of the answer, as many as are read."""
+    messages = [{"role": "user", "content": prompt}]
+    ask = model.chat_stream
+    if inspect.iscoroutinefunction(ask) or inspect.isasyncgenfunction(ask):
+        stream = ask(messages=messages, temperature=temperature)
+    else:
+        stream = await _in_thread(lambda: ask(messages=messages, temperature=temperature))
+    if inspect.isawaitable(stream):
+        stream = await stream
+    if hasattr(stream, "__aiter__"):
+        return await _joined(stream)
+    return _limited(await _in_thread(lambda: "".join(_until_limit(map(_text_of, stream)))))
+
+
+async def _joined(stream: AsyncIterator[object]) -> str:
+    pieces: list[str] = []
+    size = 0
+    async for chunk in stream:
+        pieces.append(_text_of(chunk))
+        size += len(pieces[-1])
+        if size > _MOST_CHARS:
+            break
+    return _limited("".join(pieces))
+
+
+def _until_limit(pieces: Iterator[str]) -> Iterator[str]:
+    size = 0
+    for piece in pieces:
+        yield piece
+        size += len(piece)
+        if size > _MOST_CHARS:
+            return
+
+
+def _limited(text: str) -> str:
+    if len(text) > _MOST_CHARS:
+        raise NoSummary(Text("model.text_has_more", most=_MOST_CHARS))
+    return text
+
+
+def _text_of(chunk: object) -> str:
+    """Return the words of a piece: a text, a chunk as openai has it (`choices[0].delta`), or one of CountBot (`content`)."""
+    if isinstance(chunk, str):
+        return chunk
+    if fault := _field(chunk, "error"):
+        raise RuntimeError(str(fault))
+    choices = _field(chunk, "choices")
+    if choices is not None:
+        first = choices[0] if choices else {}
+        chunk = _field(first, "delta") or _field(first, "message") or {}
+    words = _field(chunk, "content")
+    return words if isinstance(words, str) else ""
+
+
+def _field(found: object, name: str) -> Any:
+    return found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+
+
+def in_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
+    """
+    Return what the coroutine returns, run in a thread of its own: an event loop may run in this one.
+
+    Who is interrupted while it waits ends the coroutine, too.
+    """
+    done: Future[T] = Future()
+    runner = asyncio.Runner()
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
+
+    async def watched() -> T:
+        task = asyncio.ensure_future(work)
+        begun.set_result((asyncio.get_running_loop(), task))
+        return await task
+
+    def run() -> None:
+        try:
+            with runner:
+                done.set_result(runner.run(watched()))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            done.set_exception(error)
+
+    # subtle: a daemon, else a program that is interrupted waits for the model before it ends
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return done.result()
+    except BaseException:
+        if not done.done():
+            loop, task = begun.result()
+            loop.call_soon_threadsafe(task.cancel)
+            with suppress(BaseException):
+                done.result(_ENDS_S)
+        raise
+
+
+async def _in_thread(call: Callable[[], Any]) -> Any:
+    """Return what *call* returns, without waiting for it in the event loop; one that never ends is left behind."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+    def run() -> None:
+        try:
+            result, fault = call(), None
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            result, fault = None, error
+        with suppress(RuntimeError):  # nobody waits for it any more: the loop is closed
+            loop.call_soon_threadsafe(_give, done, (result, fault))
+
+    # subtle: a daemon, not the loop's own executor, which is waited for when the loop ends
+    threading.Thread(target=run, daemon=True).start()
+    result, fault = await done
+    if fault:
+        raise fault
+    return result
+
+
+def _give(done: asyncio.Future[Any], result: object) -> None:
+    if not done.cancelled():
+        done.set_result(result)

@@ -1,0 +1,132 @@
+"""
+The port to a model: what completes a prompt, and the configured model behind it, which a worker asks (`QueuedModel`).
+
+The other way behind it is the caller's own object (`conversation/own_model.py`). Here each answer is a task of the queue: it is
+submitted, its result is awaited until a deadline, and both are deleted by who waited. The lock of the session is held over all
+of that, so that a worker sees whether anybody waits. Source: docs/reference/protocol.md, 6.10.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from recalld.supervisor.protocol.task import AskedTask, asked_id
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import NEVER, to_wire, within
+from recalld.supervisor.storage.errors import NoSummary
+from recalld.supervisor.summaries.llm_state import note_result, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from recalld.supervisor.protocol.task import AskedKind, Result
+    from recalld.supervisor.storage.clock import Clock, Deadline
+    from recalld.supervisor.summaries.llm_state import ModelUse
+
+#: How long a worker may take beside its call: it starts, and says itself that the model was silent for too long.
+_BESIDE: Final = timedelta(seconds=30)
+#: Seconds between two looks for the result.
+_POLL_S: Final = 0.03
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallLimits:
+    """What one answer may take: *timeout* of the call itself, and the *deadline* of who waits for it."""
+
+    timeout: timedelta
+    deadline: Deadline = NEVER
+    temperature: float = 0.0  # of the caller's own object; the configured model has that of the configuration
+
+
+class Model(ABC):
+    """What completes a prompt."""
+
+    @abstractmethod
+    async def complete(self, prompt: str, limits: CallLimits) -> str:
+        """Return the answer, as it came; NoSummary if there is none within the limits."""
+
+
+class WorkerAtHand(Protocol):
+    """What sees to it that a worker runs."""
+
+    def ensure(self, *, is_claimed: bool) -> None:
+        """Start a worker where none runs, or none claims the task; NoSummary with its sentence if it can't work."""
+        ...
+
+
+class QueuedModel(Model):
+    """The configured model for the session of *group*: each answer is a task of the queue; *attempt* failures came before."""
+
+    def __init__(self, group: str, attempt: int, use: ModelUse, worker: WorkerAtHand, clock: Clock) -> None:
+        self._group, self._attempt, self._use, self._worker, self._clock = group, attempt, use, worker, clock
+
+    async def complete(self, prompt: str, limits: CallLimits) -> str:
+        """Return the model's answer, one call of the day. NoSummary at once where the model may not be asked now."""
+        self._refuse()
+        return await self._result("session-summary", limits, prompt=prompt)
+
+    async def extract(self, messages: Sequence[Mapping[str, Any]], limits: CallLimits) -> str:
+        """Return an extract of the messages, without a model; "" if they are nothing but courtesies."""
+        return await self._result("session-extract", limits, messages=tuple(map(dict, messages)))
+
+    async def _result(
+        self, kind: AskedKind, limits: CallLimits, prompt: str = "", messages: tuple[dict[str, Any], ...] = ()
+    ) -> str:
+        task = AskedTask(
+            id=asked_id(self._group, kind, prompt, messages, self._attempt),
+            kind=kind,
+            group=self._group,
+            server=self._use.endpoint.server,
+            prompt=prompt,
+            messages=messages,
+            created_at=to_wire(self._clock()),
+            attempt=self._attempt,
+        )
+        task_queue = self._use.task_queue
+        task_queue.prepare()  # a session may be summed up where no supervisor has run yet
+        try:
+            self._submit_anew(task)
+            result = await self._awaited(task, limits)
+            note_result(result, self._clock(), self._use)
+        finally:
+            task_queue.withdraw(task)
+        if result.status == "failed":
+            raise NoSummary(result.error, result.reason or "refused", result.too_long)
+        return result.text
+
+    def _submit_anew(self, task: AskedTask) -> None:
+        """Submit the task; an answer that who waited before did not live to read is used, a failure is not."""
+        left = self._answer(task)
+        if left and left.status == "failed":
+            self._use.task_queue.withdraw(task)
+        self._use.task_queue.submit(task)
+
+    async def _awaited(self, task: AskedTask, limits: CallLimits) -> Result:
+        """Return the result of the task; NoSummary if there is none in time."""
+        task_queue = self._use.task_queue
+        wait_s = min((limits.timeout + _BESIDE).total_seconds(), limits.deadline.left_s)
+        deadline = within(wait_s)
+        while (result := self._answer(task)) is None:
+            if deadline.is_over:
+                raise NoSummary(Text("model.no_answer_within", seconds=wait_s), "timeout")
+            if not task_queue.is_active(task):  # taken back, as all are when the provider fails
+                self._refuse()
+                task_queue.submit(task)
+            self._worker.ensure(is_claimed=task_queue.is_claimed(task))
+            await asyncio.sleep(_POLL_S)
+        return result
+
+    def _answer(self, task: AskedTask) -> Result | None:
+        try:
+            return self._use.task_queue.answer(task)
+        except ValueError as error:
+            raise NoSummary(Text("model.result_unread", why=str(error)), "input") from None
+
+    def _refuse(self) -> None:
+        """Raise NoSummary if the model may not be asked now."""
+        if refused := refusal(self._clock(), self._use):
+            raise refused

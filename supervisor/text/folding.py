@@ -1,0 +1,72 @@
+"""
+A long text read by a model piece by piece, each piece together with the summary of those before it. Pure.
+
+Whoever asks the model, a worker for a day or a program for a conversation, makes the prompts; here is what is read next. A
+piece that is too long for the model's server, which counts tokens better than the estimate, is read in halves, and so is the
+rest.
+"""
+
+from __future__ import annotations
+
+from sys import maxsize
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.text.quoting import take_entries, taken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.text.quoting import Entry
+
+#: The tokens of the smallest piece that is worth a call: if even that is too long, something other than the piece is.
+MIN_PIECE: Final = 64
+
+
+class Fold:
+    """
+    Entries that are read in pieces: those that are *left*, and the summary *so_far*.
+
+    >>> from recalld.supervisor.text.quoting import Entry
+    >>> fold = Fold([Entry("09:00 user", "花" * 100), Entry("09:01 user", "茶" * 100)], "", "zh", 1.0)
+    >>> while fold.left:
+    ...     print(fold.piece(120)[:16], fold.is_last)
+    ...     fold.take(f"{fold.so_far}摘要。")
+    09:00 user: 花花花花 False
+    09:01 user: 茶茶茶茶 True
+    >>> fold.so_far
+    '摘要。摘要。'
+    """
+
+    def __init__(self, entries: Sequence[Entry], so_far: str, language: Language, cjk_weight: float) -> None:
+        self.left, self.so_far, self.language = list(entries), so_far, language
+        self._cjk_weight = cjk_weight
+        self._most = maxsize
+        self._size = 0
+        self._rest: list[Entry] = []
+
+    def piece(self, room: int) -> str:
+        """Return as many of the entries that are left as *room* tokens hold, as a model reads them."""
+        text, self._size, self._rest = take_entries(self.left, min(room, self._most), self.language, self._cjk_weight)
+        return text
+
+    @property
+    def read(self) -> list[Entry]:
+        """The entries of the piece."""
+        return taken(self.left, self._rest)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether nothing is left after the piece."""
+        return not self._rest
+
+    def halve(self) -> bool:
+        """Let this and all further pieces be half as long; False if that would be too short to be worth a call."""
+        if self._size // 2 < MIN_PIECE:
+            return False
+        self._most = self._size // 2
+        return True
+
+    def take(self, summary: str) -> None:
+        """Go on after the piece, which is in the *summary* now."""
+        self.so_far, self.left = summary, self._rest
