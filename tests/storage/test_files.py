@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,16 @@ def test_make_folder_creates_parents_and_leaves_existing_folders_unchanged(tmp_p
 
 
 # ── sweep ─────────────────────────────────────────────────────
+
+
+def test_sweep_beside_writers_keeps_what_this_process_is_writing(tmp_path):
+    """Whatever the clock says; at its start a process finds what one of the same number left."""
+    for token in ("7", "8"):
+        (tmp_path / f".history.json.{token}-0.tmp").write_bytes(b"[")
+    mine, long_ago = Files(RealDisk(), token="7"), datetime(2001, 1, 1, tzinfo=UTC)  # noqa: S106 - of temporary names
+    assert mine.sweep(tmp_path, now=long_ago) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [".history.json.7-0.tmp"]
+    assert mine.sweep(tmp_path) == 1
 
 
 def test_sweep_deletes_only_temporary_files_of_its_own_pattern(tmp_path):
