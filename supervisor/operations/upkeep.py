@@ -7,7 +7,7 @@ All are the owner's. `doctor` is none of them: it looks at a workspace that can'
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,29 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.commit import Changes, Inventory
 
 
+def _nobody() -> None:
+    return None
+
+
+def _unknown() -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRequest:
     """Nothing but who asks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusRequest:
+    """
+    *ask* returns the version of the running supervisor, *version* that of this recalld, as for `Look`.
+
+    Without them it is not asked: the answer comes from the supervisor itself.
+    """
+
+    ask: Any = field(default=_nobody, metadata={"json": False})
+    version: Any = field(default=_unknown, metadata={"json": False})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +97,8 @@ class RebuildRequest:
             raise BadRequest("wait_s", Text("argument.not_number", kind=type(self.wait_s).__name__))
 
 
-@operation("status", StateRequest, reads=True, owner=True)
-def status(memory: Visible, _request: StateRequest) -> StatusAnswer:
+@operation("status", StatusRequest, reads=True, owner=True)
+def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     """Return the state of the workspace, and what is wrong with it."""
     from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.status import status as status_of
@@ -86,7 +106,7 @@ def status(memory: Visible, _request: StateRequest) -> StatusAnswer:
 
     ws, now = memory.ws, memory.caller.clock()
     facts = status_of(ws, now)
-    sentences, is_well = verdict(Look(ws, now, os.environ))
+    sentences, is_well = verdict(Look(ws, now, os.environ, request.ask, request.version))
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 

@@ -11,6 +11,7 @@ import typer
 
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire, word
+from recalld.supervisor.operations import upkeep
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadFile, BadRequest
@@ -43,16 +44,12 @@ def status(
 ) -> None:
     """Show the state of the workspace, and first what is wrong with it; 65 when something is."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.status import status as status_of
-    from recalld.supervisor.checks.table import verdict
-
-    ws, at = call.opened(workspace, now)
-    found = status_of(ws, at)
-    sentences, is_well = verdict(Look(ws, at, os.environ, *supervisor_of(ws.paths.root, call)))
-    told = as_text(in_local_times(found, ws.zone), call.teller())
-    call.show(as_json(found) if json else "\n".join([*map(call.teller(), sentences), "", told]))
-    if not is_well:
+    ws, _ = call.opened(workspace, now)
+    ask, version = supervisor_of(ws.paths.root, call)
+    found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version), workspace, now)
+    told = as_text(in_local_times(found.facts, ws.zone), call.teller())
+    call.show(as_json(found.facts) if json else "\n".join([*map(call.teller(), found.sentences), "", told]))
+    if not found.is_well:
         raise typer.Exit(BadFile.exit_code)
 
 
@@ -65,10 +62,8 @@ def plan(
 ) -> None:
     """Show what the next run would do."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.status import plan as plan_of
-
-    ws, moment = call.opened(workspace, at or now, "--at" if at else "--now")
-    found = plan_of(ws, moment)
+    ws, _ = call.opened(workspace, at or now, "--at" if at else "--now")
+    found = call.perform(upkeep.plan, upkeep.StateRequest(), workspace, at or now)
     call.show(as_json(found) if json else as_text(in_local_times(found, ws.zone), call.teller()))
 
 
@@ -92,11 +87,7 @@ def fsck(
     ws, at = call.opened(workspace, now)
     mended: dict[str, object] = {}
     if repair:
-        from recalld.supervisor.checks.fsck import repair as mend
-        from recalld.supervisor.host.lock import supervisor_lock
-
-        with supervisor_lock(ws):
-            mended = {"repaired": wire(asdict(mend(ws, at)))}
+        mended = {"repaired": wire(asdict(call.perform(upkeep.repair, upkeep.StateRequest(), workspace, now)))}
     down = failed_unit(os.environ) if report else ""
     if report and call.moment(now) is None and not down:  # nothing is archived while the service is down: that can't wait
         nightly.await_quiet_end(ws, utc_now, sleep)
@@ -172,21 +163,8 @@ def restore(
     A backup of the whole workspace is taken back by `recalld backup restore`.
     """
     call: Call = ctx.obj
-    from recalld.supervisor.archive.restore import add_missing
-    from recalld.supervisor.host.round import restore_history
-
-    ws, at = call.opened(workspace, now)
-    ws.prepare()
-    found = {"restored": restore_history(ws, at, unknown=True)}
-    if source is not None:
-        found["added"] = add_missing(
-            source.expanduser().absolute(),
-            files=ws.files,
-            history=ws.history,
-            journal=ws.journal,
-            settings=ws.config.archive,
-            now=at,
-        )
+    done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source), workspace, now)
+    found = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
     call.show(as_json(found) if json else as_text(found, call.teller()))
 
 

@@ -12,6 +12,7 @@ import typer
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.call import Call, refuse_other_chats
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, tree
+from recalld.supervisor.operations import upkeep
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from recalld.supervisor.storage.errors import Busy
@@ -130,14 +131,11 @@ def archive(
 ) -> None:
     """Write every message to its dated file now."""
     call: Call = ctx.obj
-    from recalld.supervisor.host.round import archive_now
-
-    ws, at = call.opened(workspace, now)
-    files, left = archive_now(ws, at)
-    found = {"archived": len(files), "files": sorted(set(files.values()))}
+    done = call.perform(upkeep.archive, upkeep.StateRequest(), workspace, now)
+    found = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
     call.show(as_json(found) if json else as_text(found, call.teller()))
-    if left:
-        sentence = Text("search.unfiled", count=left)
+    if done.left:
+        sentence = Text("search.unfiled", count=done.left)
         raise typer.Exit(call.say(sentence, Busy.exit_code))
 
 
@@ -151,18 +149,7 @@ def summary_redo(
 ) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
     call: Call = ctx.obj
-    from recalld.supervisor.summaries.submit import submit_again
-
-    ws, at = call.opened(workspace, now)
-    group = submit_again(
-        period,
-        at,
-        journal=ws.journal,
-        memory=ws.memory,
-        task_queue=ws.task_queue,
-        config=ws.config,
-        prepare=ws.prepare,
-    )
+    group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period), workspace, now)
     call.show(as_json({"group": group, "queued": True}) if json else call.teller()(Text("summary.queued", group=group)))
 
 
