@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.commit import Changes, Inventory
 
 
-def _nobody() -> None:
-    return None
-
-
-def _unknown() -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRequest:
     """Nothing but who asks."""
@@ -43,8 +35,8 @@ class StatusRequest:
     Without them it is not asked: the answer comes from the supervisor itself.
     """
 
-    ask: Any = field(default=_nobody, metadata={"json": False})
-    version: Any = field(default=_unknown, metadata={"json": False})
+    ask: Any = field(default=None, metadata={"json": False})
+    version: Any = field(default=None, metadata={"json": False})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +98,8 @@ def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
 
     ws, now = memory.ws, memory.caller.clock()
     facts = status_of(ws, now)
-    sentences, is_well = verdict(Look(ws, now, os.environ, request.ask, request.version))
+    others = (request.ask, request.version) if request.ask else ()
+    sentences, is_well = verdict(Look(ws, now, os.environ, *others))
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 

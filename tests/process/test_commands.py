@@ -112,9 +112,9 @@ def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):
     auto = {"LC_ALL": "C.UTF-8", "RECALLD_LANGUAGE": "auto"}
     assert talked("status", **auto).out.startswith("一切正常；")
     dated.write_bytes(b"---\nrecalld: 1\n")
-    assert talked("status", **auto).out.startswith("一切正常；")
+    assert talked("status", **auto).out.startswith("有 1 个按日文件坏了")
     (talked.root / "history.json").write_bytes(b"[]")
-    assert talked("status", **auto).out.startswith("all is well;")
+    assert re.match("[A-Za-z0-9]", talked("status", **auto).out)
 
 
 @pytest.mark.parametrize("words", [["serach"], ["search", "虾", "--limit", "0"], ["--now", "foo", "status"], ["status"]])
