@@ -583,22 +583,14 @@ def looks_at_the_tree(world: World) -> bool:
     """Whether a supervisor looks at the whole tree more than five times in ten seconds."""
     looks: list[float] = []
 
-    class Keeper:
-        def __enter__(self) -> None: ...
-        def __exit__(self, *_: object) -> None: ...
-        def hint(self, name: str) -> None: ...
-        def memory_changed(self) -> None: ...
-        def check_index(self) -> None:
-            world.forward(seconds=1)
-            if world.clock.seconds >= 10:
-                supervisor.stop()
-
     class Alone:
         def check(self) -> None:
             looks.append(world.clock.seconds)
 
-    supervisor = world.supervisor(Keeper())
-    supervisor.run(Alone())  # type: ignore[arg-type]
+    supervisor = world.supervisor()
+    for _ in range(10):
+        world.forward(seconds=1)
+        supervisor.poll(Alone())  # type: ignore[arg-type]
     return len(looks) > 5
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.nightly_backup import nightly_backup
+from recalld.supervisor.checks.table import account
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.host.lock import supervisor_lock
@@ -152,6 +154,11 @@ def damage(world: World) -> None:
     world.append({"role": "user", "text": "证书下周到期。"})
     world.restore()
     world.round("all")
+    dated = next((world.root / "memory").glob("2026-01-30-*.md"))
+    whole = dated.read_bytes()
+    dated.write_bytes(whole + whole.split(b"---\n", 2)[2])  # a message twice: what a slow check finds is kept for status
+    account(Look(world.ws, world.clock(), {}))
+    dated.write_bytes(whole)
 
 
 def model_at_work(world: World, server: Server) -> None:
