@@ -199,7 +199,7 @@ def _record_renumbered(history: History, journal: SeenJournal) -> None:
 
 def _match_formatted(history: History, journal: SeenJournal, memory: MemoryFolder) -> None:
     """
-    Take a message as written that its dated file has with other blank lines: a formatter went over it, nobody said it again.
+    Take a message as written whose dated file has it with other blank lines: a formatter changed it, nobody sent it again.
 
     While the journal knows the words as they were, nothing has to be matched.
     """
@@ -274,5 +274,5 @@ def _quarantine_invalid(history: History, quarantine: Quarantine, events: Events
             case "new":
                 events.emit("message_odd", why=why)
             case "full":
-                return  # thousands of others would each be told so by another look at the folder
+                return  # else the folder would be read once for each of thousands
         kept.add(data)

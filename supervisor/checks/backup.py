@@ -147,9 +147,9 @@ class _State:
         self.left_out: list[str] = []
 
     def take(self) -> None:
-        """Read what changes; Busy where the lock is not to be had, or a file is being written in place."""
+        """Read what changes; Busy if the lock is not free, or a file is being written in place."""
         self._look(_WAIT_S)
-        # nothing can be written to a disk that is mounted read-only, a lock file neither
+        # nothing can be written to a disk that is mounted read-only, not even a lock file
         is_still = self._disk.is_read_only(self._paths.root)
         with contextlib.nullcontext() if is_still else self._files.lock(self._paths.history_lock):
             began = time.perf_counter()

@@ -1,8 +1,8 @@
 """
-`recalld fsck --report`, which a timer runs each night: account for every message, and tell once what is wrong.
+`recalld fsck --report`, which a timer runs each night: account for every message, and report once what is wrong.
 
 What it finds is kept for `status`, and is an event. The command `care.on_trouble` is run for all that `status` calls wrong and
-that it was not run for the night before; what is mended and comes again is told again.
+that it was not run for the night before; what is mended and comes back is reported again.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class SessionMemory(MemoryManager):
     def _keep(self, summary: str, told: Sequence[dict[str, Any]]) -> None:
         progress = self._files.read(self._session)
         blocks = [one.block for one in told if isinstance(one, SessionMessage)]
-        # subtle: what is passed by may be of the marker's moment, as where all were added at once
+        # subtle: a message that was left out may have the time of the marker, as when all were added at once
         marker = marker_after([*self._passed, *blocks], progress.running.marker)
         running = RunningSummary(summary, marker, self._is_private())
         self._files.keep(self._session, replace(progress, running=running))

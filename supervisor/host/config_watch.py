@@ -1,4 +1,4 @@
-"""How a running supervisor takes in a changed recalld.toml: what is right at once, and what is wrong not at all."""
+"""How a running supervisor takes in a changed recalld.toml: at once where it is right; a wrong one is reported and not used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ConfigWatch:
     """
     Compares recalld.toml with the configuration that the supervisor of *ws* runs with.
 
-    *reopen* opens the workspace with the file as it is now. A wrong file is told once, and the configuration before it is kept.
+    *reopen* opens the workspace with the file as it is now. A wrong file is reported once, and the old configuration is kept.
     """
 
     def __init__(self, ws: Workspace, reopen: Callable[[], Workspace]) -> None:

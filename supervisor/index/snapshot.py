@@ -365,7 +365,8 @@ def with_overlay(
     """
     Return the view with an overlay for the *files* as they are now, and the number of changed groups that it lacks.
 
-    *made* returns the documents of a group; groups are made until the *deadline*, the newest first. An unreadable one lacks.
+    *made* returns the documents of a group; groups are made until the *deadline*, the newest first; one that
+    can't be read is left out.
     """
     after = replace(view.manifest, files=files)
     plan, members = after.planned(), after.members()

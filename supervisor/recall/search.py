@@ -238,7 +238,7 @@ class _Search:
         """
         Return the newest passages with the words that *passed* the gate but are everywhere, so that no score tells them apart.
 
-        Without such words, those that contain a part of the question which the index has not as a word. What the gate stops is
+        Without such words, those that contain a part of the question that is no word of the index. What the gate stops is
         not found in this way either.
         """
         index = self.of.index
