@@ -137,7 +137,7 @@ def _named(
     """Return the dated file of each day, with a name that is none of *taken*."""
     if not days:
         return ()
-    from recalld.supervisor.archive.slug import free_name, short_id, slugs_of  # who names no file does not wait for its imports
+    from recalld.supervisor.archive.slug import free_name, short_id, slugs_of  # lazy: it loads dictionaries
 
     names, plan = set(taken), []
     said = [[(block.role, block.words) for block in blocks] for blocks in days.values()]
