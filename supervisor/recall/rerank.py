@@ -260,8 +260,10 @@ def precompute_vectors(
             backend.learn(content, [chunk.passage for chunk in chunks])
             done += 1
         backend.keep({_UNFILED, *wanted})
-    except (OSError, ValueError, SupervisorError) as error:
-        fault = str(error)
+    except SupervisorError as error:
+        fault = error.sentence
+    except (OSError, ValueError) as error:  # a Text among its arguments is in the language of who reads it
+        fault = next((one for one in error.args if isinstance(one, Text)), str(error))
     events.transition("backend_failed", fault, cleared="backend_back", what="vectors", backend=name, why=fault)
     return done, fault
 
