@@ -17,6 +17,7 @@ import itertools
 import os
 import stat as modes
 import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -56,6 +57,10 @@ class FileVersion:
     def digest(self) -> str:
         """The sha256 of the bytes."""
         return digest_of(self.data)
+
+
+#: Writers at once, at most.
+_WRITERS: Final = 64
 
 
 class FsyncTracker:
@@ -111,6 +116,8 @@ class Files:
         self._token = token or str(os.getpid())
         self.pause = pause
         self._count = itertools.count()
+        #: The names that its writers were given last: some of them are being written now.
+        self._given: deque[Path] = deque(maxlen=_WRITERS)
         self._fsyncs = FsyncTracker(disk)
 
     # ── reading ──────────────────────────────────────────────────────────────
@@ -268,8 +275,8 @@ class Files:
         Delete temporary files that a crash left in *folder*, only those of the target *name* if given; returns how many.
 
         In place of a link nothing is deleted: what it leads to may be anybody's.
-        With *now*, others may be writing theirs: those of this process stay, and files whose time is within an hour of *now*,
-        also later ones, since a clock may have been set back.
+        With *now*, others may be writing theirs: those that this object writes stay, and files whose time is within an hour of
+        *now*, also later ones, since a clock may have been set back.
         """
         place = self.disk.stat(folder)
         if place is None or not modes.S_ISDIR(place.mode):
@@ -280,8 +287,7 @@ class Files:
             if not match or name not in ("", match["name"]):
                 continue
             stat = self.disk.stat(folder / found)
-            is_own = found.startswith(f".{match['name']}.{self._token}-")
-            if now is None or (stat and not is_own and is_left_behind(stat, now)):
+            if now is None or (stat and folder / found not in self._given and is_left_behind(stat, now)):
                 self.disk.unlink(folder / found)
                 swept += 1
         return swept
@@ -325,6 +331,7 @@ class Files:
         while True:
             temporary = path.with_name(f".{path.name}.{self._token}-{next(self._count)}.tmp")
             if self.disk.stat(temporary) is None:  # else a process with the same number left it in a crash
+                self._given.append(temporary)
                 return temporary
 
     def _is_unchanged(self, path: Path, seen: FileVersion | None) -> bool:

@@ -168,4 +168,4 @@ def test_chinese_user_gets_json_with_english_keys(tmp_path: Path):
     assert me.recalld("status --json", expects=65).json["history"]["messages"] == 6
     assert [file["messages"] for file in me.recalld("plan --json").json["dated"]] == [2, 2, 2]
     assert me.recalld("search --json 无线密码").json[0]["snippet"] == "小屋的无线密码是梅兰七七。"
-    assert "Usage: recalld" in me.recalld("--help").out
+    assert "用法：recalld" in me.recalld("--help").out

@@ -274,12 +274,15 @@ def test_make_folder_creates_parents_and_leaves_existing_folders_unchanged(tmp_p
 
 
 def test_sweep_beside_writers_keeps_what_this_process_is_writing(tmp_path):
-    """Whatever the clock says; at its start a process finds what one of the same number left."""
-    for token in ("7", "8"):
-        (tmp_path / f".history.json.{token}-0.tmp").write_bytes(b"[")
+    """Whatever the clock says; what a process of the same number left in a crash goes."""
     mine, long_ago = Files(RealDisk(), token="7"), datetime(2001, 1, 1, tzinfo=UTC)  # noqa: S106 - of temporary names
+    writing = mine._temporary_name(tmp_path / "history.json")
+    left = tmp_path / ".seen.jsonl.7-0.tmp"
+    for path in (writing, left):
+        path.write_bytes(b"[")
+    os.utime(left, (0, 0))
     assert mine.sweep(tmp_path, now=long_ago) == 1
-    assert [path.name for path in tmp_path.iterdir()] == [".history.json.7-0.tmp"]
+    assert [*tmp_path.iterdir()] == [writing]
     assert mine.sweep(tmp_path) == 1
 
 

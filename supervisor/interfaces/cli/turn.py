@@ -53,7 +53,8 @@ def inject(
     call: Call = ctx.obj
     made = call.perform(recall.inject, recall.InjectRequest(question=query, known=known), workspace, now, session, chat)
     if not made.memory:
-        call.say(_why_empty(made.result, {why for _, why in made.left_out}) if made.receipt.question.strip() else _NOT_ASKED, 0)
+        left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
+        call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED, 0)
     if json:
         hits = [_hit(hit) for hit in made.shown]
         call.show(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
@@ -218,9 +219,10 @@ def _hit(hit: Any) -> dict[str, Any]:
 
 def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
     """Return the sentence that says why there is no memory; *left_out* are the reasons why hits are not shown."""
+    if "group" in left_out:  # the same whatever private memory has
+        return _LEFT_OUT["group"]
     if found.hits:
-        reason = "group" if "group" in left_out else "known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"
-        return _LEFT_OUT[reason]
+        return _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
     return why_no_hits(found)
 
 
