@@ -1,0 +1,42 @@
+"""Ask a supervisor at its socket as the command of 0.8.0 does (docs/reference/cli.md): version 3, a JSON line in and out."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import socket
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+#: The commands that only read; one that writes would do so twice.
+READING = ("search", "get", "read", "stats", "status", "plan", "why", "inject", "context")
+_NO_PLAIN_COMMAND = re.compile(r"[|<>;&$`]")
+
+
+def answer_of(command: str, home: Path, exported: Callable[[], dict[str, str]]) -> tuple[bytes, bytes, int] | None:
+    """Return the output, the errors and the code that the socket gives for the command; None if it is not for the socket."""
+    if _NO_PLAIN_COMMAND.search(command):
+        return None
+    name, *argv = shlex.split(command)
+    if name != "recalld" or not argv or argv[0] not in READING or "--help" in argv:
+        return None
+    environ = exported()
+    root = home / environ.get("RECALLD_WORKSPACE", "").replace("~", str(home))
+    if not (root / ".recalld" / "socket").exists():
+        return None
+    found = root.stat()
+    given = {key: value for key, value in environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
+    request = {"version": 3, "argv": argv, "env": given, "folder": [found.st_dev, found.st_ino], "once": None}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(30)
+        line.connect(str(root / ".recalld" / "socket"))
+        line.sendall(json.dumps(request).encode() + b"\n")
+        data = b"".join(iter(lambda: line.recv(1 << 16), b"")).strip()
+    if not data:
+        return b"", b"the command does it itself\n", 0
+    answer = json.loads(data)
+    return answer["out"].encode("utf-8", "backslashreplace"), answer["err"].encode("utf-8", "backslashreplace"), answer["code"]
