@@ -1,8 +1,8 @@
 """
 What a worker holds in memory while the model's server answers without end, and the processor time that a call costs it.
 
-    python bench/answers.py                  a minute
-    python bench/answers.py --seconds 30     how long an endless answer may last at most
+    python -m bench.answers                  a minute
+    python -m bench.answers --seconds 30     how long an endless answer may last at most
 
 Each answer is asked for by a process of its own, from the scripted server of the tests; its highest resident size is told. A call is
 one of 50 that are answered at once; the client is made anew for each.

@@ -1,7 +1,7 @@
 """
 How fast messages are taken in: `recalld append --jsonl`, each id printed only once its message is durable.
 
-    python bench/append.py --messages 20000
+    python -m bench.append --messages 20000
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 A plot of the table of methods under "Recall" in docs/explanation/benchmarks.md, as SVG: a group of bars a method, one bar a set.
 
-    python bench/bars.py docs/explanation/benchmarks.md docs/explanation/recall.svg
+    python -m bench.bars docs/explanation/benchmarks.md docs/explanation/recall.svg
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 What `status`, `doctor` and `fsck` cost on a memory of years: whole commands, without a supervisor and with one.
 
-    python bench/checks.py --messages 100000 --days 730
-    python bench/checks.py --workspace DIR --now TIME            a workspace that is settled already
-    python bench/checks.py --workspace DIR --now TIME --other ../checkout     and what another checkout takes, in turn
+    python -m bench.checks --messages 100000 --days 730
+    python -m bench.checks --workspace DIR --now TIME            a workspace that is settled already
+    python -m bench.checks --workspace DIR --now TIME --other ../checkout     and what another checkout takes, in turn
 
 Figures are medians in seconds, on the wall and of the processor; with a supervisor the first answer is shown by itself.
 """
@@ -19,8 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from served import ENVIRON, served, settle
-from talk import write_history
+from bench.served import ENVIRON, served, settle
+from bench.talk import write_history
 
 RUNS = 3
 

@@ -1,10 +1,10 @@
 """
 What a turn waits for as a whole command, from its start to its end, beside the bare interpreter and QMD.
 
-    python bench/commands.py                        without QMD
-    python bench/commands.py --qmd DIR              with it; npm installs it into DIR first where it is not there
-    python bench/commands.py --files 10000 --qmd DIR    and what indexing that many files costs both
-    python bench/commands.py --alone --runs 20      only what hooks call, without a supervisor
+    python -m bench.commands                        without QMD
+    python -m bench.commands --qmd DIR              with it; npm installs it into DIR first where it is not there
+    python -m bench.commands --files 10000 --qmd DIR    and what indexing that many files costs both
+    python -m bench.commands --alone --runs 20      only what hooks call, without a supervisor
 
 `recalld inject` is asked with a supervisor running and without one, in English and Chinese, over made-up talk (talk.py) in dated
 files, and what else hooks call, `append`, `status`, `plan`, `get`, `search`, with `--version` and `--help`; `qmd search` (BM25, no
@@ -31,9 +31,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from served import ENVIRON, served
-from speed import write
-from talk import talk
+from bench.served import ENVIRON, served
+from bench.speed import write
+from bench.talk import talk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """
 A running conversation of thousands of turns: what its summary costs, and what of its beginning is in the context at the end.
 
-    python bench/conversation.py [--turns 2000] [--context 8192] [--longer 1] [--json]
+    python -m bench.conversation [--turns 2000] [--context 8192] [--longer 1] [--json]
 
 The first ten turns have 30 facts that the user asks to remember, the others are made-up talk in Chinese and English (bench/talk.py).
 Messages that are `--longer`, so many of the made-up ones in one, are summed up by their tokens and not by their number.

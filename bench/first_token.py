@@ -1,7 +1,7 @@
 """
 Time to the first token of an answer, by where memory stands in the messages (`context.memory_in`).
 
-    python bench/first_token.py --python build/test-llm/venv/bin/python --model FILE.gguf --history history.json [--runs 3]
+    python -m bench.first_token --python build/test-llm/venv/bin/python --model FILE.gguf --history history.json [--runs 3]
 
 Shown are the processor's seconds of the server, which works in one thread: on a machine that does nothing else these pass by the
 clock as well, and on a busy one they stay what they are.

@@ -1,9 +1,9 @@
 """
 What the supervisor costs while nothing happens: processor time an hour, and memory (Pss: with its part of what it shares).
 
-    python bench/idle.py                                       an empty workspace, a minute
-    python bench/idle.py --sample                              after the first archive run of the sample conversation
-    python bench/idle.py --messages 100000 --seconds 1800      made-up talk in dated files
+    python -m bench.idle                                       an empty workspace, a minute
+    python -m bench.idle --sample                              after the first archive run of the sample conversation
+    python -m bench.idle --messages 100000 --seconds 1800      made-up talk in dated files
 
 It is observed once it rests: when it has taken less than 5 ms of processor a second, three times in a row. An hour is extrapolated
 from what was seen. Canaries are asked once a day each, five a minute until all were: in the first half hour after a start with much
@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from speed import write
+from bench.speed import write
 
 #: Seconds of processor in a second, below which it rests; how often in a row; and how long it is waited for.
 REST_S = 0.005

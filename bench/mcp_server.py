@@ -1,8 +1,8 @@
 """
 What `recalld mcp` costs: from its start to its first answers, its memory, and a thousand searches.
 
-    python bench/mcp_server.py                                     5,000 messages: a minute
-    python bench/mcp_server.py --messages 100000 --searches 1000
+    python -m bench.mcp_server                                     5,000 messages: a minute
+    python -m bench.mcp_server --messages 100000 --searches 1000
 
 Made-up talk (talk.py) in dated files, whose index is made beforehand; no supervisor. The client is a pipe and JSON, so that only the
 server is measured. A start is the process until it has answered `initialize`, then until its first search is there; the end is from
@@ -21,8 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from served import ENVIRON
-from speed import write
+from bench.served import ENVIRON
+from bench.speed import write
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 ASKED = ("server backup failed because", "服务器 备份 失败", "what did we say about the database?", "数据库 连接 超时", "谢谢")

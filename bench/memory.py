@@ -1,8 +1,8 @@
 """
 What a running supervisor holds in memory while files change: RssAnon, with the index open and jieba's dictionary loaded.
 
-    python bench/memory.py                                   20,000 messages, 200 updates: a minute or two
-    python bench/memory.py --messages 100000 --updates 1000
+    python -m bench.memory                                   20,000 messages, 200 updates: a minute or two
+    python -m bench.memory --messages 100000 --updates 1000
 
 Made-up talk (talk.py) in dated files. An update is one file saved with a new line, and the wait until the supervisor finds that
 line; beside it a Chinese and an English injection each tenth time, as turns would ask. The latency from the save to the first
@@ -17,8 +17,8 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from served import served
-from speed import write
+from bench.served import served
+from bench.speed import write
 
 STEPS = 10
 LIMIT_MB = 250

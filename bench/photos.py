@@ -1,7 +1,7 @@
 """
 What a day of photos takes: sizes on the disk, times, and whether the day is found.
 
-    python bench/photos.py --photos 12 --each 2000000
+    python -m bench.photos --photos 12 --each 2000000
 """
 
 from __future__ import annotations

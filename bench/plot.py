@@ -1,7 +1,7 @@
 """
 A plot of what bench/speed.py --json wrote, as SVG: milliseconds a search takes over the number of messages, both in powers of ten.
 
-    python bench/plot.py speed.json docs/explanation/speed.svg
+    python -m bench.plot speed.json docs/explanation/speed.svg
 """
 
 from __future__ import annotations

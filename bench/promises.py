@@ -1,8 +1,8 @@
 """
 Promises that only a clock can check: what was measured beside what is promised.
 
-    python bench/promises.py
-    python bench/promises.py --notes 10000          more to read for a search, and for a supervisor that is told to end
+    python -m bench.promises
+    python -m bench.promises --notes 10000          more to read for a search, and for a supervisor that is told to end
 
 A time is the longest of five tries, the delay of `inject` the difference of the shortest ones. Work for twice the text is the
 processor time of a function for 2n characters over that for n, of the repeated piece for which it grows most: 2 where the work is

@@ -1,8 +1,8 @@
 """
 How soon recall is ready in a running supervisor: the context of a new input in turns/, and a saved file in a search.
 
-    python bench/ready.py                       20,000 messages, about a minute
-    python bench/ready.py --messages 100000
+    python -m bench.ready                       20,000 messages, about a minute
+    python -m bench.ready --messages 100000
 
 From the rename of inbox.json until turns/<id>.json bears its digest, with 20 messages of talk before it; from the rename of a note
 until a search over the socket finds it. "first index" is the first of these while the index is being made from nothing, "quiet"

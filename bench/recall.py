@@ -1,9 +1,9 @@
 """
 How much of the answer stands in what is put before the assistant.
 
-    python bench/recall.py                                  our own questions, both sets (questions/), both layouts
-    python bench/recall.py --data DIR [--layout history]    questions with gold messages, one folder of workspaces
-    python bench/recall.py --set recall.max_hits=0 --set recall.hit=line
+    python -m bench.recall                                  our own questions, both sets (questions/), both layouts
+    python -m bench.recall --data DIR [--layout history]    questions with gold messages, one folder of workspaces
+    python -m bench.recall --set recall.max_hits=0 --set recall.hit=line
 
 DIR holds `*.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at, and where
 the question refers back, before: what was said just before it) and `workspaces/<ws>/history.json`. Layout `files`

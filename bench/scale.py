@@ -1,7 +1,7 @@
 """
 A first history.json of years: how long the verbatim part takes, and the extracts, and how much memory each process needs.
 
-    python bench/scale.py --messages 100000 --days 730
+    python -m bench.scale --messages 100000 --days 730
 """
 
 from __future__ import annotations

@@ -77,9 +77,11 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(root: Path, stdout: int = subprocess.DEVNULL, **environ: str) -> Iterator[Served]:
-    """Have a supervisor run over the workspace, without a worker, once its socket answers."""
-    command = [sys.executable, "-m", "recalld", "-w", str(root), "run", "--no-worker"]
+def served(
+    root: Path, stdout: int = subprocess.DEVNULL, python: Path = Path(sys.executable), **environ: str
+) -> Iterator[Served]:
+    """Have a supervisor of *python* run over the workspace, without a worker, once its socket answers."""
+    command = [str(python), "-P", "-m", "recalld", "-w", str(root), "run", "--no-worker"]
     process = subprocess.Popen(command, env={**ENVIRON, **environ}, stdout=stdout)
     here = Served(root, process)
     try:

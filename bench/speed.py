@@ -1,9 +1,9 @@
 """
 How long a search takes, beside the same words searched exhaustively by rank-bm25, by bm25s and by SQLite FTS5.
 
-    python bench/speed.py                                  1,000, 10,000 and 100,000 messages, about two minutes
-    python bench/speed.py 1000000 --beside FTS5            a million; rank-bm25 would want some 10 GB
-    python bench/speed.py --json speed.json                and bench/plot.py draws it
+    python -m bench.speed                                  1,000, 10,000 and 100,000 messages, about two minutes
+    python -m bench.speed 1000000 --beside FTS5            a million; rank-bm25 would want some 10 GB
+    python -m bench.speed --json speed.json                and bench/plot.py draws it
 
 Made-up talk (talk.py) in dated files, 55 messages a day. Medians of warm searches for words of messages that are there, in
 milliseconds. The others are given the tokens of our own tokeniser, held in memory, and return the best 100; "search" and "inject"
@@ -33,9 +33,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from served import served
-from talk import talk
-
+from bench.served import served
+from bench.talk import talk
 from recalld.supervisor.context.build import inject, read_input, save_receipt
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.protocol.dated_file import block_of, render_dated

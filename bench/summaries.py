@@ -1,7 +1,7 @@
 """
 How good the summaries are: what of the facts asked about stands in them alone, what in them has no source, what they cost.
 
-    python bench/summaries.py --data DIR [--days 60] [--keep DIR] [--json]
+    python -m bench.summaries --data DIR [--days 60] [--keep DIR] [--json]
 
 DIR holds *.questions.jsonl (ws, evidence: lists of message ids of which one is enough, asked_at, dataset) and workspaces/<ws>/history.json;
 without --data it is the project's own workspace/, with the questions of bench/questions/. Each conversation is archived and summarised by

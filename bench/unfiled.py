@@ -1,8 +1,8 @@
 """
 What no dated file holds yet: is it found, as well as what is filed, and what does it cost.
 
-    python bench/unfiled.py                      append, then inject, 1,000 times, with a supervisor and without; the time it adds
-    python bench/unfiled.py --data DIR           the hole: conversations said message by message, each fact asked for 5, 30 and 90
+    python -m bench.unfiled                      append, then inject, 1,000 times, with a supervisor and without; the time it adds
+    python -m bench.unfiled --data DIR           the hole: conversations said message by message, each fact asked for 5, 30 and 90
                                                  messages later, with a round of the supervisor after each message
 
 DIR is as for bench/recall.py. "found" counts a message of which at least 90 % stand in the memory block; "filed" is the same

@@ -1,8 +1,8 @@
 """
 What the backend `hybrid` costs beside the words alone: the time of a search, of a calibration, memory and bytes on disk.
 
-    python bench/vectors.py                            20,000 messages
-    python bench/vectors.py --messages 100000          about ten minutes
+    python -m bench.vectors                            20,000 messages
+    python -m bench.vectors --messages 100000          about ten minutes
 
 Made-up talk (talk.py) in dated files. The vectors are those of a server on loopback that draws them by chance, 384 numbers each, so
 that no model's own time is measured: what it takes for a question comes on top. Each text is near to a few others, so that questions
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from speed import NOW, _messages, once_ms, rss_mb, write
 
+from bench.speed import NOW, _messages, once_ms, rss_mb, write
 from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.recall.hybrid import Hybrid
 from recalld.supervisor.recall.meaning import calibrate

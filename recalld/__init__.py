@@ -1,11 +1,12 @@
 """
 recalld: the memory of a long-running local assistant, kept in files a person can read.
 
-`from recalld import Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `MessageAnalyzer` and
-`ConversationSummarizer` its summariser, `MemoryManager` the memory of a running conversation, `register_all_tools`
-gives the tools for a model, `AnthropicMemory` is Anthropic's memory tool, `SupervisorError` is what they raise. Each is
-loaded when it is first used, so that a command which needs none does not wait. In the repository `recalld.supervisor`,
-`recalld.worker` and `recalld.prompts` are links to the folders of the top level.
+`from recalld import Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `MemoryWriteTool`,
+`MemorySearchTool` and `MemoryReadTool` its tools, `MessageAnalyzer` and `ConversationSummarizer` its summariser,
+`MemoryManager` the memory of a running conversation, `register_all_tools` gives the tools for a model, `AnthropicMemory` is
+Anthropic's memory tool, `SupervisorError` is what they raise. Each is loaded when it is first used, so that a command which
+needs none does not wait. In the repository `recalld.supervisor`, `recalld.worker` and `recalld.prompts` are links to the
+folders of the top level.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.conversation.summarizer import ConversationSummarizer as ConversationSummarizer
     from recalld.supervisor.interfaces.api import Memory as Memory
     from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory as AnthropicMemory
+    from recalld.supervisor.interfaces.tools.countbot_tools import MemoryReadTool as MemoryReadTool
+    from recalld.supervisor.interfaces.tools.countbot_tools import MemorySearchTool as MemorySearchTool
+    from recalld.supervisor.interfaces.tools.countbot_tools import MemoryWriteTool as MemoryWriteTool
     from recalld.supervisor.interfaces.tools.registry import register_all_tools as register_all_tools
     from recalld.supervisor.longterm.memory_store import MemoryStore as MemoryStore
     from recalld.supervisor.storage.errors import SupervisorError as SupervisorError
@@ -26,7 +30,10 @@ _HOMES = {
     "ConversationSummarizer": "recalld.supervisor.conversation.summarizer",
     "Memory": "recalld.supervisor.interfaces.api",
     "MemoryManager": "recalld.supervisor.conversation.memory_manager",
+    "MemoryReadTool": "recalld.supervisor.interfaces.tools.countbot_tools",
+    "MemorySearchTool": "recalld.supervisor.interfaces.tools.countbot_tools",
     "MemoryStore": "recalld.supervisor.longterm.memory_store",
+    "MemoryWriteTool": "recalld.supervisor.interfaces.tools.countbot_tools",
     "MessageAnalyzer": "recalld.supervisor.conversation.analyzer",
     "SupervisorError": "recalld.supervisor.storage.errors",
     "register_all_tools": "recalld.supervisor.interfaces.tools.registry",
@@ -37,7 +44,10 @@ __all__ = [
     "ConversationSummarizer",
     "Memory",
     "MemoryManager",
+    "MemoryReadTool",
+    "MemorySearchTool",
     "MemoryStore",
+    "MemoryWriteTool",
     "MessageAnalyzer",
     "SupervisorError",
     "register_all_tools",

@@ -2,7 +2,8 @@
 The event log, log.jsonl: one JSON object a line, for programs and for a person who asks what happened last night.
 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
-written stops nothing; that is passed to *tell* once. Source: protocol.md, 8.
+written stops nothing: that is passed to *tell* once, and the events are written with the next one that can be. Source:
+protocol.md, 8.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import json
 import os
 import re
 import threading
+from collections import deque
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.disk import open_regular
-from recalld.supervisor.storage.errors import InternalError, from_os_error
+from recalld.supervisor.storage.errors import InternalError, StorageError, from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -54,7 +56,8 @@ EVENTS: Final[Mapping[str, str]] = {
     "history_overflow": "history.json exceeds a hard cap, and no message in it may leave",
     "history_invalid": "history.json can't be read; nothing is written to it until it can",
     "quarantine_full": "a damaged file can't be restored, since no more copies can be kept",
-    "repaired": "`fsck --repair` repaired something",
+    "repaired": "`fsck --repair` repaired something, or the nightly check a picture",
+    "accepted": "`fsck --accept`: what is missing of a dated file is wanted no more",
     "history_restored": "history.json was restored from its backup and the seen journal",
     "put_back": "un-written messages that another program's rewrite had removed were inserted again",
     "message_odd": "a message is invalid; it is skipped, and a copy is in quarantine",
@@ -98,9 +101,13 @@ _WARNINGS: Final = frozenset(
 )
 #: After these events what lasts is told again.
 _FRESH: Final = frozenset({"started", "config_taken"})
+#: What is no fault, and is not told again by a process that begins afresh.
+_KNOWN_FOR_GOOD: Final = frozenset({"copy_found"})
 #: Bytes at the end of the log that are searched for an event of another process, and for the states that last.
 _TAIL_BYTES: Final = 10_000
 _STATES_BYTES: Final = 200_000
+#: How many events are kept that the disk refuses; beyond them the oldest is lost.
+_KEPT: Final = 1_000
 #: The names of rotated files; one that is not compressed was rotated while the disk was full.
 _ROTATED: Final = re.compile(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
 #: The longest `keep_days`, a hundred years: a larger number is no date.
@@ -150,7 +157,8 @@ class EventLog:
         self._lasting: dict[tuple[str, str], object] = {}
         self._faults: dict[str, tuple[SupervisorError, ...]] = {}
         self._lock = threading.RLock()
-        #: Why the last event could not be written, "" if it was.
+        #: The lines that could not be written yet, and why; "" if all were.
+        self._unwritten: deque[bytes] = deque(maxlen=_KEPT)
         self._unwritable = ""
 
     def emit(self, event: str, **fields: object) -> None:
@@ -166,8 +174,11 @@ class EventLog:
         with contextlib.suppress(OSError):  # the next event tries again
             self._rotate(now)
         why = ""
+        self._unwritten.append(json.dumps(entry, ensure_ascii=True).encode())
         try:
-            self._append(json.dumps(entry, ensure_ascii=True).encode())
+            while self._unwritten:
+                self._append(self._unwritten[0])
+                self._unwritten.popleft()
         except OSError as error:
             why = str(from_os_error(error, self._path))
         if self._tell:
@@ -191,16 +202,17 @@ class EventLog:
         Report that these are the errors of *key* now; without any, what it had is over.
 
         The faults of all keys are one event of each kind: another event says that a fault was added, or that one is over while
-        others last, and `recovered` that none is left.
+        others last, and `recovered` that none is left. A disk that is full or broken is one fault, whichever file meets it.
         """
         with self._lock:
             self._faults[key] = tuple(errors)
-            sentences: dict[str, set[str]] = {event: set() for event in _FAULTS}
-            for error in itertools.chain.from_iterable(self._faults.values()):
-                sentences["error" if isinstance(error, InternalError) else "degraded"].add(str(error))
+            sentences: dict[str, dict[str, str]] = {event: {} for event in _FAULTS}
+            for error in sorted(itertools.chain.from_iterable(self._faults.values()), key=str):
+                fault = error.why if isinstance(error, StorageError) else str(error)
+                sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, str(error))
             for event, cleared in _FAULTS.items():
-                why = "; ".join(sorted(sentences[event]))
-                self.transition(event, why, cleared=cleared, why=why)
+                why = "; ".join(sentences[event].values())
+                self.transition(event, frozenset(sentences[event]), cleared=cleared, why=why)
 
     def _transition(self, key: tuple[str, str], active: object, cleared: str, fields: Mapping[str, object]) -> None:
         event, is_first = key[0], key not in self._lasting
@@ -217,7 +229,7 @@ class EventLog:
         for name, _, logged in _newest_first(self._path, _TAIL_BYTES):
             if name == event["event"]:
                 return {"event": name, **logged} == event
-            if name == cleared or name in _FRESH:
+            if name == cleared or (name in _FRESH and event["event"] not in _KNOWN_FOR_GOOD):
                 return False
         return False
 

@@ -18,7 +18,7 @@ from recalld.supervisor.protocol.config import load, render_default
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest, NoWorkspace
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.archive.append import DropBox
     from recalld.supervisor.archive.attachments import Attachments
+    from recalld.supervisor.archive.deletions import Deletions, ShownHistory
     from recalld.supervisor.archive.flags import Caps, Failure
     from recalld.supervisor.archive.history import HistoryStore
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.archive.quarantine import Quarantine
     from recalld.supervisor.archive.replaced import ReplacedHistories
+    from recalld.supervisor.archive.unread import UnreadStore
     from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
     from recalld.supervisor.conversation.session_lines import SessionLines
     from recalld.supervisor.events import Events
@@ -42,12 +44,15 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.llm import CallLog, Endpoint
     from recalld.supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.canaries import RareWord
+    from recalld.supervisor.recall.group_search import Parts
     from recalld.supervisor.recall.lines import LineReader
     from recalld.supervisor.recall.rerank import Reranker
-    from recalld.supervisor.recall.search import Searcher
+    from recalld.supervisor.recall.search import Search, Searcher
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.replaced_texts import ReplacedTexts
     from recalld.supervisor.summaries.llm_state import ModelUse
     from recalld.supervisor.text.language import Language
 
@@ -103,6 +108,18 @@ class Workspace:
         return SeenJournal(self.files, self.paths, self.zone)
 
     @store
+    def deletions(self) -> Deletions:
+        from recalld.supervisor.archive.deletions import Deletions
+
+        return Deletions(self.files, self.paths, self.journal, self.memory, self.zone)
+
+    @store
+    def shown_history(self) -> ShownHistory:
+        from recalld.supervisor.archive.deletions import ShownHistory
+
+        return ShownHistory(self.history, self.deletions)
+
+    @store
     def attachments(self) -> Attachments:
         from recalld.supervisor.archive.attachments import Attachments
 
@@ -143,7 +160,7 @@ class Workspace:
     def session_talk(self) -> SessionTalk:
         from recalld.supervisor.conversation.session_files import SessionTalk
 
-        return SessionTalk(self.history, self.journal, self.memory, self.unfiled, self.config)
+        return SessionTalk(self.shown_history, self.journal, self.memory, self.unfiled, self.config)
 
     @store
     def drop_box(self) -> DropBox:
@@ -158,10 +175,22 @@ class Workspace:
         return Quarantine(self.files, self.paths.quarantine, self.config.care.quarantine_limit)
 
     @store
+    def replaced_texts(self) -> ReplacedTexts:
+        from recalld.supervisor.storage.replaced_texts import ReplacedTexts
+
+        return ReplacedTexts(self.files, self.paths.previous)
+
+    @store
     def replaced(self) -> ReplacedHistories:
         from recalld.supervisor.archive.replaced import ReplacedHistories
 
         return ReplacedHistories(self.files, self.paths, self.config.care.quarantine_limit, self.config.archive.quiet)
+
+    @store
+    def unread(self) -> UnreadStore:
+        from recalld.supervisor.archive.unread import UnreadStore
+
+        return UnreadStore(self.files, self.paths)
 
     @store
     def task_queue(self) -> TaskQueue:
@@ -196,7 +225,7 @@ class Workspace:
     def unfiled(self) -> Unfiled:
         from recalld.supervisor.recall.unfiled import Unfiled
 
-        return Unfiled(self.files, self.paths, self.history, self.drop_box, self.config.archive)
+        return Unfiled(self.files, self.paths, self.history, self.drop_box, self.deletions, self.config.archive)
 
     @store
     def searcher(self) -> Searcher:
@@ -211,7 +240,20 @@ class Workspace:
             reranker=self.reranker,
             settings=self.config.recall,
             events=self.events,
+            for_group=self._group_search,
         )
+
+    def _group_search(self, searcher: Searcher, audience: Audience, now: datetime) -> Search:
+        from recalld.supervisor.recall.group_search import GroupSearch
+
+        return GroupSearch(searcher, self.parts, audience, now)
+
+    @store
+    def parts(self) -> Parts:
+        """What groups may see of the index."""
+        from recalld.supervisor.recall.group_search import Parts
+
+        return Parts(self.index, self.unfiled, self.zone)
 
     @store
     def line_reader(self) -> LineReader:
@@ -224,6 +266,7 @@ class Workspace:
             memory=lambda: self.memory,
             journal=lambda: self.journal,
             unfiled=lambda: self.unfiled,
+            parts=lambda: self.parts,
         )
 
     def slugs(self, days: Sequence[Sequence[tuple[str, str]]], length: int) -> Sequence[str]:
@@ -323,6 +366,13 @@ def open_workspace(
         config = load(version.data if version else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
     return Workspace(root, config, files, EventLog(paths.log, clock, config.log, tell), environ, lasting=lasting)
+
+
+def check_made(root: Path) -> None:
+    """Raise NoWorkspace where nobody has made a workspace: under the mount point of its disk a second memory would begin."""
+    disk, paths = RealDisk(), WorkspacePaths(root)
+    if not any(disk.stat(path) for path in (paths.config, paths.history, paths.history_backup, paths.seen)):
+        raise NoWorkspace(root)
 
 
 def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.config import load
+from recalld.supervisor.storage.errors import NoPermission, StorageError
 
 NOW = datetime(2026, 1, 28, 1, 2, 3, tzinfo=UTC)
 
@@ -68,6 +69,22 @@ def test_transition_tracks_each_subject_separately(make):
     for what, state in (("收件箱", "坏"), ("历史", "坏"), ("收件箱", "坏"), ("收件箱", ""), ("历史", "坏")):
         log.events.transition("degraded", state, cleared="recovered", what=what, why=f"{what}{state}")
     assert [line.get("why", line["event"]) for line in log.lines()] == ["收件箱坏", "历史坏", "recovered"]
+
+
+def test_report_tells_a_full_disk_once_whichever_file_meets_it(make):
+    log = make()
+    met = (["历史.json"], ["历史.json", "日志"], ["日志"], [], ["日志"])
+    for paths in met:
+        log.events.report("rounds", [StorageError(path, "No space left on device") for path in paths])
+    assert [line["event"] for line in log.lines()] == ["degraded", "recovered", "degraded"]
+
+
+def test_report_tells_another_fault_while_the_disk_is_full(make):
+    log = make()
+    full, locked = StorageError("历史.json", "No space left on device"), NoPermission("日志", "Permission denied")
+    for faults in ([full], [full, locked], [locked]):
+        log.events.report("rounds", faults)
+    assert [line["why"].count(";") for line in log.lines()] == [1, 3, 1]
 
 
 @pytest.mark.parametrize("line", ["", "不是 JSON\n", "[1]\n", "[" * 9000 + "\n", '{"ts": "昨天"'])
@@ -151,19 +168,33 @@ def test_event_log_removes_a_partial_line_when_the_disk_is_full(make, monkeypatc
 
     monkeypatch.setattr(os, "write", full)
     log.events.emit("degraded", why="磁盘满了")
+    assert [line["messages"] for line in log.lines()] == [1]
     monkeypatch.undo()
     log.events.emit("seen", messages=2)
-    assert [line["messages"] for line in log.lines()] == [1, 2]
+    assert [line.get("messages") for line in log.lines()] == [1, None, 2]
 
 
-def test_event_log_ignores_a_write_failure(make):
+def test_event_log_writes_later_what_it_could_not_write(make):
     log = make()
     (log.root / "log.jsonl").mkdir()
     log.events.emit("started")
+    log.now += timedelta(minutes=5)
+    log.events.emit("seen", messages=1)
     assert list((log.root / "log.jsonl").iterdir()) == []
     (log.root / "log.jsonl").rmdir()
     log.events.emit("stopped")
-    assert [line["event"] for line in log.lines()] == ["stopped"]
+    assert [line["event"] for line in log.lines()] == ["started", "seen", "stopped"]
+    assert log.lines()[0]["ts"] == "2026-01-28T01:02:03.000Z"
+
+
+def test_event_log_keeps_a_thousand_events_of_a_refusing_disk(make):
+    log = make()
+    (log.root / "log.jsonl").mkdir()
+    for n in range(1_500):
+        log.events.emit("seen", messages=n)
+    (log.root / "log.jsonl").rmdir()
+    log.events.emit("stopped")
+    assert [line["messages"] for line in log.lines()[:-1]] == list(range(501, 1_500))
 
 
 def test_event_log_tells_once_that_it_cannot_be_written(make):
@@ -177,7 +208,7 @@ def test_event_log_tells_once_that_it_cannot_be_written(make):
     assert "log.jsonl can't be read: it is a link, a folder or another thing" in told[1]["why"]
     (log.root / "log.jsonl").unlink()
     log.events.emit("seen", messages=2)
-    assert [line["messages"] for line in log.lines()] == [2]
+    assert [line.get("messages") for line in log.lines()] == [None, 1, 2]
     (log.root / "log.jsonl").unlink()
     (log.root / "log.jsonl").mkdir()
     log.events.emit("seen", messages=3)

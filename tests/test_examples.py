@@ -28,7 +28,13 @@ ROOT: Final = Path(__file__).parent.parent
 LANGUAGES: Final = {"en": "", "zh": ".zh-CN"}
 HOW_TOS: Final = (
     *("find-by-meaning", "run-as-a-service", "use-a-model", "use-from-your-assistant", "back-up-your-memory"),
-    *("keep-a-long-conversation", "use-with-llamaindex", "when-something-is-wrong", "connect-an-agent"),
+    *(
+        "keep-a-long-conversation",
+        "use-with-llamaindex",
+        "when-something-is-wrong",
+        "connect-an-agent",
+        "new-python-new-machine",
+    ),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
 VOLATILE: Final = (

@@ -82,8 +82,8 @@ HOMES: Final = {
 PURE: Final = tuple(
     f"recalld.supervisor.{package}.{name}"
     for package, names in {
-        "storage": "errors lenient_json",
-        "protocol": "attachments dated_file inbox message parts period summary_file task turn",
+        "storage": "errors instant lenient_json",
+        "protocol": "attachments dated_file inbox marks message parts period summary_file task turn",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "phrases quality retry schedule",
         "query": "calendar dates dates_en dates_zh intent parse unknown_words",
@@ -91,14 +91,14 @@ PURE: Final = tuple(
         "recall": "audience",
         "longterm": "lines",
         "conversation": "running sessions turns",
-        "context": "history_window memory_block messages render request",
+        "context": "distinct history_window memory_block messages render request",
         "interfaces.tools": "anthropic_commands",
     }.items()
     for name in names.split()
 )
 #: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
-    "__future__ array binascii bisect collections contextlib dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata zlib".split()
+    "__future__ array base64 binascii bisect collections contextlib dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata zlib".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,
@@ -111,13 +111,14 @@ PURE_MAY_IMPORT: Final = (
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 
 #: Who writes files; the folders that are made outside a workspace, the cache of jieba's dictionary and where a backup is unpacked;
-#: the socket's own mode; and standard output.
+#: what a service leaves there; the socket's own mode; and standard output.
 WRITERS: Final = frozenset({"recalld.supervisor.storage.files", "recalld.supervisor.storage.disk", "recalld.supervisor.events"})
 ALLOWED_WRITES: Final = {
     "recalld.supervisor.text.chinese": {"os.makedirs"},
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
+    "recalld.supervisor.checks.remains": {"shutil.rmtree", "path.unlink"},
 }
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "

@@ -25,7 +25,7 @@ from recalld.supervisor.archive.intake import unwritten
 from recalld.supervisor.archive.restore import add_missing
 from recalld.supervisor.checks import status
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.fsck import fsck, repair
+from recalld.supervisor.checks.fsck import accept, fsck, repair
 from recalld.supervisor.checks.nightly import report
 from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.context import build as turns
@@ -393,8 +393,8 @@ class World:
     def any_worker(self) -> bool:
         return any_worker(self.ws)
 
-    def restore(self, *, unknown: bool = False) -> int:
-        return restore_history(self.ws, self.clock(), unknown=unknown)
+    def restore(self) -> int:
+        return restore_history(self.ws, self.clock())
 
     def add_missing(self, source: Path) -> int:
         return add_missing(
@@ -402,9 +402,10 @@ class World:
             files=self.files,
             history=self.ws.history,
             journal=self.ws.journal,
+            unread=self.ws.unread,
             settings=self.ws.config.archive,
             now=self.clock(),
-        )
+        )[0]
 
     def append(self, *raws: dict[str, Any], now: datetime | None = None) -> list[str]:
         entropy = self.random.randbytes(10 * len(raws))
@@ -449,7 +450,7 @@ class World:
         return prepare_backend(self.ws, self.clock, self.control)[0]
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
-        stores = {"history": self.ws.history, "files": self.files, "zone": self.ws.zone}
+        stores = {"history": self.ws.shown_history, "files": self.files, "zone": self.ws.zone}
         return turns.read_input(question, **stores, paths=self.paths, events=self.events, **more)
 
     def inject(self, question: str | Asked | None, found: Any = None) -> Injection:
@@ -487,10 +488,10 @@ class World:
     def prepared_contexts(self, search: Any = None) -> PreparedContexts:
         """What prepares the context of inbox.json; *search* replaces recall."""
         return PreparedContexts(
-            history=self.ws.history,
+            history=self.ws.shown_history,
             files=self.files,
             clock=self.clock,
-            recall=search or (lambda question, _now, recent: self.search(question, recent)),
+            recall=search or (lambda question, _now, recent, _audience: self.search(question, recent)),
             summary_of=partial(kept_summary, self.ws),
             **self._turn_stores(),
         )
@@ -530,6 +531,9 @@ class World:
 
     def repair(self) -> Repairs:
         return repair(self.ws, self.clock())
+
+    def accept(self, name: str) -> int:
+        return accept(self.ws, name)
 
     # ── running ──────────────────────────────────────────────────────────────
 

@@ -8,6 +8,7 @@ history.json is damaged, locked, or rewritten again and again, messages wait in 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import stat as modes
@@ -16,17 +17,19 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.attachments import attachments_of, named
-from recalld.supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_id, with_timestamp
+from recalld.supervisor.protocol.message import History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp
 from recalld.supervisor.protocol.paths import is_unfinished
+from recalld.supervisor.storage.by_content import has_content
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire, why_not_said_at
+from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from recalld.supervisor.storage.files import digest_of
+from recalld.supervisor.storage.instant import why_not_said_at
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -63,11 +66,15 @@ class DropBox:
         for folder in (self._folder.parent, self._folder):
             self._files.make_folder(folder, lasting=True)
         data = render_json([message.raw for message in messages])
-        path = self._folder / f"append-{digest_of(data)[:16]}.json"
-        try:
-            self._files.create(path, data)
-        except FileExistsError:  # the same messages wait there already
-            self._files.ensure_durable(path)
+        for n in itertools.count(1):
+            path = self._folder / f"append-{digest_of(data)[:16]}{f'-{n}' if n > 1 else ''}.json"
+            try:
+                self._files.create(path, data)
+            except FileExistsError:  # the same messages wait there already, or somebody else's file has the name
+                if not has_content(self._files, path, data):
+                    continue
+                self._files.ensure_durable(path)
+            return
 
     def finished(self) -> Iterator[Path]:
         """
@@ -188,6 +195,16 @@ def tell_odd_times(new: Iterable[Message], events: Events) -> None:
         events.emit("time_odd", messages=len(ids), ids=ids[:20])
 
 
+def refuse_odd(raws: Iterable[Mapping[str, Any]], zone: tzinfo, latest: datetime) -> None:
+    """BadRequest when a message has a role that there is not, or a createdAt that is no time or after *latest*."""
+    for raw in raws:
+        if raw.get("role") and not is_role(raw["role"]):
+            raise BadRequest("role", Text("message.odd_role", role=raw["role"]))
+        given = raw.get("createdAt")
+        if given is not None and (why := why_not_said_at(given, zone, latest)):
+            raise BadRequest("createdAt", why)
+
+
 def read_lines(
     lines: Iterable[bytes], zone: tzinfo, first: int, latest: datetime
 ) -> tuple[list[dict[str, Any]], list[str], list[str]]:
@@ -209,7 +226,7 @@ def read_lines(
             why = entry.why if isinstance(entry, InvalidEntry) else ""
         except ValueError as error:
             why = error.args[0]
-            if isinstance(why, Text) and why.code == "file.not_json_in_line":  # it is one line, and has a number of its own
+            if isinstance(why, Text) and "line" in why.fields:  # it is one line, and has a number of its own
                 why = Text("file.not_json", column=why.fields["column"])
         if why:
             faults.append(Text("append.line_left_out", number=number, why=why))

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.attachments import digest_in_name, holds, joined, separated
+from recalld.supervisor.storage.by_content import keep_by_content
 from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.message import Message
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
+
+#: No picture has more: history.json had it as base64.
+_MOST_BYTES: Final = 1 << 30
 
 
 class Attachments:
@@ -35,7 +38,7 @@ class Attachments:
         small, found = separated(raw)
         for name, data in found.items():
             self._files.make_folder(self._paths.attachments, lasting=True)
-            self._write(self._paths.root / name, data)
+            keep_by_content(self._files, self._paths.root / name, data)
         return small
 
     def keep_of(self, block: Block) -> Block:
@@ -48,18 +51,10 @@ class Attachments:
         raw = joined(message.raw, self.read)
         return message if raw is message.raw else replace(message, raw=raw)
 
-    def _write(self, path: Path, data: bytes) -> None:
-        """Write the file durably; the same bytes may be there already, of a process that was killed before its fsync."""
-        if self._files.disk.stat(path) is None:
-            with suppress(FileExistsError):  # another process has just kept them
-                self._files.create(path, data)
-                return
-        self._files.ensure_durable(path)
-
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a file, None where it is gone or holds other bytes than it did."""
         version = None
         if digest_in_name(name):
             with suppress(OSError, Busy):  # a link or a folder in its place
-                version = self._files.read_stable(self._paths.root / name)
+                version = self._files.read_stable(self._paths.root / name, most=_MOST_BYTES)
         return version.data if version and holds(name, version.data) else None

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
+from recalld.supervisor.protocol.dated_file import parse_dated, without_base64, without_torn_end
 from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.summary_file import parts_of
 from recalld.supervisor.storage.clock import to_wire
@@ -43,7 +43,7 @@ _HEAD: Final = re.compile(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTI
 def ids_in(data: bytes) -> array[int] | None:
     """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
     found = array("I")
-    for raw in _HEAD.findall(data):
+    for raw in _HEAD.findall(without_torn_end(data)):
         if not raw:
             return None
         try:  # subtle: one id may be escaped in one file, and not in the other

@@ -33,9 +33,11 @@ class MemoryFile:
     created: datetime | None  # of the run that made it; None for a person's own
     period: str = ""  # by its head
     ids: array[int] | None = None  # of its messages, to recognise copies (`copies.ids_in`)
+    edited: bool = False  # its body is no longer as recalld wrote it (`is_edited`)
     broken: bool = False  # it holds zeros, or its last line has no end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages may name; "" where one may name none (`sessions_in`)
     attachments: frozenset[str] = frozenset()  # what may be names of its pictures and files (`possible_names`)
+    undated: int = 0  # messages of it whose time is that of their arrival (`undated_in`)
     source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it
 
     def __post_init__(self) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
 
-_FORMAT: Final = 1
+_FORMAT: Final = 3
 
 Value: TypeAlias = MemoryFile | ExistingSummary
 
@@ -86,11 +86,11 @@ def _to_json(value: Value) -> tuple[Any, ...]:
     created = value.created and to_wire(value.created)
     ids = None if value.ids is None else b64encode(value.ids.tobytes()).decode("ascii")
     about = value.day.isoformat(), value.digest, value.count, value.size, value.ours, created, value.period, ids, value.broken
-    return *about, sorted(value.sessions), sorted(value.attachments)
+    return *about, sorted(value.sessions), sorted(value.attachments), value.edited, value.undated
 
 
 def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
-    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments = value
+    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments, edited, undated = value
     return MemoryFile(
         name=name,
         digest=digest,
@@ -103,6 +103,8 @@ def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
         period=period,
         ids=None if ids is None else array("I", b64decode(ids)),
         broken=broken,
+        edited=edited,
+        undated=undated,
         sessions=frozenset(sessions),
         attachments=frozenset(attachments),
     )

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.alignment import overlap, same_places, stand_together
@@ -37,7 +39,7 @@ _BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
 class Known:
     """The messages seen before: their ids, fingerprints and words, and which were in history.json last."""
 
-    by_fingerprint: Mapping[str, Sequence[str]] = field(default_factory=dict)  # ids in the order of first sight
+    by_fingerprint: Mapping[str, Collection[str]] = field(default_factory=dict)  # ids in the order of first sight
     in_history: Collection[Key] = ()  # what history.json held when it was last read, in its order
     times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
     ids: Collection[str] = ()  # in the order of first sight
@@ -45,7 +47,7 @@ class Known:
 
     def is_of_history(self, identity: str) -> bool:
         """Tell whether the id was made from a message of history.json that had none; that of a dropped one is of its file."""
-        return _is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())
+        return is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())
 
 
 def assign_ids(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
@@ -89,16 +91,15 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     may_have_left = {message.key for message in timeless[: max(places, default=0)]}
     present = {message.key for message in messages}
     taken = present | set(by_place.values())
+    met_by_any, met_by_derived = _Once(partial(_met_by, known, bool), taken), _Once(partial(_met_by, known, is_derived), taken)
     first: dict[Key, Key] = {}
     for message in unmet:
         is_reused = message.id in known.ids
-        keys = [by_place[message.key]] if is_reused and message.key in by_place else []
-        free = [key for key in keys if key not in present]
-        if message.given_at is not None or (is_reused and message.key in may_have_left):
-            ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
-            keys = [(identity, message.text_digest) for identity in ids if is_reused or _is_derived(identity)]
-            free += [key for key in keys if key not in taken]
-        found = next(filter(known.holds, free), None)
+        found = by_place.get(message.key) if is_reused else None
+        if found and (found in present or not known.holds(found)):
+            found = None
+        if not found and (message.given_at is not None or (is_reused and message.key in may_have_left)):
+            found = (met_by_any if is_reused else met_by_derived).take(message)
         if found:
             first[message.key] = found
             taken.add(found)
@@ -138,8 +139,11 @@ def add_messages(history: History, messages: Iterable[Message], is_known: Callab
     new = [message for key, message in given.items() if key not in held and not is_known(key)]
     if not new:
         return history
-    entries = [_with_id_of(entry, new) if isinstance(entry, Message) and entry.key not in given else entry for entry in history]
-    return (*entries, *new)
+    nameless = _ByFingerprint(new)
+    entries = [
+        _with_id_of(entry, nameless) if isinstance(entry, Message) and entry.key not in given else entry for entry in history
+    ]
+    return (*entries, *nameless.left)
 
 
 def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[str]) -> History:
@@ -179,17 +183,42 @@ def _inserted(history: History, missing: Sequence[Message], measure: Callable[[E
     return (*entries, *history[done:])
 
 
-def _with_id_of(message: Message, new: list[Message]) -> Message:
-    """Return the message with the id of the new one that it is, which is then removed from *new*."""
-    if message.id and not _is_derived(message.id):
+class _ByFingerprint:
+    """Messages by their fingerprints, from which each is taken once."""
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        self._messages = dict(enumerate(messages))
+        self._places: defaultdict[str, deque[int]] = defaultdict(deque)
+        for place, message in self._messages.items():
+            for fingerprint in message.fingerprints:
+                self._places[fingerprint].append(place)
+
+    @property
+    def left(self) -> Iterable[Message]:
+        """Those that were not taken, in their order."""
+        return self._messages.values()
+
+    def take(self, message: Message) -> Message | None:
+        """Return the first that has a fingerprint in common with *message*, None for none."""
+        found = min(filter(None, map(self._first, message.fingerprints)), default=None)
+        found = found or next(filter(None, map(self._first, message.possible_fingerprints)), None)
+        return self._messages.pop(found[0]) if found else None
+
+    def _first(self, fingerprint: str) -> tuple[int] | None:
+        places = self._places.get(fingerprint, deque())
+        while places and places[0] not in self._messages:
+            places.popleft()
+        return (places[0],) if places else None
+
+
+def _with_id_of(message: Message, new: _ByFingerprint) -> Message:
+    """Return the message with the id of the new one that it is, which is then taken from *new*."""
+    if message.id and not is_derived(message.id):
         return message
     if message.given_at is None:
         return message  # equal words without a time are two messages
-    same = next((one for one in new if not {*one.fingerprints}.isdisjoint(message.fingerprints)), None)
-    if same is None:
-        return message
-    new.remove(same)
-    return with_id(message, same.id)
+    same = new.take(message)
+    return with_id(message, same.id) if same else message
 
 
 def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
@@ -203,10 +232,16 @@ def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
 
 def _with_time(message: Message, known: Known, now: datetime, future: timedelta) -> Message:
     is_possible = _is_possible(message, known, now + future)
+    is_given_anew = is_possible and ("createdAtFound" in message.raw or not _is_known_time(message, known))
     # the time of first sight is that of these words: other words under the id may be another message
-    if message.id in known.times and known.holds(message.key) and ("createdAtFound" not in message.raw or not is_possible):
+    if message.id in known.times and known.holds(message.key) and not is_given_anew:
         return with_timestamp(message, from_wire(known.times[message.id]))
     return message if is_possible else with_timestamp(message, now)
+
+
+def _is_known_time(message: Message, known: Known) -> bool:
+    """Tell whether the message was seen with this time; one that was not seen is a person's correction."""
+    return any(message.id in known.by_fingerprint.get(one, ()) for one in message.possible_fingerprints)
 
 
 def _with_ids(history: History, known: Known) -> History:
@@ -218,13 +253,15 @@ def _with_ids(history: History, known: Known) -> History:
     # subtle: another program may have added a message behind the new ones; it says where they end only if nothing else does
     present = [n for n, message in messages if n in ids or message.key in known.in_history]
     last_known = max(placed or present, default=-1)
+    free, names = _Once(partial(_known_keys, known), used), _Names(known, used_ids)
     entries = []
     for n, entry in enumerate(history):
         if isinstance(entry, Message) and not entry.id:
+            identity = ids.get(n, "")
             # subtle: without a time words are those that left only before the last known message; all after it are new
-            may_have_left = entry.created_at is None and n < last_known
-            left = next(_free_ids(entry, known, used), "") if may_have_left else ""
-            identity = ids.get(n) or left or _new_id(entry, known, used_ids)
+            if not identity and entry.created_at is None and n < last_known:
+                identity = (free.take(entry) or ("",))[0]
+            identity = identity or names.new(entry)
             used.add((identity, entry.text_digest))
             used_ids.add(identity)
             entry = with_id(entry, identity)  # noqa: PLW2901 - the same entry, with its id
@@ -236,12 +273,13 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     """Return, by position, the known ids of the messages that lack one: by time, role and words, or without a time by place."""
     used = {entry.key for entry in history if isinstance(entry, Message)}
     nameless = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message) and not entry.id]
+    free = _Once(partial(_known_keys, known), used)
     ids: dict[int, str] = {}
     for n, message in nameless:
-        identity = next(_free_ids(message, known, used), "") if message.created_at else ""
-        if identity:
-            ids[n] = identity
-            used.add((identity, message.text_digest))
+        key = free.take(message) if message.created_at else None
+        if key:
+            ids[n] = key[0]
+            used.add(key)
     timeless = [(n, message) for n, message in nameless if not message.created_at]
     if not timeless:
         return ids
@@ -277,22 +315,58 @@ def _keys_by_place(
     return found
 
 
-def _is_derived(identity: str) -> bool:
+def is_derived(identity: str) -> bool:
     """Tell whether the id was given by recalld, to a message without one."""
     return identity.startswith("m-")
 
 
-def _free_ids(message: Message, known: Known, used: Collection[Key]) -> Iterator[str]:
-    """Yield the ids of its fingerprints that are free for its words, first those that were in history.json last."""
-    ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
-    free = [identity for identity in ids if (identity, message.text_digest) not in used]
-    yield from sorted(free, key=lambda identity: (identity, message.text_digest) not in known.in_history)
+class _Once:
+    """
+    The keys by which messages may be known, each taken once; *taken*, which only grows, has those that are not free.
+
+    *keys* are asked for once for all messages with the same fingerprints: ten thousand equal messages take linear time.
+    """
+
+    def __init__(self, keys: Callable[[Message], Iterable[Key]], taken: Collection[Key]) -> None:
+        self._keys, self._taken = keys, taken
+        self._left: dict[tuple[str, ...], Iterator[Key]] = {}
+
+    def take(self, message: Message) -> Key | None:
+        """Return the first key of the message that is free, None for none."""
+        fingerprints = message.possible_fingerprints
+        if fingerprints not in self._left:
+            self._left[fingerprints] = iter(self._keys(message))
+        return next((key for key in self._left[fingerprints] if key not in self._taken), None)
 
 
-def _new_id(message: Message, known: Known, used: Collection[str]) -> str:
-    first = identity = f"m-{message.fingerprint}"
-    n = 1
-    while identity in used or identity in known.ids:
-        n += 1
-        identity = f"{first}-{n}"
-    return identity
+def _known_keys(known: Known, message: Message) -> list[Key]:
+    """Return the keys of its fingerprints with its words: the surest first, then those that were in history.json last."""
+    sure = message.fingerprints
+    found = [
+        (identity, message.text_digest, fingerprint not in sure)
+        for fingerprint in message.possible_fingerprints
+        for identity in known.by_fingerprint.get(fingerprint, ())
+    ]
+    found.sort(key=lambda one: (one[2], one[:2] not in known.in_history))
+    return [(identity, digest) for identity, digest, _ in found]
+
+
+def _met_by(known: Known, is_wanted: Callable[[str], bool], message: Message) -> Iterator[Key]:
+    """Yield the keys of its fingerprints by which these words were met, in the order of first sight."""
+    ids = (identity for one in message.possible_fingerprints for identity in known.by_fingerprint.get(one, ()))
+    keys = ((identity, message.text_digest) for identity in ids if is_wanted(identity))
+    return filter(known.holds, keys)
+
+
+class _Names:
+    """New ids of messages without one, made of their fingerprints; *used* only grows."""
+
+    def __init__(self, known: Known, used: Collection[str]) -> None:
+        self._known, self._used = known, used
+        self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+
+    def new(self, message: Message) -> str:
+        """Return an id that no message has or had; that of the n-th of equal messages ends with -n."""
+        first = f"m-{message.fingerprint}"
+        names = (first if n == 1 else f"{first}-{n}" for n in self._numbers[first])
+        return next(name for name in names if name not in self._used and name not in self._known.ids)

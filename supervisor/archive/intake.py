@@ -8,12 +8,22 @@ Which id a message gets is decided by `identity`; nothing is written to dated fi
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.append import tell_odd_times
+from recalld.supervisor.archive.deletions import same_words
 from recalld.supervisor.archive.identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
-from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
+from recalld.supervisor.protocol.message import (
+    Archived,
+    History,
+    InvalidEntry,
+    Key,
+    Message,
+    is_in_whole_seconds,
+    with_timestamp,
+)
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.storage.errors import ErrorCollector
 from recalld.supervisor.storage.lenient_json import render_json
@@ -104,10 +114,19 @@ def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[Memor
 
 def unwritten(history: History, journal: SeenJournal) -> list[Message]:
     """Return the messages that no dated file holds, oldest first; lost ones come from the journal's copy."""
-    present = [e for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
+    present = [_as_met(e, journal) for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
     keys = {message.key for message in present}
     lost = [m for key, m in [*journal.unwritten.items()] if key in journal.reinserted and key not in keys]
     return lost + present
+
+
+def _as_met(message: Message, journal: SeenJournal) -> Message:
+    """Return the message with the time by which it was met, where another program has cut the milliseconds off."""
+    met = journal.unwritten.get(message.key)
+    if met is None or met.created_at is None or message.created_at is None:
+        return message
+    is_cut = is_in_whole_seconds(message.created_at, met.created_at)
+    return replace(message, created_at=met.created_at) if is_cut else message
 
 
 def _empty_drop_box(
@@ -210,12 +229,8 @@ def _match_formatted(history: History, journal: SeenJournal, memory: MemoryFolde
         for block in file.blocks if file and file.is_edited else ():
             message = others.get(block.key[0])
             is_same = message is not None and block.created_at == message.created_at
-            if message and is_same and _filled_lines(block.text) == _filled_lines(message.text):
+            if message and is_same and same_words(block.text, message.text):
                 journal.record_adopted(name, [message])
-
-
-def _filled_lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> set[Key]:

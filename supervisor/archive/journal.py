@@ -9,6 +9,7 @@ history.json and the dated files. For the same reason the journal may be deleted
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files
 
 FORMAT: Final = 1
 _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
 #: How a line with the text of a message begins, after the line before it.
 _SEEN: Final = b'\n{"seen":'
+#: The dated file that a line names.
+_FILE: Final = re.compile(rb'^\{"written": ?\[.*\], ?"file": ?"([^"\\]+)"', re.MULTILINE)
 #: Up to so many ids are found more quickly in the bytes of the journal than by parsing it.
 _FEW: Final = 10
 
@@ -54,8 +58,11 @@ class SeenJournal(JournalState):
         self._attachments = Attachments(files, paths)
         self._inode, self._offset = 0, 0
         self._reading = threading.RLock()
+        #: The names of files in a journal that is not parsed, and the journal that they are of.
+        self._named: tuple[Stat | None, set[str]] = None, set()
         #: The thread that alone reads on, None for any.
         self._holder: int | None = None
+        self._marked: set[Key] = set()  # messages of history.json that are known by their half second
         #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
         self.is_doubtful = False
 
@@ -71,6 +78,11 @@ class SeenJournal(JournalState):
             if self._holder in (None, threading.get_ident()) or not self._inode:
                 self._read_on()
         self._refuse(self.format)
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What changes with each line that is read; equal to an earlier one: nothing was."""
+        return self._inode, self._offset
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -126,6 +138,17 @@ class SeenJournal(JournalState):
             self.refresh()
         return {key for key in keys if self.file_of(key) is not None}
 
+    def file_names(self) -> set[str]:
+        """Return the names of the files that hold, or once held, messages; a journal that is not parsed yet need not be."""
+        if self._offset:
+            self.refresh()
+            return self.names | self.notes
+        stat = self._files.disk.stat(self._paths.seen)
+        if stat != self._named[0]:
+            found = _FILE.findall(self._files.disk.read(self._paths.seen)) if stat else ()
+            self._named = stat, {name.decode("utf-8", "replace") for name in found}
+        return {*self._named[1]}
+
     def original(self, message: Message) -> Message:
         """Return an un-written message of the journal as its writer made it, with the bytes of its pictures and files."""
         return self._attachments.original(message)
@@ -179,15 +202,28 @@ class SeenJournal(JournalState):
         pairs = zip(messages, keys, strict=True)
         self._record(line_of("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs]))
 
-    def record_history(self, history: Iterable[object]) -> None:
+    def record_history(self, history: History) -> None:
         """Record which messages history.json holds, and which have left it."""
         held = dict.fromkeys(entry.key for entry in history if isinstance(entry, Message))
         left = [key for key in self.in_history if key not in held and key not in self.unwritten]
         came = [key for key in held if key not in self.in_history]
         if [*(key for key in self.in_history if key in held), *came] != [*held]:
             came = [*held]  # a message without a time is known by its place among the others
-        self._record([*line_of("left", [list(key) for key in left]), *line_of("here", [list(key) for key in came])])
+        marks = line_of("known", self._unknown_marks(history))
+        self._record([*line_of("left", [list(key) for key in left]), *line_of("here", [list(key) for key in came]), *marks])
         self.in_history = held
+
+    def _unknown_marks(self, history: History) -> list[list[str]]:
+        """Return the ids of messages that an older recalld has met, each with its fingerprint by the half second."""
+        found = []
+        for entry in history:
+            if not isinstance(entry, Message) or entry.key in self._marked:
+                continue
+            self._marked.add(entry.key)
+            ids = [self.known.by_fingerprint.get(one, ()) for one in (entry.fingerprints[0], entry.fingerprints[-1])]
+            if entry.id in ids[0] and entry.id not in ids[1]:
+                found.append([entry.id, entry.fingerprints[-1]])
+        return found
 
     def record_reinserted(self, keys: Sequence[Key]) -> None:
         """Record, before it is done, that these messages are put back into history.json: it happens once."""
@@ -202,6 +238,19 @@ class SeenJournal(JournalState):
         if messages:
             lost = [list(message.key) for message in messages]
             self._record([{"lost": lost}, *self._seen(messages)])
+
+    def record_removed(self, keys: Sequence[Key], file: str = "") -> None:
+        """Record that a person has deleted these messages; with *file* that all missing of it is accepted, or written again."""
+        if keys or file:
+            self._record([{"removed": [list(key) for key in keys], **({"file": file} if file else {})}])
+
+    def record_dated(self, files: Iterable[str]) -> None:
+        """Record that a person accepts the days of these dated files for messages whose time can't be read."""
+        self._record(line_of("dated", sorted(files)))
+
+    def record_there_again(self, keys: Iterable[Key]) -> None:
+        """Record that the files of these messages, which a person had deleted, hold them again."""
+        self._record([{"written": [list(key)], "file": self.file_of(key)} for key in sorted(keys)])
 
     def ensure_durable(self) -> None:
         """Make the journal durable: a killed process may not have synced what it added."""

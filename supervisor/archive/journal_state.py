@@ -17,11 +17,13 @@ from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
 #: Obsolete lines after which the journal is compacted.
 _GARBAGE: Final = 2_000
+#: Up to so many messages of one fingerprint are a tuple.
+_FEW: Final = 8
 
 
 class JournalState:
@@ -33,7 +35,7 @@ class JournalState:
         #: The format that the first line names.
         self.format = 0
         self._written: dict[Key, str] = {}
-        self._by_fingerprint: defaultdict[str, list[str]] = defaultdict(list)
+        self._by_fingerprint: dict[str, Collection[str]] = {}
         self._times: dict[str, str] = {}
         self._ids: dict[str, str] = {}  # each id to itself, so that equal strings are kept in memory once
         self._words: dict[str, str] = {}  # the digest of the words that were written last, by id
@@ -42,6 +44,9 @@ class JournalState:
         self.reinserted: set[Key] = set()  # un-written messages that were put back into history.json once
         self.names: set[str] = set()  # of the dated files that recalld made
         self.notes: set[str] = set()  # of another program's files that hold messages
+        self.removed: set[Key] = set()  # written messages that a person has deleted, or accepted as gone
+        self.accepted: set[str] = set()  # dated files of which what is missing was accepted, or written again
+        self.dated: set[str] = set()  # dated files whose day was accepted for messages without a time that can be read
 
     def file_of(self, key: Key) -> str | None:
         """Return the dated file that holds, or once held, this message; None when it is not written."""
@@ -111,6 +116,11 @@ class JournalState:
             case "dropped":
                 for identity, digest in value:
                     self._apply_dropped(identity, digest)
+            case "dated":
+                self.dated.update(map(str, value))
+            case "removed":
+                self.removed.update((str(identity), str(digest)) for identity, digest in value)
+                self.accepted.update({str(fields["file"])} if "file" in fields else ())
 
     def _apply_seen(self, raw: object) -> None:
         message = read_message(raw, self._zone)
@@ -153,13 +163,20 @@ class JournalState:
             self._words[key[0]] = key[1]
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
+            self.removed.discard(key)
         (self.notes if is_note else self.names).add(file)
 
     def _learn(self, identity: str, fingerprints: Iterable[str]) -> None:
         self._ids.setdefault(identity, identity)
         for fingerprint in fingerprints:
-            if identity not in self._by_fingerprint[fingerprint]:
-                self._by_fingerprint[fingerprint].append(identity)
+            match self._by_fingerprint.get(fingerprint, ()):
+                case ids if identity in ids:
+                    pass
+                case dict() as many:
+                    many[identity] = None
+                case few:
+                    ids = (*few, identity)  # the least memory; many are found more quickly in a dict
+                    self._by_fingerprint[fingerprint] = ids if len(ids) <= _FEW else dict.fromkeys(ids)
 
     # ── compact form ─────────────────────────────────────────────────────────
 
@@ -180,6 +197,9 @@ class JournalState:
         lines += line_of("times", [list(pair) for pair in sorted(self._times.items())])
         lines += line_of("here", [list(key) for key in self.in_history])
         lines += line_of("back", [list(key) for key in sorted(self.reinserted)])
+        lines += line_of("removed", [list(key) for key in sorted(self.removed)])
+        lines += [{"removed": [], "file": name} for name in sorted(self.accepted)]
+        lines += line_of("dated", sorted(self.dated))
         return lines + line_of("left", [list(key) for key in sorted(self.unwritten.keys() - self.in_history.keys())])
 
 

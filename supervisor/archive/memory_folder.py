@@ -16,13 +16,15 @@ from recalld.supervisor.archive.copies import contents, copies, ids_in, may_be_c
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
 from recalld.supervisor.archive.file_table import ReadFolder
 from recalld.supervisor.protocol.attachments import possible_names
-from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, parse_dated, sessions_in
+from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
 from recalld.supervisor.protocol.frontmatter import number_in, read_head
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary
 from recalld.supervisor.storage.clock import from_wire
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.storage.files import FileVersion, digest_of
+from recalld.supervisor.storage.move_across import move_across
+from recalld.supervisor.storage.replaced_texts import ReplacedTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -181,11 +183,8 @@ class MemoryFolder:
     def write_summary(self, period: Period, summary: Summary, seen: FileVersion | None) -> None:
         """Replace the version *seen* of the summary and keep it in previous/; Conflict when the file is another version now."""
         if seen:
-            copy = self._paths.previous / f"{period.label}.{digest_of(seen.data)[:12]}.md"
-            if self._files.disk.stat(copy):
-                self._files.ensure_durable(copy)
-            else:
-                self._files.create(copy, seen.data)
+            replaced = ReplacedTexts(self._files, self._paths.previous)
+            replaced.keep(f"{period.label}.{digest_of(seen.data)[:12]}.md", seen.data)
         self._files.replace(self._paths.summary(period), render_summary(summary), seen)
 
     def move_to_originals(self, name: str) -> bool:
@@ -193,7 +192,7 @@ class MemoryFolder:
         target = self._paths.original(name)
         self._files.make_folder(target.parent, lasting=True)
         try:
-            self._files.move(self._paths.dated(name), target)
+            move_across(self._files, self._paths.dated(name), target)
         except FileNotFoundError:
             return False
         except FileExistsError:
@@ -272,7 +271,9 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             created=created,
             period=head.get("period", ""),
             ids=ids_in(version.data) if ours or not head else None,  # None of a summary that somebody copied to here
+            edited=ours and is_edited(version.data, path),
             broken=is_broken(version.data),
+            undated=len(undated_in(version.data, path)) if ours else 0,
             sessions=sessions_in(version.data) if ours else frozenset(),
             attachments=possible_names(version.data) if ours else frozenset(),
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from recalld.supervisor.storage.by_content import keep_by_content
 from recalld.supervisor.storage.files import digest_of
 
 if TYPE_CHECKING:
@@ -31,15 +32,16 @@ class Quarantine:
         self._folder = folder
         self._limit = limit
 
+    @staticmethod
+    def name_of(kind: str, data: bytes) -> str:
+        """Return the name of a copy of *data*."""
+        return f"{kind}.{digest_of(data)[:12]}"
+
     def keep(self, kind: str, data: bytes, times: int = 1) -> Kept:
         """Keep a copy of *data*, durably; of this kind there may be *times* the limit."""
         self._files.make_folder(self._folder, lasting=True)
-        path = self._folder / f"{kind}.{digest_of(data)[:12]}"
+        path = self._folder / self.name_of(kind, data)
         names = [name for name in self._files.disk.names(self._folder) if name.startswith(f"{kind}.")]
-        if path.name in names:
-            self._files.ensure_durable(path)
-            return "known"
-        if len(names) >= self._limit * times:
+        if path.name not in names and len(names) >= self._limit * times:
             return "full"
-        self._files.create(path, data)
-        return "new"
+        return "new" if keep_by_content(self._files, path, data) else "known"

@@ -8,6 +8,7 @@ says which version was taken in, also to a process that is restarted.
 
 from __future__ import annotations
 
+import errno
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -102,9 +103,17 @@ class ReplacedHistories:
 
 
 def keep_open_file(files: Files, path: Path, stat: Stat, folder: Path) -> None:
-    """Give the file, to which a program may go on writing, a second name in *folder*, durably."""
+    """
+    Give the file, to which a program may go on writing, a second name in *folder*, durably.
+
+    Where .recalld is a file system of its own it gets none: what is still written to it can't be followed.
+    """
     files.make_folder(folder, lasting=True)
-    files.link(path, folder / f"history.json.{stat.inode}.{stat.mtime_ns}")
+    try:
+        files.link(path, folder / f"history.json.{stat.inode}.{stat.mtime_ns}")
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
 
 
 def _is_array(data: bytes) -> bool:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.identity import add_messages, assign_ids, renumbered
+from recalld.supervisor.archive.unread import unread_of
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
-from recalld.supervisor.storage.lenient_json import recover_prefix
+from recalld.supervisor.storage.errors import BadFile, BadRequest
+from recalld.supervisor.storage.lenient_json import not_utf8, recover
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.quarantine import Quarantine
     from recalld.supervisor.archive.replaced import ReplacedHistories
+    from recalld.supervisor.archive.unread import Unread, UnreadStore
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.protocol.message import History, Key
@@ -41,16 +43,16 @@ def restore_history(
     journal: SeenJournal,
     quarantine: Quarantine,
     replaced: ReplacedHistories,
+    unread: UnreadStore,
     settings: Archive,
     events: Events,
     now: datetime,
-    unknown: bool = False,
 ) -> int:
     """
-    Restore a damaged or lost history.json from its backup, the journal, and the messages before the damage.
+    Restore a damaged or lost history.json from its backup, the journal, and the messages that are whole in it.
 
-    Returns how many messages it has now; 0 when it can be read, when the damaged file can't be kept, or when
-    neither backup nor journal has a message. With *unknown*, the messages before the damage are enough.
+    Returns how many messages it has now; 0 when it can be read, when the damaged file can't be kept, or when there is no
+    message anywhere. What can't be read is recorded in *unread*.
     """
     with history.lock():
         version = history.version()
@@ -66,37 +68,49 @@ def restore_history(
             return 0
         backup = history.backup()
         messages = _known_messages(backup, journal, settings, now)
-        if version and not messages and not unknown:
-            return 0
         entries = _entries(version.data if version else b"", journal, settings, now)
         messages = _with_missing(messages, entries, journal, settings, now)
         if version and not messages:
             return 0
+        missed = _record_unread(version.data, messages, quarantine, unread) if version else None
         journal.record_changed(backup, messages)
         history.overwrite(messages, version)
         if version:
             replaced.mark_taken(version)
-    events.emit("history_restored", messages=len(messages), why=why)
+    counts = {"unread": missed.messages, "bytes": missed.bytes, "kept": missed.name} if missed else {}
+    events.emit("history_restored", messages=len(messages), why=why, **counts)
     return len(messages)
 
 
 def add_missing(
-    source: Path, *, files: Files, history: HistoryStore, journal: SeenJournal, settings: Archive, now: datetime
-) -> int:
+    source: Path,
+    *,
+    files: Files,
+    history: HistoryStore,
+    journal: SeenJournal,
+    unread: UnreadStore,
+    settings: Archive,
+    now: datetime,
+) -> tuple[int, Unread | None]:
     """
-    Add to history.json the messages of *source*, a copy of it, that are nowhere else; returns how many.
+    Add to history.json the messages of *source*, a copy of it, that are nowhere else; returns how many, and what was not read.
 
-    Of a damaged copy the messages before the damage are used. NotFound when it does not exist, BadRequest when it is empty.
+    Where all of it was read, what it mends is no longer unread. BadRequest when it does not exist, or holds no message.
     """
     version = files.read_stable(source)
     if version is None:
-        raise NotFound(source)
-    if not recover_prefix(version.data):
-        raise BadRequest("--from", Text("file.no_messages", path=source))
+        raise BadRequest("--from", Text("file.not_there", path=source))
+    found = recover(version.data)
+    if not found.elements:
+        raise BadRequest("--from", not_utf8(version.data) or Text("file.no_messages", path=source))
     journal.refresh()
     before = len(history.read())
     _add_entries(version.data, history, journal, settings, now)
-    return len(history.read()) - before
+    after = history.read()
+    missed = unread_of(str(source), version.data, after)
+    if missed is None:
+        unread.settle(source, found.elements)
+    return len(after) - before, missed
 
 
 def take_in_replaced(
@@ -105,6 +119,7 @@ def take_in_replaced(
     history: HistoryStore,
     journal: SeenJournal,
     quarantine: Quarantine,
+    unread: UnreadStore,
     settings: Archive,
     events: Events,
     now: datetime,
@@ -118,6 +133,7 @@ def take_in_replaced(
     for version in replaced.finished(now):
         journal.refresh()
         new += _add_entries(version.data, history, journal, settings, now)
+        _record_unread(version.data, history.read(), quarantine, unread)
         replaced.mark_taken(version)
     if new:
         events.emit("seen", messages=new, written_elsewhere=0)
@@ -131,6 +147,14 @@ def _known_messages(backup: History, journal: SeenJournal, settings: Archive, no
     messages = assign_ids(backup, journal.known, now, settings.future_limit)  # the backup may be older than the ids
     held = {*_first_keys(messages, journal).values()}
     return messages + tuple(journal.original(message) for key, message in journal.unwritten.items() if key not in held)
+
+
+def _record_unread(data: bytes, known: History, quarantine: Quarantine, unread: UnreadStore) -> Unread | None:
+    """Record what can't be read of a damaged history, and is in none of the *known* messages; return it."""
+    missed = unread_of(quarantine.name_of("history.json", data), data, known)
+    if missed:
+        unread.add(missed)
+    return missed
 
 
 def _add_entries(data: bytes, history: HistoryStore, journal: SeenJournal, settings: Archive, now: datetime) -> int:
@@ -163,6 +187,6 @@ def _first_keys(history: History, journal: SeenJournal) -> dict[Key, Key]:
 
 
 def _entries(data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
-    """Return the entries of *data* up to its damage, each message with an id."""
-    entries = tuple(read_message(raw, settings.zone) for raw in recover_prefix(data))
+    """Return the entries of *data* that are whole, each message with an id."""
+    entries = tuple(read_message(raw, settings.zone) for raw in recover(data).elements)
     return assign_ids(entries, journal.known, now, settings.future_limit)

@@ -15,9 +15,10 @@ from recalld.supervisor.archive.flags import Evidence, Failure, mark_pending, ov
 from recalld.supervisor.archive.intake import unwritten, update_journal
 from recalld.supervisor.archive.plan import due, first_to_take, interval_end, plan_days, without_open_questions
 from recalld.supervisor.protocol.dated_file import render_dated
+from recalld.supervisor.protocol.message import Key, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import date, datetime
 
     from recalld.supervisor.archive.attachments import Attachments
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.plan import Due, Slugs
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.protocol.message import History, Message
+    from recalld.supervisor.protocol.message import History
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.storage.control import Control
 
@@ -156,17 +157,38 @@ def tell_overflow(*, history: HistoryStore, journal: SeenJournal, events: Events
     events.transition("history_overflow", overflow(history.read(), _is_written(journal), caps) == "hard")
 
 
-def trim_history(*, history: HistoryStore, journal: SeenJournal, events: Events, caps: Caps) -> int:
-    """Remove from history.json the messages that exceed its caps and are written; returns how many."""
-    written = _is_written(journal)
+def trim_history(
+    *,
+    history: HistoryStore,
+    journal: SeenJournal,
+    attachments: Attachments,
+    events: Events,
+    caps: Caps,
+    kept: Collection[Key] = (),
+) -> int:
+    """
+    Remove from history.json the messages that exceed its caps and are written, but for those *kept*; returns how many.
+
+    Their pictures and files are looked at once more: history.json may be the last that has their bytes.
+    """
+    written = _is_written(journal, kept)
     before = history.read()
     if trim(before, written, caps) is before:
         return 0
-    after = history.change(partial(trim, written=written, caps=caps))
+
+    def without_the_oldest(history: History) -> History:
+        after = trim(history, written, caps)
+        left = {id(entry) for entry in after}
+        for entry in history:
+            if isinstance(entry, Message) and id(entry) not in left:
+                attachments.keep(entry.raw)
+        return after
+
+    after = history.change(without_the_oldest)
     journal.record_history(after)
     events.emit("trimmed", messages=len(before) - len(after), left=len(after))
     return len(before) - len(after)
 
 
-def _is_written(journal: SeenJournal) -> Callable[[Message], bool]:
-    return lambda message: bool(message.id) and journal.file_of(message.key) is not None
+def _is_written(journal: SeenJournal, kept: Collection[Key] = ()) -> Callable[[Message], bool]:
+    return lambda message: bool(message.id) and journal.file_of(message.key) is not None and message.key not in kept

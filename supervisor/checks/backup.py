@@ -23,7 +23,7 @@ from recalld.supervisor.checks.fsck import fsck
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
+from recalld.supervisor.protocol.paths import LOST_AND_FOUND, MOST_FOLDERS, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone, machine_zone, to_wire
 from recalld.supervisor.storage.disk import RealDisk
@@ -59,7 +59,7 @@ class Backup:
     """
     A backup that was made: its file, what is in it, and how long the lock of history.json was held for it.
 
-    *left_out* are the paths of links and other things that are no regular files.
+    *left_out* are the paths of links and other things that are no regular files, and of folders too deep in others.
     """
 
     file: Path
@@ -247,7 +247,7 @@ class _State:
             path = folder / name
             if self._is_not_kept(path):
                 continue
-            if modes.S_ISDIR(stat.mode):
+            if modes.S_ISDIR(stat.mode) and len(path.relative_to(paths.root).parts) <= MOST_FOLDERS:
                 yield from self._others(path)
             elif not modes.S_ISREG(stat.mode):
                 self.left_out.append(paths.relative(path))
@@ -373,9 +373,11 @@ def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[
     with tempfile.TemporaryDirectory(prefix=".recalld-", dir=place, ignore_cleanup_errors=True) as temporary:
         root = Path(temporary) / _WORKSPACE
         files.make_folder(root)
+        folders = {root / above for entry in backup.contents.files for above in Path(entry.path).parents}
+        for folder in sorted(folders - {root}):
+            files.disk.mkdir(folder)
         for entry in backup.contents.files:
             path = root / entry.path
-            files.make_folder(path.parent)
             handle = files.disk.create(path, 0o700 if entry.executable else FILE_MODE)
             try:
                 for part in backup.read(entry):
@@ -386,6 +388,6 @@ def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[
             files.disk.touch(Path(temporary))  # its time tells other restores that somebody writes here
             if place:
                 files.disk.sync_file(path)
-        for folder in {(root / entry.path).parent for entry in backup.contents.files} if place else ():
+        for folder in folders if place else ():
             files.disk.sync_folder(folder)
         yield root

@@ -3,8 +3,8 @@
 
 `fsck` reads everything and changes nothing. `repair` restores a damaged history.json. Messages whose dated file is missing or
 damaged are searched for in history.json, its backup, the quarantine and the rest of the file; those that are found count as
-un-written again, and the next run writes them. A dated file of messages that stand in an earlier file too is set aside. Nothing
-is deleted of which no copy is kept (docs/explanation/durability.md).
+un-written again, and the next run writes them; those that a person has deleted are not. A dated file of messages that stand
+in an earlier file too is set aside. Nothing is deleted of which no copy is kept (docs/explanation/durability.md).
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.archive.copies import contents, copies, is_named_like_ours
 from recalld.supervisor.archive.coverage import covered
+from recalld.supervisor.archive.deletions import history_copies, same_words
 from recalld.supervisor.archive.intake import update_journal
 from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.host.round import restore_history
 from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, separated
-from recalld.supervisor.protocol.dated_file import is_broken, is_cut_off, parse_dated
+from recalld.supervisor.protocol.dated_file import is_broken, parse_dated
 from recalld.supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
+from recalld.supervisor.storage.by_content import is_aside
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.storage.lenient_json import parse_json, recover_prefix
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.storage.lenient_json import not_utf8
+from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,11 +43,12 @@ class Ledger:
     """
     Where all messages are. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *lost*.
 
-    A message that is in a dated file and in history.json counts as in a file. *removed*: a person removed its block from a
-    file that still exists. *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence
-    for each copy of a file of ours: none of them is memory, and each can be deleted. *attachments* are the pictures and files
-    that messages name, *unnamed* the paths of those that no message names any more. *faults* has a sentence for all else that
-    is wrong with the memory (checks/table.py).
+    A message that is in a dated file and in history.json counts as in a file. *removed*: a person took it out of a file
+    that still exists, or accepted that its file is gone (`archive/deletions`), wherever else its words are. *lost* has ids,
+    *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence for each copy of a file of ours:
+    none of them is memory, and each can be deleted. *moved* says where files are that a person has moved or renamed.
+    *attachments* are the pictures and files that messages name, *unnamed* the paths of those that no message names any
+    more. *faults* has a sentence for all else that is wrong with the memory (checks/table.py).
     """
 
     seen: int = 0
@@ -61,6 +65,7 @@ class Ledger:
     summaries: int = 0
     covered_files: int = 0
     copies: list[str] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
     attachments: int = 0
     unnamed: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -80,31 +85,35 @@ def fsck(ws: Workspace) -> Ledger:
     """Return where every message of the workspace is, and what is damaged."""
     ledger = Ledger()
     ws.journal.refresh()
-    named = {name: ws.paths.relative(ws.paths.seen) for m in ws.journal.unwritten.values() for name in attachments_of(m.raw)}
+    named = {name: ws.paths.relative(ws.paths.seen) for m in [*ws.journal.unwritten.values()] for name in attachments_of(m.raw)}
     in_files, texts = _count_files(ws, ledger, named)
     _check_attachments(ws, named, ledger)
-    in_history: set[Key] = set()
+    in_history: dict[Key, Message] = {}
     try:
         history = ws.history.read()
-        in_history = {entry.key for entry in history if isinstance(entry, Message)}
+        in_history = {entry.key: entry for entry in history if isinstance(entry, Message)}
         ledger.set_aside = sum(isinstance(entry, InvalidEntry) for entry in history)
         _check_flags(history, set(in_files), ws, ledger)
     except SupervisorError as error:
         ledger.damage.append(error.sentence)
     present = {file.name for file in ws.memory.dated()}
-    met = set(in_files) | in_history | set(ws.journal.written) | set(ws.journal.unwritten)
+    gone = ws.deletions.absences()
+    met = set(in_files) | in_history.keys() | set(ws.journal.written) | set(ws.journal.unwritten)
     # a message that a program has numbered anew is known by several ids, and its file has it by the first
     seen = {key for key in met if key in in_files or (ws.journal.file_of(key), key[1]) not in texts}
     for key in sorted(seen):
         if key in in_files:
             ledger.in_files += 1
+        elif key in gone.removed and not _is_reformatted(in_history.get(key), gone.removed[key]):
+            ledger.removed += 1
+            ledger.removed_ids.append(key[0])
         elif key in in_history:
             ledger.in_history += 1
         elif key in ws.journal.unwritten:
             ledger.in_journal += 1
         elif (file := ws.journal.file_of(key)) in present and file in ws.journal.notes:
             ledger.in_files += 1  # in a file that another program kept
-        elif file in present:
+        elif file in present and key not in gone.kept:
             ledger.removed += 1
             ledger.removed_ids.append(key[0])
         else:
@@ -113,11 +122,15 @@ def fsck(ws: Workspace) -> Ledger:
     return ledger
 
 
+def _is_reformatted(message: Message | None, block: Block | None) -> bool:
+    return message is not None and block is not None and same_words(message.text, block.text)
+
+
 def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) -> None:
     """Report the pictures and files that are gone or hold other bytes; *named* has for each the file whose message it is."""
     ledger.attachments = len(named)
     kept = (ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments))
-    ledger.unnamed = [name for name in kept if digest_in_name(name) and name not in named]
+    ledger.unnamed = [name for name in kept if is_aside(name) or (digest_in_name(name) and name not in named)]
     for name, by in sorted(named.items()):
         if ws.attachments.read(name) is None:
             state = Text("fsck.holds_others") if ws.files.disk.stat(ws.paths.root / name) else Text("fsck.is_gone")
@@ -139,26 +152,33 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
     """
     counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
-    recorded: defaultdict[str, list[Key]] = defaultdict(list)
-    for key, name in ws.journal.written.items():
-        recorded[name].append(key)
+    gone = ws.deletions.absences()
     memory = MemoryFolder(ws.files, ws.paths, ws.recorded_files)
     files = memory.dated()
     for file in files:
         version = ws.files.read_stable(memory.path_of(file.name))
         parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
         if file.name in ws.journal.names and version and not (parsed and not is_broken(version.data)):
-            ledger.damage.append(Text("fsck.not_whole", name=file.name))
+            why = not_utf8(version.data)
+            ledger.damage.append(
+                Text("fsck.not_utf8", name=file.name, why=why) if why else Text("fsck.not_whole", name=file.name)
+            )
         if parsed is None or version is None:
             continue
         ledger.dated_files += 1
         ledger.edited_files += parsed.is_edited
-        if is_cut_off(version.data, parsed, recorded[file.name]):
+        if file.name in gone.cut:
             ledger.damage.append(Text("fsck.ends_early", name=file.name, found=len(parsed.blocks), count=parsed.count))
         for block in parsed.blocks:
             counts[block.key] += 1
             where[block.key].append(file.name)
             named.update(dict.fromkeys(attachments_of(block.fields), file.name))
+    for name, path in gone.moved.items():
+        ledger.moved.append(Text("fsck.moved", name=name, path=printable(ws.paths.relative(path))))
+        for block in _blocks_at(ws, path):
+            counts[block.key] += 1
+            where[block.key].append(name)
+            named.update(dict.fromkeys(attachments_of(block.fields), name))
     for key, names in where.items():
         if len(names) > 1:
             ledger.damage.append(Text("fsck.id_repeats", id=key[0], count=len(names), names=names))
@@ -170,6 +190,12 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
         if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(Text("fsck.in_both", name=name))
     return counts, {(name, key[1]) for key, names in where.items() for name in names}
+
+
+def _blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
+    version = ws.files.read_stable(path)
+    parsed = parse_dated(version.data, path) if version else None
+    return tuple(parsed.blocks) if parsed else ()
 
 
 def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
@@ -199,7 +225,7 @@ class Repairs:
 
 def repair(ws: Workspace, now: datetime) -> Repairs:
     """Repair what can be repaired and return it; the caller holds the supervisor's lock. OSError if the disk refuses."""
-    restored = restore_history(ws, now, unknown=True)
+    restored = restore_history(ws, now)
     update_journal(ws.journal, ws.memory)
     # of two files with one name the folders show one, so this comes first
     doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
@@ -209,12 +235,16 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     aside = [*broken, *(name for name in twice if name not in broken)]
     held = {file.name: ws.memory.blocks(file.name) for file in ws.memory.dated() if file.name not in aside}
     homeless = {
-        key for key, name in ws.journal.written.items() if name in aside or not ws.files.disk.stat(ws.memory.path_of(name))
+        key for key, name in [*ws.journal.written.items()] if name in aside or not ws.files.disk.stat(ws.memory.path_of(name))
     }
+    gone = ws.deletions.absences()
+    homeless.update(key for keys in gone.cut.values() for key in keys)
+    homeless -= ws.journal.removed | {key for key, now in gone.removed.items() if now is None}
+    held |= {name: _blocks_at(ws, path) for name, path in gone.moved.items()}
     missing = homeless - {block.key for blocks in held.values() for block in blocks}
     for name in doubles:  # the file that stays may hold less than the one by which the journal knows it
         there = {block.key for block in held.get(name, ())}
-        homeless |= {key for key, file in ws.journal.written.items() if file == name and key not in there}
+        homeless |= {key for key, file in [*ws.journal.written.items()] if file == name and key not in there}
     saved: dict[Key, Message] = {}
     if missing:
         saved = {message.key: message for message in _copies(ws, aside) if message.key in missing}
@@ -222,30 +252,55 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     kept = tuple(name for name in aside if _keep_copy(ws, name))
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.record_lost(list(saved.values()))
+        for name, keys in gone.cut.items():
+            if keys and saved.keys() >= {*keys}:
+                ws.journal.record_removed([], name)  # no longer short: another file has the rest
         for name, blocks in held.items():
             ws.journal.record_moved(name, [block for block in blocks if block.key in homeless])
     for name in kept:
         ws.files.remove(ws.memory.path_of(name))
-    done = Repairs(restored=restored, saved=len(saved), set_aside=kept, doubles=doubles, pictures=_bring_pictures_back(ws))
+    done = Repairs(restored=restored, saved=len(saved), set_aside=kept, doubles=doubles, pictures=bring_pictures_back(ws))
     if done != Repairs():
         counts = {"set_aside": len(kept), "doubles": len(doubles), "pictures": len(done.pictures)}
         ws.events.emit("repaired", restored=restored, saved=len(saved), **counts)
     return done
 
 
-def _bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
-    """Write the pictures and files that are gone or were changed again, where a copy of their message has the bytes."""
-    messages = [message.raw for message in ws.journal.unwritten.values()]
+def accept(ws: Workspace, name: str) -> int:
+    """Record that what is missing of the dated file is wanted no more; return how many messages. BadRequest if nothing is."""
+    with ws.files.lock(ws.paths.history_lock):
+        ws.journal.refresh()
+        missing = ws.deletions.absences().of(name)
+        if missing is None:
+            raise BadRequest("--accept", Text("file.not_missing", name=name))
+        ws.journal.record_removed(missing, name)
+    ws.events.emit("accepted", file=name, messages=len(missing))
+    return len(missing)
+
+
+def accept_times(ws: Workspace) -> int:
+    """Record that messages whose time can't be read are of the days of their dated files; return how many there are."""
+    with ws.files.lock(ws.paths.history_lock):
+        ws.journal.refresh()
+        files = [file for file in ws.memory.dated() if file.undated and file.name not in ws.journal.dated]
+        if files:
+            ws.journal.record_dated(file.name for file in files)
+    return sum(file.undated for file in files)
+
+
+def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
+    """
+    Write the pictures and files that are gone or were changed again, where a copy of their message has the bytes.
+
+    What has their name is set aside. It needs no lock: a file is only made where none is right.
+    """
+    messages = [message.raw for message in [*ws.journal.unwritten.values()]]
     messages += [block.fields for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
     named = {name for raw in messages for name in attachments_of(raw)}
     missing = {name for name in named if ws.attachments.read(name) is None}
     copies = _copies(ws, []) if missing else ()
     found = {name: message.raw for message in copies for name in missing.intersection(separated(message.raw)[1])}
-    for name, raw in found.items():
-        path = ws.paths.root / name
-        version = ws.files.read_stable(path)
-        if version and ws.quarantine.keep("attachment", version.data) != "full":
-            ws.files.remove(path)
+    for raw in found.values():
         ws.attachments.keep(raw)
     return tuple(sorted(name for name in found if ws.attachments.read(name) is not None))
 
@@ -273,14 +328,7 @@ def _written_twice(ws: Workspace) -> list[str]:
 
 def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
     """Yield the messages of every copy that exists, the newest copies last."""
-    paths, disk = ws.paths, ws.files.disk
-    for name in disk.names(paths.quarantine):
-        if name.startswith("history.json."):
-            yield from _messages(ws, paths.quarantine / name)
-    for name in disk.names(paths.replaced):
-        yield from _messages(ws, paths.replaced / name)
-    yield from _messages(ws, paths.history_backup)
-    yield from _messages(ws, paths.history)
+    yield from history_copies(ws.files, ws.paths, ws.zone)
     for name in aside:
         path = ws.memory.path_of(name)
         version = ws.files.read_stable(path)
@@ -291,20 +339,6 @@ def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
             message = read_message(_raw(block), ws.zone)
             if isinstance(message, Message):
                 yield message
-
-
-def _messages(ws: Workspace, path: Path) -> Iterator[Message]:
-    version = ws.files.read_stable(path)
-    if version is None:
-        return
-    try:
-        raws = parse_json(version.data)
-    except ValueError:
-        raws = recover_prefix(version.data)
-    for raw in raws if isinstance(raws, list) else ():
-        message = read_message(raw, ws.zone)
-        if isinstance(message, Message) and message.id and message.created_at:
-            yield message
 
 
 def _raw(block: Block) -> dict[str, Any]:

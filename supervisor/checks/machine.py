@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Free bytes and inodes: with less than the first nothing is written soon, with less than the second it is time to make room.
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
+#: The same as parts of a disk, of which the smaller counts: a small disk is not full from its first day.
+_FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
 _FULL_INODES, _SCARCE_INODES = 64, 2_000
 #: The limits of file events of this user, in this user namespace.
 _LIMITS: Final = Path("/proc/sys/user")
@@ -115,7 +117,9 @@ def rights(look: Look) -> Faults:
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield the workspace and all that is in it, without following links; a folder that can't be read has nothing in it."""
+    """Yield the folder and all that is in it, without following links; one that is gone, or can't be read, is empty."""
+    if not os.path.lexists(root):
+        return
     yield root, os.lstat(root)
     for folder, folders, names in os.walk(root):
         for name in sorted([*folders, *names]):
@@ -177,11 +181,16 @@ def disk(look: Look) -> Faults:
     except BadConfig as error:
         if error.key == "care.allow_network_fs":
             yield bad(error.sentence)
+    yield from disk_space(root)
+
+
+def disk_space(root: Path) -> Faults:
+    """Yield that the disk of the workspace is full, which is bad, or nearly full."""
     found = os.statvfs(root)
-    free = found.f_bavail * found.f_frsize
-    if free < SCARCE_BYTES:
+    free, size = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
+    if free < min(SCARCE_BYTES, size * _SCARCE_PART):
         why = Text("doctor.disk_full", root=root, count=free >> 20, command=f"df -h {quote(str(root))}")
-        yield bad(why) if free < _FULL_BYTES else odd(why)
+        yield bad(why) if free < min(_FULL_BYTES, size * _FULL_PART) else odd(why)
     if found.f_files and found.f_favail < _SCARCE_INODES:
         why = Text("doctor.disk_full_of_files", root=root, count=found.f_favail, command=f"df -i {quote(str(root))}")
         yield bad(why) if found.f_favail < _FULL_INODES else odd(why)
@@ -196,7 +205,7 @@ def clock(look: Look) -> Faults:
             yield bad(Text("doctor.clock_behind", hours=round(ahead / timedelta(hours=1))))
             return
     with contextlib.suppress(ValueError):
-        if now - from_wire(newest_time(ws.paths.log, "clock_jump")) < LARGE:
+        if abs(now - from_wire(newest_time(ws.paths.log, "clock_jump"))) < LARGE:
             yield odd(Text("doctor.clock_set"))
     machine = machine_zone(look.environ)
     here, there = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
-from zlib import crc32
 
 from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.checks.machine import walk
+from recalld.supervisor.conversation.sessions import OVERFLOW
+from recalld.supervisor.longterm.lines import parse_entry
 from recalld.supervisor.protocol.attachments import attachments_of
-from recalld.supervisor.protocol.dated_file import REVISION, is_cut_off, parse_dated
-from recalld.supervisor.protocol.message import InvalidEntry, Message
-from recalld.supervisor.protocol.paths import QUEUE_FOLDERS
+from recalld.supervisor.protocol.dated_file import undated_in
+from recalld.supervisor.protocol.marks import is_shared
+from recalld.supervisor.protocol.message import InvalidEntry, Message, why_undated
+from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, is_unfinished
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.instant import why_not_said_at
+from recalld.supervisor.storage.lenient_json import not_utf8
+from recalld.supervisor.text.decoding import encoding_of
 from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from recalld.supervisor.archive.unread import Unread
     from recalld.supervisor.checks.check import Faults
     from recalld.supervisor.checks.fsck import Ledger
-    from recalld.supervisor.protocol.message import Key
+    from recalld.supervisor.protocol.message import Entry
 
 #: How long a message may wait where no supervisor runs: a daily `run --until-settled` is a way to use recalld too.
 LONGEST_WAIT: Final = timedelta(days=1)
@@ -56,6 +61,32 @@ def history(look: Look) -> Faults:
         yield bad(Text("status.history_invalid", why=look.why_no_history))
 
 
+def unread(look: Look) -> Faults:
+    """Yield what could not be read of damaged histories, until a person has dealt with it."""
+    for one in look.ws.unread.read():
+        yield bad(why_unread(one))
+
+
+def why_unread(one: Unread) -> Text:
+    """Return how much of a file could not be read, where it is kept, and what mends it."""
+    path = one.name if "/" in one.name else f".recalld/quarantine/{one.name}"
+    code = "status.unread_encoded" if one.encoding else "status.unread"
+    return Text(code, count=one.messages, bytes=one.bytes, path=path, name=one.name, encoding=one.encoding)
+
+
+def dropped(look: Look) -> Faults:
+    """Yield the first file of the drop-box that is not understood."""
+    box, why = look.ws.drop_box, {}
+    for path in box.finished():
+        version = box.read(path)
+        try:
+            _ = box.parse(path, version) if version else []
+        except ValueError as error:
+            why[path.name] = error.args[0]
+    for name in sorted(why)[:1]:
+        yield bad(Text("status.dropped_unread", count=len(why), name=printable(name), why=why[name]))
+
+
 def waiting(look: Look) -> Faults:
     """Yield that messages have waited for long, and nobody writes them."""
     oldest = min((one.created_at for one in look.waiting if one.created_at), default=look.now)
@@ -75,58 +106,56 @@ def entries(look: Look) -> Faults:
 
 def gone(look: Look) -> Faults:
     """Yield that dated files are gone whose messages no other file has: they are lost, or their words are kept elsewhere."""
-    missing = _missing(look)
+    missing = {key: name for name, keys in look.ws.deletions.absences().lost.items() for key in keys}
     if not missing:
         return
     kept = {entry.key for entry in look.history if isinstance(entry, Message)} | look.ws.journal.unwritten.keys()
-    if lost := [key for key in missing if key not in kept]:
-        yield bad(Text("status.days_lost", count=len(lost), name=missing[lost[0]]))
+    if lost := {name: key for key, name in missing.items() if key not in kept}:
+        count = sum(key not in kept for key in missing)
+        yield bad(Text("status.days_lost", count=count, name=min(lost)))
     if left := {key: name for key, name in missing.items() if key in kept}:
         files = sorted(set(left.values()))
         yield bad(Text("status.days_gone", files=len(files), name=files[0], count=len(left)))
 
 
-def _missing(look: Look) -> dict[Key, str]:
-    """Return the messages whose dated file is gone and that no other file has, each with that file's name, in their order."""
-    ws, files = look.ws, look.files
-    there = {file.name for file in files}
-    # a file that was moved meanwhile is in neither list, and is where it was moved to
-    absent = {name for name in set(ws.journal.written.values()) - there if ws.files.disk.stat(ws.memory.path_of(name)) is None}
-    if not absent:
-        return {}
-    ids = frozenset[int]().union(*(file.ids or () for file in files))
-    unknown = {block.key for file in files if file.ours and file.ids is None for block in ws.memory.blocks(file.name)}
-    found = {
-        key: name
-        for key, name in ws.journal.written.items()
-        if name in absent and key not in unknown and not ids.intersection(_ids_of(key))
-    }
-    return dict(sorted(found.items(), key=lambda item: (item[1], item[0])))
+def moved(look: Look) -> Faults:
+    """Yield where dated files are that a person has moved or renamed: they are read there."""
+    for name, path in look.ws.deletions.absences().moved.items():
+        yield odd(Text("status.day_moved", name=name, path=printable(look.ws.paths.relative(path))))
 
 
-def _ids_of(key: Key) -> Iterable[int]:
-    """Return what `ids_in` finds of a message: by its own id, or as a later text of the message."""
-    identity, digest = key
-    return tuple(crc32(one.encode("utf-8", "surrogatepass")) for one in (identity, f"{identity}~{digest[:REVISION]}"))
+def undated(look: Look) -> Faults:
+    """Yield that the times of messages can't be read, of those that are filed, and of those that wait for it."""
+    ws = look.ws
+    files = [file for file in look.files if file.undated and file.name not in ws.journal.dated]
+    for file in files[:1]:
+        version = ws.files.read_stable(ws.memory.path_of(file.name))
+        reasons = [why for _, why in undated_in(version.data, ws.memory.path_of(file.name))] if version else []
+        if reasons:
+            yield odd(Text("status.times_unread", count=sum(one.undated for one in files), name=file.name, why=reasons[0]))
+    waiting = [(n, why) for n, one in enumerate(look.history, 1) if (why := _why_undated(one, look))]
+    for number, why in waiting[:1]:
+        yield odd(Text("status.times_unread_yet", count=len(waiting), number=number, why=why))
+
+
+def _why_undated(message: Entry, look: Look) -> str:
+    """Return why the time of a message that is not filed is not believed; "" where it is, and where none was given."""
+    if not isinstance(message, Message) or look.ws.journal.file_of(message.key) is not None:
+        return ""
+    if "createdAtFound" in message.raw and message.created_at:
+        return why_undated(message.raw, message.created_at, look.ws.zone)
+    given, latest = message.raw.get("createdAt"), look.now + look.ws.config.archive.future_limit
+    return why_not_said_at(given, look.ws.zone, latest) if given is not None else ""
 
 
 def damaged(look: Look) -> Faults:
-    """Yield the dated files that have lost their head, their end, or their last messages."""
+    """Yield the dated files that have lost their head or their end, and those that end before their last messages."""
     ws = look.ws
-    ours = [file for file in look.files if file.name in ws.journal.names]
-    broken = {file.name for file in ours if file.broken or not file.ours}
-    short = {file.name for file in ours if file.name not in broken and (file.ids is None or len(file.ids) < file.count)}
-    recorded: dict[str, list[Key]] = {name: [] for name in short}
-    for key, name in ws.journal.written.items() if short else ():
-        if name in recorded:
-            recorded[name].append(key)
-    for name, keys in recorded.items():
-        version = ws.files.read_stable(ws.memory.path_of(name))
-        parsed = parse_dated(version.data, ws.memory.path_of(name)) if version else None
-        if version and parsed and is_cut_off(version.data, parsed, keys):
-            broken.add(name)
+    broken = [file.name for file in look.files if file.name in ws.journal.names and (file.broken or not file.ours)]
     if broken:
         yield bad(Text("status.days_damaged", count=len(broken), name=min(broken)))
+    if cut := ws.deletions.absences().cut:
+        yield bad(Text("status.days_cut", count=len(cut), name=min(cut)))
 
 
 def accounted(look: Look) -> Ledger:
@@ -162,7 +191,7 @@ def attachments(look: Look) -> Faults:
     """Yield the pictures and files that messages name and that are gone; only dated files with such a name are parsed."""
     ws = look.ws
     kept = {ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments)}
-    named = {name for message in ws.journal.unwritten.values() for name in attachments_of(message.raw)}
+    named = {name for message in [*ws.journal.unwritten.values()] for name in attachments_of(message.raw)}
     for file in look.files:
         if not file.attachments <= kept:
             named.update(name for block in ws.memory.blocks(file.name) for name in attachments_of(block.fields))
@@ -177,10 +206,41 @@ def quarantine(look: Look) -> Faults:
         yield odd(Text("doctor.quarantine_full", count=kept))
 
 
+def encodings(look: Look) -> Faults:
+    """Yield that Markdown files are not in UTF-8: the words of the first are guessed, and nobody can add to it."""
+    ws, found = look.ws, {}
+    notes = (path for path, _ in walk(ws.paths.memory) if path.suffix == ".md" and not is_unfinished(path.name))
+    for path in (ws.paths.root / ws.long_term.path, *sorted(notes)):
+        try:
+            version = ws.files.read_stable(path)
+        except OSError:
+            continue  # a link, a folder, a pipe, or not ours: what reads it says so
+        if version and encoding_of(version.data) != "UTF-8":
+            found[ws.paths.relative(path)] = not_utf8(version.data) or Text("file.not_utf8")
+    for name, why in [*found.items()][:1]:
+        yield bad(Text("status.not_utf8", count=len(found), name=printable(name), why=why))
+
+
 def long_term(look: Look) -> Faults:
     """Yield that there are two long-term files."""
     if {"memory.md", "MEMORY.md"} <= {*look.ws.files.disk.names(look.ws.paths.root)}:
         yield odd(Text("doctor.two_long_term_files"))
+
+
+def marked_by_machine(look: Look) -> Faults:
+    """
+    Yield that summaries among the long-term lines are marked for groups: machines wrote the mark before 0.10.0.
+
+    What a summary is shows its source, `auto-overflow` or the name of a session that was summed up.
+    """
+    ws = look.ws
+    found = []
+    for line in ws.long_term.read().lines:
+        entry = parse_entry(line.text) if is_shared(line.text) else None
+        if entry and (entry.source == OVERFLOW or ws.session_files.read(entry.source).markers.get("summary")):
+            found.append(str(line.number))
+    if found:
+        yield odd(Text("doctor.marked_by_machine", path=ws.long_term.path, count=len(found), lines=", ".join(found)))
 
 
 def index(look: Look) -> Faults:
@@ -214,7 +274,11 @@ def tasks(look: Look) -> Faults:
         times_ns = [stat.mtime_ns for name, stat in stats.items() if name.endswith(".json")]
         since = datetime.fromtimestamp(min(times_ns) / 1e9, UTC) if times_ns else look.now
         if look.now - since > LONGEST_WAIT:
-            yield odd(Text("doctor.tasks_wait", folder=folder, count=len(times_ns), since=look.local_time(since)))
+            newer = len(ws.task_queue.newer()) if folder == QUEUE_FOLDERS[0] else 0
+            if newer:
+                yield odd(Text("doctor.tasks_newer", count=newer))
+            else:
+                yield odd(Text("doctor.tasks_wait", folder=folder, count=len(times_ns), since=look.local_time(since)))
 
 
 def why_failed(reason: str) -> str:

@@ -15,6 +15,7 @@ from recalld.supervisor.host.asked_worker import ask_worker
 from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.summaries.llm_state import configured_state
 
@@ -104,7 +105,7 @@ def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:
         if not modes.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES or any(map(path.is_relative_to, passed)):
             continue
         try:
-            data = path.read_bytes()
+            data = read_outside(path, _MOST_BYTES)
         except OSError:
             continue  # the check of rights reports it
         if (len(key) >= _KEY_CHARS and key.encode() in data) or (path.parent == ws.paths.root and sets_it.search(data)):

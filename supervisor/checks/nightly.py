@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.checks.check import Look
+from recalld.supervisor.checks.fsck import bring_pictures_back
 from recalld.supervisor.checks.table import account, wrong
 from recalld.supervisor.host.last_night import LastFsck, keep_last, read_last_fsck
 from recalld.supervisor.protocol.quiet_hours import quiet_until
@@ -54,6 +55,10 @@ def report(
     """
     look = Look(ws, now, os.environ)
     ledger = account(look)
+    is_wrong = any(getattr(why, "code", "") == "fsck.attachment" for why in ledger.damage)
+    # tonight: tomorrow history.json may have their bytes no longer
+    if is_wrong and (pictures := bring_pictures_back(ws)):
+        ws.events.emit("repaired", restored=0, saved=0, set_aside=0, doubles=0, pictures=len(pictures))
     if not ledger.is_sound:  # a file that is moved meanwhile is found in neither place; what is lost is lost twice
         look = Look(ws, now, os.environ)
         ledger = account(look)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import stat as modes
+from contextlib import suppress
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.checks.check import Look, bad, odd
-from recalld.supervisor.checks.units import Installed, installed, of_user, origin_of, read_unit
+from recalld.supervisor.checks.machine import disk_space
+from recalld.supervisor.checks.units import Installed, installed, origin_of, read_unit, refused_units
 from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, why_refused
@@ -51,18 +53,30 @@ def units(look: Look) -> Faults:
     found = installed(look.ws.paths.root, look.environ)
     own = [one for one in found if not one.owner]
     faults = [*_several(found)]
+    for path, why in refused_units(look.environ):
+        faults.append(
+            odd(Text("doctor.unit_refused", unit=path, why=why, command=f"mv {quote(str(path))} {quote(f'{path}.aside')}"))
+        )
     for one in own:
         faults += [*_of_the_units(one), *_of_the_key(one)]
     yield from faults
     if own and not look.is_running and not faults:
-        again, why = (f"recalld service {verb}{of_user(own[0].what.user)}" for verb in ("restart", "status"))
+        again, why = (f"recalld service {verb}{own[0].what.options}" for verb in ("restart", "status"))
         yield bad(Text("doctor.service_down", again=again, status=why))
+
+
+def service_faults(one: Installed) -> Faults:
+    """Yield what is wrong with the units of a service, with its key file, and with the disk that it writes to."""
+    yield from _of_the_units(one)
+    yield from _of_the_key(one)
+    with suppress(OSError):  # the service says itself that the workspace is not there
+        yield from disk_space(one.what.workspace)
 
 
 def _several(found: list[Installed]) -> Faults:
     if len(found) > 1:
         last, places = found[-1], ", ".join(str(one.unit) for one in found)
-        fields = {"count": len(found), "places": places, "command": f"recalld service uninstall{of_user(last.what.user)}"}
+        fields = {"count": len(found), "places": places, "command": f"recalld service uninstall{last.what.options}"}
         if last.owner:
             yield bad(Text("doctor.services_many_of", **fields, user=last.owner))
         else:
@@ -71,7 +85,7 @@ def _several(found: list[Installed]) -> Faults:
 
 def _of_the_units(one: Installed) -> Faults:
     """Yield the first unit that is not as this version makes it, and why."""
-    again = f"recalld service install{of_user(one.what.user)}"
+    again = f"recalld service install{one.what.options}"
     if _is_gone(one.what.python):
         yield bad(Text("doctor.unit_without_python", unit=one.unit, python=one.what.python, command=again))
         return
@@ -126,7 +140,7 @@ def supervisor(look: Look) -> Faults:
 
 def _restart(look: Look) -> str:
     """Return how the supervisor is started again: as the service of the workspace, or by hand."""
-    own = [one.what.user for one in installed(look.ws.paths.root, look.environ) if not one.owner]
+    own = [one.what.options for one in installed(look.ws.paths.root, look.environ) if not one.owner]
     if own:
-        return Text("doctor.restart_service", command=f"recalld service restart{of_user(own[0])}")
+        return Text("doctor.restart_service", command=f"recalld service restart{own[0]}")
     return Text("doctor.restart_by_hand")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.archive.coverage import covered, covered_days
+from recalld.supervisor.archive.coverage import MemoryFile, covered, covered_days
 from recalld.supervisor.archive.identity import assign_ids
 from recalld.supervisor.archive.intake import unwritten
 from recalld.supervisor.archive.plan import plan_days, without_open_questions
 from recalld.supervisor.archive.run import is_overflowing, next_run, taken_names, why_due
 from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
+from recalld.supervisor.protocol.dated_file import render_dated
 from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from recalld.supervisor.recall.canaries import CanaryStore, rate
 from recalld.supervisor.storage.clock import to_wire
@@ -26,10 +27,12 @@ from recalld.supervisor.summaries.retry import is_due
 from recalld.supervisor.summaries.schedule import due_summaries, files_by_period
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.archive.coverage import ExistingSummary
+    from recalld.supervisor.archive.plan import DayFile
+    from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.workspace import Workspace
 
 
@@ -58,10 +61,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         "oldestUnsummarised": behind[0].isoformat() if behind else None,
         "datedFiles": len(files),
         "covered": len(named),
-        "dailySummaries": sum(period.kind == "day" for period in summaries),
-        "dailySummariesMerged": len(covered_days(files, summaries)),
-        "monthlySummaries": sum(period.kind == "month" for period in summaries),
-        "extracts": sum(summary.extract for summary in summaries.values()),
+        **_summaries(files, summaries),
         "provider": "extractive" if ws.extracting else "openai",
         "queue": {folder: active.count(folder) for folder in ("queue", "running", "results")},
         "today": _cost(ws, now),
@@ -70,10 +70,20 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
             for group, f in sorted(ws.failures().items())
         },
         "canaries": _canaries(ws),
+        "previous": ws.replaced_texts.held()._asdict(),
         **_last_night(ws),
         "lastRun": to_wire(max(made)) if made else None,
         "nextRun": _next_run(ws, history, waiting, files, now),
         "trouble": trouble or None,
+    }
+
+
+def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> dict[str, int]:
+    return {
+        "dailySummaries": sum(period.kind == "day" for period in summaries),
+        "dailySummariesMerged": len(covered_days(files, summaries)),
+        "monthlySummaries": sum(period.kind == "month" for period in summaries),
+        "extracts": sum(summary.extract for summary in summaries.values()),
     }
 
 
@@ -97,8 +107,9 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars, ws.slugs)
     failures = ws.failures()
     active = ws.task_queue.active_groups()
-    work = due_summaries(files, summaries, ws.today(now), archive.recent_days, summary_writer(ws.config, failures))
-    sizes = bytes_by_group(work, files)
+    there_then = [*files, *_as_written(ws, days, now)]
+    work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, summary_writer(ws.config, failures))
+    sizes = bytes_by_group(work, there_then)
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
@@ -126,6 +137,16 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
             for one in work
         ],
     }
+
+
+def _as_written(ws: Workspace, days: Sequence[DayFile], now: datetime) -> Iterator[MemoryFile]:
+    """Yield the dated files of *days* as the summaries find them that the same run submits."""
+    settings = ws.config.archive
+    for day in days:
+        size = len(render_dated(day.day, settings.timezone, settings.zone, now, day.blocks))
+        yield MemoryFile(
+            name=day.name, digest="", day=day.day, count=len(day.blocks), size=size, ours=True, original=False, created=now
+        )
 
 
 def _next_run(

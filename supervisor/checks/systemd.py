@@ -1,12 +1,8 @@
-"""
-Install, remove and look at the units of a workspace (`recalld service`): what is wrong is found before anything is changed.
-
-An installation ends with a service that is ready, or with everything as it was before.
-"""
+"""systemd, as far as `recalld service` needs it: its commands, its journal, and how a service of ours is."""
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import subprocess
 from dataclasses import dataclass
@@ -14,26 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.checks.units import (
+    AGAIN,
     BACKUP,
     BACKUP_TIMER,
     FSCK,
     SERVICE,
-    STARTED,
     SYSTEM_FOLDER,
-    TEMPLATES,
     TIMER,
     Installation,
     installation_of,
-    of_user,
+    of_unit,
     user_folder,
     workspace_of,
 )
+from recalld.supervisor.host.alarm import python_gone
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
+from recalld.supervisor.storage.disk import MOST_OUTSIDE
+from recalld.supervisor.storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
 
     from recalld.supervisor.storage.files import Files, FileVersion
 
@@ -41,9 +37,10 @@ if TYPE_CHECKING:
 BOOTED: Final = Path("/run/systemd/system")
 #: The users whose services go on when they are not logged in.
 _LINGERING: Final = Path("/var/lib/systemd/linger")
-_UNIT_MODE: Final = 0o644
 #: The properties of a unit that are looked at.
-_PROPERTIES: Final = "UnitFileState,ActiveState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
+_PROPERTIES: Final = (
+    "UnitFileState,ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
+)
 #: Why a service is down, by its property Result.
 _RESULTS: Final = {
     "watchdog": Text("service.result_watchdog"),
@@ -54,9 +51,11 @@ _RESULTS: Final = {
     "core-dump": Text("service.result_signal"),
 }
 #: The states of a unit that runs, starts or ends.
-_RUNNING: Final = ("active", "activating", "deactivating", "reloading")
-#: The exit code of systemd where a credential can't be read.
-_NO_CREDENTIAL: Final = 243
+RUNNING: Final = ("active", "activating", "deactivating", "reloading")
+#: The exit codes of systemd where a credential can't be read, a program not started, a folder not made visible.
+_NO_CREDENTIAL, _NO_PROGRAM, _NO_NAMESPACE = "243", "203", "226"
+#: The state of a unit that has failed and is soon started again.
+_WAITING: Final = "auto-restart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def run_program(words: Iterable[str]) -> Done:
         environ.setdefault("XDG_RUNTIME_DIR", runtime)
     try:
         done = subprocess.run([*words], env=environ, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return Done(127, "", "")
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -85,7 +84,8 @@ class Systemd:
     """
     The caller's own service manager or, for the units of *user*, the system's; *run* runs a program.
 
-    *booted* is the folder that systemd makes when the machine starts, *folder* the one of the units.
+    *name* is that of one of several services, *booted* the folder that systemd makes when the machine starts, *folder* the
+    one of the units.
     """
 
     def __init__(
@@ -94,8 +94,10 @@ class Systemd:
         run: Callable[[Iterable[str]], Done] = run_program,
         booted: Path = BOOTED,
         folder: Path | None = None,
+        name: str = "",
     ) -> None:
         self.user = user
+        self.name = name
         self.folder = folder or (SYSTEM_FOLDER if user else user_folder())
         self._run = run
         self._booted = booted
@@ -137,7 +139,11 @@ class Systemd:
 
     def runs(self, unit: str) -> bool:
         """Return whether the unit runs, starts or ends."""
-        return self.show(unit).get("ActiveState") in _RUNNING
+        return self.show(unit).get("ActiveState") in RUNNING
+
+    def has_recalld(self, python: str) -> bool:
+        """Return whether this Python is there and has recalld."""
+        return self._run([python, "-P", "-c", "import recalld"]).code == 0
 
     def last_error(self, unit: str, invocation: str) -> str:
         """Return the last error that the unit has written to the journal in that run; "" if none can be read."""
@@ -147,14 +153,15 @@ class Systemd:
         return done.out.strip().removeprefix("recalld: ").rstrip(".")
 
     def read(self, files: Files, template: str) -> tuple[Path, FileVersion | None]:
-        """Return the path of the unit of that template, and what is in it now; ForeignUnit if it is a link."""
-        path = self.folder / Installation(Path(), self.user).unit(template)
+        """Return the path of the unit of that template, and what is in it now; ForeignUnit if it is no file of a unit."""
+        path = self.folder / Installation(Path(), self.user, name=self.name).unit(template)
         try:
-            return path, files.read_stable(path)
+            return path, files.read_stable(path, most=MOST_OUTSIDE)
         except OSError as error:
-            if os.path.islink(path):
+            refused = from_os_error(error, path)
+            if isinstance(refused, BadFile) or error.errno == errno.EFBIG:
                 raise ForeignUnit(path) from None
-            raise from_os_error(error, path) from error
+            raise refused from error
 
 
 def lingers(user: str, folder: Path = _LINGERING) -> bool:
@@ -168,87 +175,6 @@ def linger(user: str, run: Callable[[Iterable[str]], Done] = run_program) -> Non
         raise ServiceForbidden(Text("service.linger_refused"), Text("service.enable_linger", user=user))
 
 
-def install(wanted: Installation, systemd: Systemd, files: Files, now: datetime, *, force: bool = False) -> None:
-    """
-    Write the units, start them and wait until the service is ready; NoService if it fails, with everything as it was.
-
-    A unit of somebody else or of another workspace is left alone (ForeignUnit); with *force* it gets another name.
-    """
-    contents = wanted.units()
-    names = wanted.started
-    before, foreign = _units_there(wanted, systemd, files)
-    if foreign and not force:
-        raise ForeignUnit(foreign[0])
-    all_names = [wanted.unit(template) for template in STARTED]
-    with contextlib.ExitStack() as undo:  # the last step is undone first
-        undo.callback(_start_again, systemd, {name: systemd.show(name) for name in all_names})
-        files.make_folder(systemd.folder)
-        for path in foreign:
-            other = path.with_name(f"{path.name}.{now:%Y%m%dT%H%M%S}")
-            files.move(path, other)
-            undo.callback(files.move, other, path)
-        if unwanted := [path.name for path, version in before.items() if version and path.name not in contents]:
-            systemd.try_call("disable", "--now", *unwanted)
-        for path, version in before.items():
-            undo.callback(_put_back, files, path, version)
-            if path.name in contents:
-                files.replace(path, contents[path.name], version, mode=_UNIT_MODE)
-            else:
-                files.remove(path)
-        undo.callback(systemd.try_call, "disable", "--now", *names)
-        _start(systemd, names)
-        undo.pop_all()
-
-
-def _units_there(wanted: Installation, systemd: Systemd, files: Files) -> tuple[dict[Path, FileVersion | None], list[Path]]:
-    """Return what is in each unit of this workspace's service, None where there is none, and those that are not of it."""
-    before: dict[Path, FileVersion | None] = {}
-    foreign = []
-    for template in TEMPLATES:
-        path = systemd.folder / wanted.unit(template)
-        before[path] = None
-        try:
-            _, version = systemd.read(files, template)
-        except ForeignUnit:
-            foreign.append(path)
-            continue
-        if version and workspace_of(version.data) != str(wanted.workspace):
-            foreign.append(path)
-        else:
-            before[path] = version
-    return before, foreign
-
-
-def _start(systemd: Systemd, names: list[str]) -> None:
-    """Have the units started now and with the machine; NoService, with the reason of the service itself, if it fails."""
-    try:
-        systemd.call("daemon-reload")
-        systemd.try_call("reset-failed", *names)
-        systemd.call("enable", *names)
-        systemd.call("restart", *names)
-    except NoService as error:
-        if systemd.show(names[0]).get("ActiveState") in ("failed", "activating"):
-            raise NoService(_why_down(systemd, names[0]), Text("service.nothing_installed")) from error
-        raise
-
-
-def _put_back(files: Files, path: Path, version: FileVersion | None) -> None:
-    if version is None:
-        files.remove(path)
-    else:
-        files.replace(path, version.data, files.read_stable(path), mode=_UNIT_MODE)
-
-
-def _start_again(systemd: Systemd, before: Mapping[str, Mapping[str, str]]) -> None:
-    """Have systemd read the units that are there now, and start those again that ran *before*, somebody else's too."""
-    systemd.try_call("daemon-reload")
-    systemd.try_call("reset-failed", *before)
-    if enabled := [name for name, found in before.items() if found.get("UnitFileState") == "enabled"]:
-        systemd.try_call("enable", *enabled)
-    if running := [name for name, found in before.items() if found.get("ActiveState") in _RUNNING]:
-        systemd.try_call("restart", *running)
-
-
 def installation(systemd: Systemd, files: Files) -> Installation:
     """Return what is installed; NoUnit where there is none, ForeignUnit for a unit that `install` did not make."""
     path, version = systemd.read(files, SERVICE)
@@ -259,44 +185,13 @@ def installation(systemd: Systemd, files: Files) -> Installation:
     return installation_of(version.data, systemd.user)
 
 
-def restart(systemd: Systemd, unit: str) -> None:
-    """Start the service again, with the code and the unit that are installed now; NoService, with the reason, if it fails."""
-    try:
-        systemd.call("daemon-reload")
-        systemd.try_call("reset-failed", unit)
-        systemd.call("restart", unit)
-    except NoService as error:
-        if systemd.show(unit).get("ActiveState") in ("failed", "activating"):
-            raise NoService(_why_down(systemd, unit), Text("service.see_doctor")) from error
-        raise
-
-
-def uninstall(systemd: Systemd, files: Files) -> str:
-    """
-    Stop and remove the units and return the workspace that they served, which is left as it is.
-
-    NoUnit without such a unit; ForeignUnit, before anything is changed, for one that `install` did not make.
-    """
-    found = dict(systemd.read(files, template) for template in TEMPLATES)
-    there = {path: version for path, version in found.items() if version}
-    if not there:
-        raise NoUnit(next(iter(found)))
-    workspaces = {path: workspace_of(version.data) for path, version in there.items()}
-    for path, workspace in workspaces.items():
-        if workspace is None:
-            raise ForeignUnit(path)
-    names = [path.name for path in there]
-    systemd.try_call("disable", "--now", *names)
-    for path in there:
-        files.remove(path)
-    systemd.call("daemon-reload")
-    systemd.try_call("reset-failed", *names)
-    return next(iter(workspaces.values())) or ""
-
-
 @dataclass(frozen=True, slots=True)
 class ServiceState:
-    """How the service is: its unit and workspace, *state* and *since* when, its status line, and why it is *down*, or ""."""
+    """
+    How the service is: its unit and workspace, *state* and *since* when, its status line, and why it is *down*, or "".
+
+    *retries*: it is down, and systemd starts it again by itself.
+    """
 
     unit: str
     workspace: str
@@ -307,6 +202,7 @@ class ServiceState:
     nightly_fsck: str
     nightly_backup: str
     down: str
+    retries: bool
 
 
 def state_of(systemd: Systemd, files: Files) -> ServiceState:
@@ -315,6 +211,8 @@ def state_of(systemd: Systemd, files: Files) -> ServiceState:
     unit = what.unit(SERVICE)
     found = systemd.show(unit)
     state = found.get("ActiveState", "")
+    waits = found.get("SubState") == _WAITING
+    down = "" if state in ("active", "activating", "reloading") and not waits else why_down(systemd, unit, what.python)
     return ServiceState(
         unit=unit,
         workspace=str(what.workspace),
@@ -324,7 +222,8 @@ def state_of(systemd: Systemd, files: Files) -> ServiceState:
         restarts=int(found.get("NRestarts") or 0),
         nightly_fsck=_state_at_night(systemd, what.unit(TIMER), what.unit(FSCK)),
         nightly_backup=_state_at_night(systemd, what.unit(BACKUP_TIMER), what.unit(BACKUP)) if what.backups else "none",
-        down="" if state in ("active", "activating", "reloading") else _why_down(systemd, unit),
+        down=down,
+        retries=bool(down) and (waits or systemd.runs(what.unit(AGAIN))),
     )
 
 
@@ -347,17 +246,23 @@ def failed_unit(environ: Mapping[str, str]) -> str:
         return ""
     if unit.startswith(BACKUP.removesuffix(".service")) and result == "exit-code":
         return ""  # it has kept why, and `status` says it
-    user = unit.partition("@")[2].removesuffix(".service")
+    instance = unit.partition("@")[2].removesuffix(".service")
+    # systemd gives MANAGERPID to what a user's own service manager starts
+    user, name = ("", instance) if "MANAGERPID" in environ else instance.partition(":")[::2]
     why = _RESULTS.get(result) or Text("service.exit_code", code=environ.get("MONITOR_EXIT_STATUS", "1"))
-    return Text("service.down", unit=unit, why=why, command=f"recalld service logs{of_user(user)}")
+    return Text("service.down", unit=unit, why=why, command=f"recalld service logs{of_unit(user, name)}")
 
 
-def _why_down(systemd: Systemd, unit: str) -> str:
-    """Return why the service does not run: its last error where the journal has it."""
+def why_down(systemd: Systemd, unit: str, python: str) -> str:
+    """Return why the service with this *python* does not run: its last error where the journal has it."""
     found = systemd.show(unit)
     result, code = found.get("Result", ""), found.get("ExecMainStatus", "")
-    if result == "exit-code" and code == str(_NO_CREDENTIAL):
+    if result == "exit-code" and code == _NO_CREDENTIAL:
         return Text("service.result_key_file")
+    if result == "exit-code" and code == _NO_NAMESPACE:
+        return Text("service.result_namespace")
+    if result == "exit-code" and (code == _NO_PROGRAM or not systemd.has_recalld(python)):
+        return python_gone(python)
     said = systemd.last_error(unit, found.get("InvocationID", ""))
     if said:
         return said

@@ -45,9 +45,13 @@ TABLE: Final = (
     Check("format", "memory", memory.newer_format),
     Check("status", "machine", machine.read_only),
     Check("status", "memory", memory.history, in_ledger=True),
+    Check("status", "memory", memory.unread),
+    Check("status", "memory", memory.dropped),
     Check("status", "machine", memory.waiting),
     Check("status", "machine", machine.lasting),
     Check("files", "memory", memory.gone),
+    Check("files", "memory", memory.moved),
+    Check("files", "memory", memory.undated),
     Check("files", "memory", memory.damaged, in_ledger=True),
     Check("files", "memory", memory.accounting, slow=True, in_ledger=True),
     Check("status", "memory", memory.attachments, in_ledger=True),
@@ -56,6 +60,8 @@ TABLE: Final = (
     Check("status", "machine", model.paused),
     Check("files", "memory", memory.quarantine),
     Check("long-term file", "memory", memory.long_term),
+    Check("long-term file", "memory", memory.marked_by_machine, slow=True),
+    Check("files", "memory", memory.encodings, slow=True),
     Check("index", "machine", memory.index, slow=True),
     Check("tasks", "machine", memory.tasks),
     Check("model", "caller", model.model, slow=True),
@@ -86,7 +92,9 @@ def verdict(look: Look) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
     found = wrong(look)
     well = Text("status.well") if look.is_running else Text("status.well_unsupervised")
-    advice = [] if has_rjieba() or not memory.uses_chinese(look) else [Text("status.rjieba")]
+    advice: list[str] = [fault.why for fault in machine.disk_space(look.ws.paths.root) if fault.state == "odd"]
+    advice += [fault.why for find in (memory.moved, memory.undated) for fault in find(look)]
+    advice += [] if has_rjieba() or not memory.uses_chinese(look) else [Text("status.rjieba")]
     return [*(found or [well]), *advice], not found
 
 
@@ -153,10 +161,11 @@ def _faults(check: Check, look: Look) -> list[Fault]:
 def account(look: Look) -> Ledger:
     """Return where every message is, and all that is wrong with the memory; what the slow check of it finds is kept."""
     ledger = memory.accounted(look)
-    slow = {_key(n): check for n, check in enumerate(TABLE) if check.slow and check.of == "memory"}
-    _keep_found(look, {key: [fault.why for fault in check.find(look)] for key, check in slow.items()})
-    checks = [check for check in TABLE if check.of == "memory" and not check.slow and not check.in_ledger]
-    ledger.faults = [fault.why for check in checks for fault in check.find(look) if fault.state == "bad"]
+    rows = {_key(n): check for n, check in enumerate(TABLE) if check.of == "memory"}
+    found = {key: [*check.find(look)] for key, check in rows.items() if check.slow or not check.in_ledger}
+    _keep_found(look, {key: [fault.why for fault in faults] for key, faults in found.items() if rows[key].slow})
+    others = [fault for key, faults in found.items() if not rows[key].in_ledger for fault in faults]
+    ledger.faults = [fault.why for fault in others if fault.state == "bad"]
     return ledger
 
 

@@ -14,31 +14,29 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from recalld.supervisor.context.history_window import Budgets, Window, WindowLimits, WindowMessage, share, window
+from recalld.supervisor.context.history_block import history_block, turn_language
+from recalld.supervisor.context.history_window import Budgets, Window, WindowMessage, share
 from recalld.supervisor.context.memory_block import BlockLimits, PackedBlock, pack
 from recalld.supervisor.context.messages import turn_messages
 from recalld.supervisor.context.render import miss
 from recalld.supervisor.context.request import Asked, Contained, admit, resolve_input, with_summary
-from recalld.supervisor.context.secrets import redact_history, redactor
+from recalld.supervisor.context.secrets import redactor
 from recalld.supervisor.conversation.running import summary_block
 from recalld.supervisor.faults import attempt
 from recalld.supervisor.index.hit import Hit, SearchResult
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from recalld.supervisor.protocol.message import Message, read_message
-from recalld.supervisor.protocol.parts import readable
 from recalld.supervisor.protocol.turn import Candidate, Receipt, turn_id
 from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.deletions import ShownHistory
     from recalld.supervisor.context.receipts import ReceiptStore
-    from recalld.supervisor.context.render import Language
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.hit import Miss, Passage
@@ -48,17 +46,17 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 T = TypeVar("T")
-#: Recall for a question, asked at a moment after the recent messages (oldest first).
-Recall: TypeAlias = "Callable[[str, datetime, Sequence[Message]], SearchResult]"
+#: Recall for a question, asked at a moment after the recent messages (oldest first), for those who read the answer.
+Recall: TypeAlias = "Callable[[str, datetime, Sequence[Message], Audience], SearchResult]"
 
 #: A text with more characters than this for each token of the context fills it, whatever they are.
 _CHARS_PER_TOKEN: Final = 8
 #: The tags around memory, and the line with the time before the question.
 _FRAME_TOKENS: Final = 40
-#: For each message of the history block so many are looked at: results of tools are not shown, and no message twice.
-_LOOKED_AT: Final = 3
-#: The first lines of memory.md have at most this part of the budget of memory.
+#: The pinned lines of memory.md have at most this part of the budget of memory.
 _PINNED_DIVISOR: Final = 4
+#: In a block of fewer characters a tag is the path alone, which has the day: what was said is worth more than where.
+_BRIEF_CHARS: Final = 200
 #: The running summary has at most this part of the budget of the history.
 _SUMMARY_DIVISOR: Final = 2
 #: How long a turn waits for a history.json that can't be read, in seconds: it has to be answered within 250 ms.
@@ -115,7 +113,7 @@ def read_input(
     question: str | None,
     chat: Chat = DIRECT,
     *,
-    history: HistoryStore,
+    history: ShownHistory,
     files: Files,
     paths: WorkspacePaths,
     zone: tzinfo,
@@ -159,23 +157,9 @@ def context(
     """
     budget = turn_budgets(asked, system, result, config).history
     if kept and _summary_tokens(kept.text, config) <= budget // _SUMMARY_DIVISOR:
-        asked = with_summary(asked, kept)
-    limits = WindowLimits(
-        tokens=budget - _summary_tokens(asked.summary, config),
-        least=config.context.min_messages,
-        most=config.context.max_messages,
-        message_chars=config.context.message_chars,
-        cjk_weight=config.tokens.cjk_weight,
-        zone=config.archive.zone,
-        language=_language(asked, config),
-    )
-
-    def talk() -> Window:
-        shown = replace(asked, before=tuple(readable(one) for one in asked.before[-_LOOKED_AT * limits.most :]))
-        redacted = redact_history(shown, limits.most, _language(asked, config), config.privacy)
-        return window(redacted.before, limits, len(asked.before) - len(shown.before))
-
-    history = attempt("history block", talk, Window(), paths, events)
+        asked = with_summary(asked, kept, now)
+    tokens = budget - _summary_tokens(asked.summary, config)
+    history = attempt("history block", lambda: history_block(asked, tokens, config), Window(), paths, events)
     return _build(asked, history, now, result, system, config, paths, events)
 
 
@@ -196,8 +180,9 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
     ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
     audience = Audience(chat=asked.chat, in_groups=recall.in_groups)
     hits, hidden = admit(result.hits, audience, Contained(ids, questions))
-    language = _language(asked, config)
+    language = turn_language(asked, config)
     pinned = _pinned(asked, result, config)
+    may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
     limits = BlockLimits(
         tokens=tokens,
         pinned_tokens=_pinned_budget(tokens, config),
@@ -205,8 +190,9 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
         hit=recall.hit,
         line_chars=recall.line_chars,
         max_chars=recall.max_injected_chars,
-        citations=recall.citations == "on" or (recall.citations == "auto" and asked.chat.is_direct and recall.hit == "file"),
+        citations=not is_brief and (recall.citations == "on" or (recall.citations == "auto" and may_cite)),
         note=recall.note,
+        days=not is_brief,
         names=audience.sees_all,
         hide=redactor(asked, result.terms, [*hits, *(Hit(one, 0.0) for one in pinned)], language, config.privacy),
         cjk_weight=cjk_weight,
@@ -226,7 +212,7 @@ def _pinned_budget(memory_tokens: int, config: Config) -> int:
 
 
 def _pinned(asked: Asked, result: SearchResult, config: Config) -> tuple[Passage, ...]:
-    """Return the lines of memory.md that are shown whatever is asked: none in a group, none where a hit is a line."""
+    """Return the pinned lines of memory.md: none in a group, none where a hit is a line."""
     return result.pinned if asked.chat.is_direct and config.recall.hit != "line" else ()
 
 
@@ -239,8 +225,9 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
     from difflib import unified_diff  # here: no turn should wait for its import
 
     entries = [read_message({**one, "text": one.get("content")}, config.archive.zone) for one in receipt.history]
-    result = recall(receipt.question, receipt.at, [one for one in entries if isinstance(one, Message)])
     chat = chat_of({"session": receipt.session, "chat": receipt.chat})
+    audience = Audience(chat=chat, in_groups=config.recall.in_groups)
+    result = recall(receipt.question, receipt.at, [one for one in entries if isinstance(one, Message)], audience)
     asked = Asked(receipt.question, chat, known=frozenset(receipt.known))
     in_history = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
     tokens = receipt.budgets.get("memory", config.recall.memory_tokens)
@@ -273,7 +260,7 @@ def _build(
         now=now.astimezone(config.archive.zone),
         place=config.context.memory_in,
         alternate=config.context.alternate,
-        language=_language(asked, config),
+        language=turn_language(asked, config),
         summary=summary_block(asked.summary) if asked.summary else "",
         summary_in=config.conversation.summary_in,
     )
@@ -281,7 +268,7 @@ def _build(
     def receipt(result: SearchResult, memory: PackedBlock) -> Receipt:
         return _receipt(asked, result, memory, history, messages, budgets, config, now)
 
-    bare = receipt(SearchResult(how="failed"), replace(memory, shown=(), left_out=()))
+    made = attempt("receipt", lambda: receipt(result, memory), None, paths, events) if block else None
     return Injection(
         memory=memory.text,
         history=history.said,
@@ -291,7 +278,7 @@ def _build(
         result=result,
         shown=memory.shown,
         left_out=memory.left_out,
-        receipt=attempt("receipt", lambda: receipt(result, memory), bare, paths, events) if block else bare,
+        receipt=made or receipt(SearchResult(how="failed"), replace(memory, shown=(), left_out=())),
     )
 
 
@@ -345,7 +332,7 @@ def _candidate(hit: Hit, why: str) -> Candidate:
         path=passage.path,
         start=passage.start,
         end=passage.end,
-        score=_finite(hit.score),
+        score=_finite(hit.rank),
         because=tuple(hit.because),
         shown=not why,
         why=why,
@@ -361,11 +348,6 @@ def _miss(miss: Miss) -> dict[str, Any]:
 def _finite(number: float) -> float:
     """Return the number rounded, 0.0 for one that JSON has no form for."""
     return round(number, 4) if math.isfinite(number) else 0.0
-
-
-def _language(asked: Asked, config: Config) -> Language:
-    """Return the language of the texts around what is quoted."""
-    return config.language if config.language != "auto" else language_of(asked.question)
 
 
 def turn_budgets(asked: Asked, system: str, result: SearchResult, config: Config) -> Budgets:

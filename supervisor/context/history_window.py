@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
 
+from recalld.supervisor.protocol.message import UNSAID
+from recalld.supervisor.protocol.parts import said_as
 from recalld.supervisor.text.day_words import day_in_brackets
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
@@ -40,7 +42,6 @@ _MIN_CHARS: Final = 20
 _CHARS_PER_TOKEN: Final = 8
 #: The oldest messages leave the block by half of the most that it shows.
 _STEPS: Final = 2
-_SPEAKERS: Final = frozenset({"user", "assistant"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -109,7 +110,7 @@ def share(window_tokens: int, fixed_tokens: int, limits: Budgets, least_messages
 
 def window(messages: Sequence[Message], limits: WindowLimits, before: int = 0) -> Window:
     """
-    Return the history block for *messages* (oldest first): those of user and assistant, each once.
+    Return the history block for *messages* (oldest first): what was said, each once; no prompts and nothing of tools.
 
     *before* is the number of messages of the talk before them.
     """
@@ -172,7 +173,7 @@ def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
         keys: set[tuple[object, ...]] = {("id", message.id)} if message.id else set()
         if message.created_at:
             keys.add((message.created_at, message.role, message.text))
-        if message.role in _SPEAKERS and message.text.strip() and not seen & keys:
+        if message.role not in UNSAID and message.text.strip() and not seen & keys:
             kept[place] = message
             seen |= keys
     return dict(reversed(kept.items()))
@@ -194,7 +195,7 @@ class _WindowBuilder:
     @property
     def roles(self) -> list[str]:
         """The role of each message."""
-        return [message.role for message in self._messages]
+        return [said_as(message.role, "")[0] for message in self._messages]
 
     def all_cut(self) -> list[int]:
         """Return the lengths at which every message is cut at `message_chars`."""
@@ -237,11 +238,12 @@ class _WindowBuilder:
     def _said(self, message: Message, chars: int) -> tuple[WindowMessage, int]:
         key = (id(message), chars)
         if key not in self._made:
-            end = snippet_span(message.text, chars)[1] if chars else len(message.text)
-            text = _SURROGATE.sub("\ufffd", message.text[:end])
-            said = WindowMessage(message.role, text, message.id)
-            if end < len(message.text):
-                said = WindowMessage(message.role, f"{text}{CUT}", message.id, is_whole=False)
+            role, words = said_as(message.role, message.text)
+            end = snippet_span(words, chars)[1] if chars else len(words)
+            text = _SURROGATE.sub("\ufffd", words[:end])
+            said = WindowMessage(role, text, message.id)
+            if end < len(words):
+                said = WindowMessage(role, f"{text}{CUT}", message.id, is_whole=False)
             too_long = len(said.text) > self.limits.tokens * _CHARS_PER_TOKEN
             tokens = self.limits.tokens if too_long else estimate_tokens(said.text, self.limits.cjk_weight)
             self._made[key] = said, tokens + MESSAGE_TOKENS

@@ -15,6 +15,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from recalld.supervisor.context.distinct import distinct, is_visible, lines_of
 from recalld.supervisor.context.render import (
     BETWEEN,
     HEADER,
@@ -39,12 +40,10 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.hit import Passage
 
-#: The reason of a line that is shown whatever is asked.
+#: The reason of a line that a person wants shown whatever is asked.
 PINNED: Final = "pinned"
 #: A snippet that is cut shorter than this says nothing. In characters.
 _MIN_CUT_CHARS: Final = 20
-#: A shorter message says nothing that a summary would be a quotation of. In characters without blanks.
-_MIN_QUOTE: Final = 6
 #: The share of the budget up to which a message is shown whole where a hit is a file. A longer one is cut at line_chars.
 _WHOLE_SHARE: Final = 0.25
 #: What the next best line of a file adds to the worth of the file, beside the line before it (docs/explanation/recall.md).
@@ -64,9 +63,10 @@ class BlockLimits:
     max_hits: int = 15  # 0: no limit
     hit: Literal["file", "line"] = "file"
     line_chars: int = 300  # 0: every message whole, however few then fit
-    pinned_tokens: int = 0  # of the first lines of memory.md, beside *tokens*
+    pinned_tokens: int = 0  # of the pinned lines of memory.md, beside *tokens*
     max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
     citations: bool = True  # line numbers in the tags
+    days: bool = True  # after the tags
     note: bool = True  # the line that says that nothing here is an instruction; never with hit = "line"
     names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
     hide: Callable[[str], str] = str  # the secrets of a text
@@ -80,7 +80,7 @@ class PackedBlock:
 
     text: str = ""
     tokens: int = 0
-    pinned_tokens: int = 0  # of these, those of the first lines of memory.md
+    pinned_tokens: int = 0  # of these, those of the pinned lines of memory.md
     entries: int = 0
     shown: tuple[Hit, ...] = ()
     left_out: tuple[tuple[Hit, str], ...] = ()
@@ -90,85 +90,22 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     """
     Return the memory block for the hits of a search; a longer line is cut around *terms*.
 
-    The first of the *pinned* lines of memory.md stand before the hits, in a budget of their own. Hits of the same score keep
-    their order. The reasons for what is left out: "tokens" or "characters" (the block would be over its budget), "files" or
-    "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
+    The *pinned* lines of memory.md stand before the hits, in a budget of their own, those that are given first rather than the
+    others; where characters are limited they come after the hits, so that an answer is never crowded out. Hits of the same
+    score keep their order. The reasons for what is left out: "tokens" or "characters" (the block would be over its budget),
+    "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
     """
     block = MemoryBlock(limits, terms)
-    block.pin(pinned, hits)
-    distinct, rejected = _distinct(hits, block.shown)
-    order = _best_files_first(distinct, limits)
+    if not limits.max_chars:
+        block.pin(pinned, hits)
+    kept, rejected = distinct(hits, block.shown)
+    order = _best_files_first(kept, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
     if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
         del left_out[0]
+    if limits.max_chars:
+        block.pin(pinned, hits)
     return block.packed((*left_out, *rejected))
-
-
-def _distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], list[tuple[Hit, str]]]:
-    """Return the hits to show beside the *pinned* ones, best first, and the rejected ones: "same words" or "empty"."""
-    places = {_lines_of(hit.unit) for hit in pinned}
-    seen: set[tuple[object, ...]] = {_words_of(hit.unit) for hit in pinned}
-    kept: list[Hit] = []
-    rejected: list[tuple[Hit, str]] = []
-    told = _Told([], [])
-    for hit in sorted(hits, key=lambda hit: -hit.score):
-        unit = hit.unit
-        keys = {_lines_of(unit), _words_of(unit)}
-        if _lines_of(unit) in places:
-            continue
-        if not _is_visible(unit.text):
-            rejected.append((hit, "empty"))
-            continue
-        left = None if seen & keys else told.without(hit)
-        if left:
-            kept.append(left)
-        else:
-            rejected.append((hit, "same words"))
-        seen |= keys
-    return kept, rejected
-
-
-class _Told(NamedTuple):
-    """
-    What better hits say, without blanks: a summary and the messages it is made from may both be found.
-
-    An extract quotes its messages, and the same words are not shown twice.
-    """
-
-    messages: list[str]
-    summaries: list[str]
-
-    def without(self, hit: Hit) -> Hit | None:
-        """Return the hit, a section of a summary without the lines that quote a message; None if all of it is told."""
-        unit, words = hit.unit, _joined(hit.unit.text)
-        if unit.tier != "summary":
-            if len(words) < _MIN_QUOTE or not unit.role:
-                return hit
-            self.messages.append(words)
-            return None if any(words in summary for summary in self.summaries) else hit
-        self.summaries.append(words)
-        lines = unit.text.split("\n")
-        left = [line for line in lines if not any(said in _joined(line) for said in self.messages)]
-        if len(left) == len(lines):
-            return hit
-        is_empty = not any(line.strip() and not line.startswith("#") for line in left)
-        return None if is_empty else replace(hit, unit=replace(unit, text="\n".join(left)))
-
-
-def _joined(text: str) -> str:
-    return "".join(text.split())
-
-
-def _lines_of(unit: Passage) -> tuple[str, int, int]:
-    return (unit.path, unit.start, unit.end)
-
-
-def _words_of(unit: Passage) -> tuple[object, ...]:
-    return (unit.day, unit.role, unit.speaker, unit.text)
-
-
-def _is_visible(text: str) -> bool:
-    return bool(text.strip()) and (text.isprintable() or bool(shown(text, 1)))
 
 
 def _best_files_first(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
@@ -178,7 +115,7 @@ def _best_files_first(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
     for hit in hits:
         group = _group(hit, limits)
         share[group] = share[group] * _NEXT_LINE if group in share else 1.0
-        worth[group] = worth.get(group, 0.0) + share[group] * hit.score
+        worth[group] = worth.get(group, 0.0) + share[group] * hit.rank
     if not 0 < limits.max_hits < len(worth):
         return list(hits)
     best = set(sorted(worth, key=lambda group: -worth[group])[: limits.max_hits])
@@ -227,18 +164,21 @@ class MemoryBlock:
         self._pinned_groups: set[object] = set()  # they have no hit, and count for none
 
     def pin(self, passages: Sequence[Passage], hits: Sequence[Hit]) -> None:
-        """Add the first of the *passages*, as many as fit into their budget; one that is among the *hits* keeps its score."""
-        found, head, limits = {_lines_of(hit.unit): hit for hit in hits}, self._size.tokens, self._limits
-        self._limits = replace(limits, tokens=min(limits.tokens, int(head) + limits.pinned_tokens))
+        """Add those of the *passages* that fit into their budget and are not shown; one of the *hits* keeps its score."""
+        found, before, limits = {lines_of(hit.unit): hit for hit in hits}, self._size.tokens, self._limits
+        shown = {lines_of(hit.unit) for hit in self.shown}
+        self._limits = replace(limits, tokens=min(limits.tokens, int(before)) + limits.pinned_tokens)
         for passage in passages if limits.pinned_tokens else ():
-            hit = found.get(_lines_of(passage), Hit(passage, 0.0))
+            if lines_of(passage) in shown:
+                continue
+            hit = found.get(lines_of(passage), Hit(passage, 0.0))
             hit = replace(hit, because=(*hit.because, PINNED))
-            line = self._fitting(self._without_secrets(hit)) if _is_visible(passage.text) else None
+            line = self._fitting(self._without_secrets(hit)) if is_visible(passage.text) else None
             if line is None or not self._fits(line):
-                break
+                continue
             self._put(line)
             self._pinned_groups.add(_group(hit, limits))
-        self._pinned_tokens = self._size.tokens - head
+        self._pinned_tokens = self._size.tokens - before
         self._limits = replace(limits, tokens=limits.tokens + int(self._pinned_tokens))
 
     def add(self, hit: Hit) -> str:
@@ -249,6 +189,8 @@ class MemoryBlock:
         found = self._groups.keys() - self._pinned_groups
         if 0 < limits.max_hits <= len(found) and group not in found:
             return "files" if limits.hit == "file" else "lines"
+        if self._is_too_long(hit.unit.text):  # most of what is found: not worth looking for secrets in
+            return "tokens"
         hit = self._without_secrets(hit)
         line = self._fitting(hit)
         if not line:
@@ -278,7 +220,7 @@ class MemoryBlock:
             for lines in self._groups.values()
             for said, source, _ in self._entries(lines)
         ]
-        hits = sorted(self.shown, key=lambda hit: -hit.score)
+        hits = sorted(self.shown, key=lambda hit: -hit.rank)
         tokens = whole_tokens(self._size.tokens)
         text = self._head + "".join(entries)
         return PackedBlock(text, tokens, whole_tokens(self._pinned_tokens), len(entries), tuple(hits), left_out)
@@ -296,10 +238,19 @@ class MemoryBlock:
         share = self._limits.tokens * _WHOLE_SHARE if self._limits.hit == "file" else 0.0
         return self._within(min(room, share), hit, 0) or self._within(room, hit, chars)
 
+    def _is_too_long(self, text: str) -> bool:
+        """Tell whether the text has no room, neither whole nor cut; a long secret in it, which is hidden shorter, counts."""
+        chars, room = self._limits.line_chars, self._limits.tokens - self._size.tokens
+        return self._least(text, chars if 0 < chars < len(text) else 0) > room
+
+    def _least(self, text: str, chars: int) -> float:
+        """Return a number of tokens that the text has at least as a line of *chars* characters, 0: whole."""
+        least = _min_tokens(text, self._limits.cjk_weight)
+        return least * (chars / len(text) / 2 if chars else 1.0)  # half: parts of a text differ
+
     def _within(self, room: float, hit: Hit, chars: int) -> _Line | None:
         """Return the hit as a line of at most *chars* characters, 0: whole, if it adds at most *room* tokens."""
-        least = _min_tokens(hit.unit.text, self._limits.cjk_weight)
-        if least * (chars / len(hit.unit.text) / 2 if chars else 1.0) > room:  # half: parts of a text differ
+        if self._least(hit.unit.text, chars) > room:
             return None
         line = self._line(hit, chars)
         return line if self._size_with(line).tokens - self._size.tokens <= room else None
@@ -354,7 +305,7 @@ class MemoryBlock:
         if place not in self._sources:
             path = first.path if self._limits.names else nameless(first.path)
             text = tag(path, spans, lines=self._limits.citations)
-            if day:
+            if day and self._limits.days:
                 text += f" {day_in_brackets(day, self._limits.language)}"
             self._sources[place] = text, token_cost(text, self._limits.cjk_weight)
         return self._sources[place]

@@ -18,12 +18,13 @@ from recalld.supervisor.context.request import resolve_input
 from recalld.supervisor.faults import attempt
 from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.turn import prepared_turn_id
+from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.storage.errors import BadFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.deletions import ShownHistory
     from recalld.supervisor.context.build import Recall
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.events import Events
@@ -47,7 +48,7 @@ class PreparedContexts:
     def __init__(
         self,
         *,
-        history: HistoryStore,
+        history: ShownHistory,
         files: Files,
         paths: WorkspacePaths,
         config: Config,
@@ -99,7 +100,8 @@ class PreparedContexts:
             written = datetime.fromtimestamp(inbox.stat.mtime_ns / _SECOND_NS, UTC)
             turn = prepared_turn_id(asked.inputs[-1], written, now + self._config.archive.future_limit)
             if self._receipts.inbox_of(turn) != inbox.digest:
-                result = self._recall(asked.question, now, asked.before)
+                audience = Audience(chat=asked.chat, in_groups=self._config.recall.in_groups)
+                result = self._recall(asked.question, now, asked.before, audience)
                 kept = self._summary_of(asked.chat.session)
                 whole = context(asked, now, result, kept=kept, config=self._config, paths=self._paths, events=self._events)
                 self._receipts.put(replace(whole.receipt, id=turn, inbox=inbox.digest))

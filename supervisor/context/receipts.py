@@ -12,6 +12,8 @@ from recalld.supervisor.protocol.turn import newest_turn_id, parse_receipt, rend
 from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.storage.files import Files
@@ -55,13 +57,13 @@ class ReceiptStore:
         """Return the ids of the turns, oldest first."""
         return turn_ids(self._files.disk.names(self._folder))
 
-    def read(self, turn: str | None = None) -> Receipt:
+    def read(self, turn: str | None = None, now: datetime | None = None) -> Receipt:
         """
-        Return the receipt of *turn* (an id, or the beginning of one); None: of the newest turn.
+        Return the receipt of *turn* (an id, or the beginning of one); None: of the newest turn that is not ahead of *now*.
 
         NotFound if there is none, BadFile if it can't be read.
         """
-        identity = newest_turn_id([f"{one}.json" for one in self.turns() if one.startswith(turn or "")])
+        identity = newest_turn_id([f"{one}.json" for one in self.turns() if one.startswith(turn or "")], now)
         if identity is None:
             raise NotFound(f"turns/{turn or ''}")
         path = self._folder / f"{identity}.json"
@@ -74,9 +76,12 @@ class ReceiptStore:
         """Delete the receipts written longest ago beyond the limits; that of the turn *written* just now always stays."""
         stats = self._files.disk.stats(self._folder)
         stats = {identity: stats[f"{identity}.json"] for identity in turn_ids(stats)}
-        # by the time of writing, since the context of an old input has an old id
-        size = stats.pop(written).size
-        newest = sorted(stats, key=lambda identity: (stats[identity].mtime_ns, identity), reverse=True)
+        # by the time of writing, since the context of an old input has an old id; what seems to be later than the newest was
+        # written before the clock was set back
+        last = stats.pop(written)
+        size = last.size
+        order = {identity: (stat.mtime_ns <= last.mtime_ns, stat.mtime_ns, identity) for identity, stat in stats.items()}
+        newest = sorted(stats, key=order.__getitem__, reverse=True)
         for count, identity in enumerate(newest, 2):
             size += stats[identity].size
             if count > self._kept or size > self._kept_bytes:

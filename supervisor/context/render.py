@@ -16,6 +16,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from recalld.supervisor.index.hit import BY_ID, line_marks
+from recalld.supervisor.text.redact import HIDDEN
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.token_count import estimate_tokens
 
@@ -64,6 +65,8 @@ _MARKUP: Final = (
 )
 #: What a text may not begin with, nor a message after a bar: it would be said by another.
 _SPEAKERS: Final = "|".join((*_ROLES["zh"], *_ROLES["zh"].values()))
+#: A mark of recalld's own, which imitates nothing: no backslash before it.
+_HIDDEN: Final = "|".join(re.escape(mark[1:]) for mark in HIDDEN.values())
 _ESCAPED: Final = (
     (re.compile(rf"<(?=!--|[|｜<]|/?(?:{_MARKUP})\b)", re.IGNORECASE), r"<\\"),
     (re.compile(r"--(!?)>"), r"--\1\\>"),
@@ -72,7 +75,7 @@ _ESCAPED: Final = (
     (re.compile(r"\[(?=[^\[\]\n]{0,400}\.md\b|history\.json\b|truncated\])", re.IGNORECASE), r"\\["),
     (re.compile(r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+)\])", re.IGNORECASE), r"[\\"),
     (re.compile(rf"(?<![^ ])\|(?![^ ])|\|(?= ?(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\|"),
-    (re.compile(rf"\A(?=\[|#{{1,6}}(?:\s|\Z)|(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\"),
+    (re.compile(rf"\A(?=\[(?!{_HIDDEN})|#{{1,6}}(?:\s|\Z)|(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\"),
 )
 #: Matches every text that a pattern of _ESCAPED could match.
 _SUSPECT: Final = re.compile(r"[<>|｜`~\[]|\A(?:#|[uast用助系工])", re.IGNORECASE)

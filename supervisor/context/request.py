@@ -11,12 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from recalld.supervisor.conversation.sessions import modern
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
-from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.protocol.message import UNSAID, Message
 from recalld.supervisor.storage.clock import truncate_to_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.index.hit import Hit, Passage
@@ -46,9 +48,11 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     Return what is asked: *question*, asked in *chat*, or (None) the inputs of *inbox* that have no answer yet.
 
     Inputs of several conversations are never mixed, since one audience may not see what the other may: the conversation of the
-    newest input counts. All direct chats are one conversation (003); a group's conversation is its session.
+    newest input counts. All direct chats are one conversation (003), but where a *question* is asked in a session only what was
+    said in that is before it; a group's conversation is its session.
     """
-    talk = [one for one in history if isinstance(one, Message) and one.role in {"user", "assistant"} and _says_something(one)]
+    talk = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _says_something(one)]
+    session = chat.session if question is not None else ""
     if question is not None:
         waiting: tuple[Message, ...] = ()
     else:
@@ -56,23 +60,40 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
         chat = chat_of(open_inputs[-1].raw) if open_inputs else DIRECT
         waiting = tuple(one for one in open_inputs if is_same_conversation(chat, chat_of(one.raw)))
         question = "\n".join(one.text for one in waiting)
-    before = [m for m in talk if is_same_conversation(chat, chat_of(m.raw)) and not any(_is_message(one, m) for one in waiting)]
+    before = [m for m in _of_talk(talk, chat, session) if not any(_is_message(one, m) for one in waiting)]
     if before and before[-1].role == "user" and before[-1].text.strip() == question.strip():
         before.pop()  # the input was appended to history before it was asked
     return Asked(question, chat, waiting, tuple(before))
 
 
-def with_summary(asked: Asked, kept: RunningSummary) -> Asked:
+def with_summary(asked: Asked, kept: RunningSummary, now: datetime) -> Asked:
     """Return what is asked with the running summary of its session in place of what it has, where it may be seen."""
-    marker, session = kept.marker, asked.chat.session
-    if not kept.text or marker is None or (kept.is_private and not asked.chat.is_direct):
+    session = asked.chat.session
+    if not kept.text or kept.marker is None or (kept.is_private and not asked.chat.is_direct):
         return asked
+    said = [(one.id or one.text_digest, truncate_to_ms(one.created_at)) for one in asked.before if one.created_at]
+    marker = modern(kept.marker, said, [one.id for one in asked.before], now)
 
     def is_covered(message: Message) -> bool:
-        named, at = chat_of(message.raw).session, message.created_at
-        return named == session and at is not None and marker.covers(message.id, truncate_to_ms(at))
+        at = message.created_at
+        return chat_of(message.raw).session == session and at is not None and marker.has(message.id or message.text_digest, at)
 
     return replace(asked, summary=kept.text, before=tuple(one for one in asked.before if not is_covered(one)))
+
+
+def _of_talk(talk: Iterable[Message], chat: Chat, session: str) -> list[Message]:
+    """
+    Return the messages of the conversation, with a *session* named only those of it.
+
+    An answer that names no session is of the one that was spoken in before it.
+    """
+    found, spoken_in = [], ""
+    for message in talk:
+        other = chat_of(message.raw)
+        spoken_in = other.session if other.session or message.role != "assistant" else spoken_in
+        if is_same_conversation(chat, other) and session in {"", spoken_in}:
+            found.append(message)
+    return found
 
 
 def _says_something(message: Message) -> bool:

@@ -2,8 +2,9 @@
 Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that only stand beside them.
 
 A question asks for a secret if it has a word for one: for a secret with a label ("the wifi password is …") this label, for any
-other one a word of `_ASKING`. Of the secrets asked for, those are shown whose sentence shares the most words with the question:
-the password of the bank is not shown with that of the wifi. In a group none is shown.
+other one a word of `_ASKING`; a code is asked for by its own label alone. Of the secrets asked for, those are shown whose
+sentence shares the most words with the question: the password of the bank is not shown with that of the wifi. In a group none
+is shown.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.query.parse import MOST_CHARS
 from recalld.supervisor.text.redact import HIDDEN, Secret, find_secrets, redacted
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.tokenizer import tokens
@@ -46,6 +48,13 @@ _ASKING: Final = frozenset(
     邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码 联系 联系方式
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
+#: Words that ask for a secret with the same word in its label alone: a question for a door's code is none for a key.
+_CODES: Final = frozenset(
+    """
+    code combin combo cvv cvc puk seed phrase mnemon open unlock
+    码 助记 提取 取件 门禁 开门 打开 开
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
 
 
 def redact_history(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
@@ -70,9 +79,9 @@ def redactor(
     may_reveal = _reveals(asked, privacy)
     if may_reveal and privacy.redact == "off":
         return str
-    words = _words(" ".join([asked.question, *terms]))
+    words = _words(" ".join([asked.question[:MOST_CHARS], *terms]))
     most = 0
-    if is_asking := may_reveal and bool(words & _ASKING):
+    if is_asking := may_reveal and bool(words & (_ASKING | _CODES)):
         secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.patterns))
         most = max((0, *(_shared(secret, words) for secret in secrets)))
 
@@ -104,6 +113,6 @@ def _words(text: str) -> frozenset[str]:
 def _shared(secret: Secret, words: frozenset[str]) -> int:
     """Return how many of the question's *words* the secret's sentence has; -1 if the question does not ask for it."""
     label, own = _words(secret.label), _words(f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")
-    is_asked = bool(words & (label & _ASKING or _ASKING))
+    is_asked = bool(words & (label & (_ASKING | _CODES) or _ASKING))
     # a secret without words is a message of its own, found by the messages around it
     return len(own & words) if is_asked and (own & words or not own) else -1

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import prompt_marks
-from recalld.supervisor.summaries.phrases import is_greeting
 from recalld.supervisor.summaries.quality import reject_reason
+from recalld.supervisor.text.facts import states_fact
 from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, continued, says_nothing
 from recalld.supervisor.text.quoting import Entry, quote
-from recalld.supervisor.text.small_talk import is_small_talk
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.text.word_frequency import telling_words
@@ -47,6 +46,8 @@ _SHORTER: Final = 9
 #: Between the matters of a line; and what a line of a list begins and ends with.
 _SEPARATOR: Final = {"zh": "；", "en": "; "}
 _MARK: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|(?:[；;。]|(?<!\.)\.)[ \t]*$")
+#: Who says what is no fact of a person's.
+_NOT_PEOPLE: Final = ("ASSISTANT", "TOOL", "FUNCTION")
 #: Of ten tokens of the context, so many are planned with: an estimate may be too low.
 _PLANNED: Final = 9
 
@@ -120,7 +121,7 @@ class SummaryWriter:
         text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
         told = "\n".join(entry.text for entry in said)
         if says_nothing(text):
-            if all(is_small_talk(entry.text) or is_greeting(entry.text) for entry in said):
+            if not any(states_fact(entry.text) for entry in said if not entry.head.startswith(_NOT_PEOPLE)):
                 return text
             raise NoSummary(Text("model.nothing_but_is"), "empty")
         material = f"{previous}\n{told}"
@@ -135,7 +136,7 @@ class SummaryWriter:
         if reason == "vague" and telling_words(text) & telling_words(material):
             reason = None  # a summary of a bounded length says less than an extract of a long conversation
         if reason or _copies_example(text, template.text, material):
-            raise NoSummary(Text("model.no_summary"), reason or "refused")
+            raise NoSummary(Text("model.vague" if reason == "vague" else "model.no_summary"), reason or "refused")
         return text
 
 

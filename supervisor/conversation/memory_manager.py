@@ -28,6 +28,7 @@ from recalld.supervisor.conversation.running import (
     recomposed,
     refuse_too_long,
     to_sum_up,
+    why_nothing,
 )
 from recalld.supervisor.conversation.turns import Said, dialogue, read_said
 from recalld.supervisor.protocol.config import Config
@@ -56,7 +57,7 @@ _JOINT: Final = "\n\n"
 
 class MemoryManager:
     """
-    The memory of one conversation: `conversation_summary` and `message_buffer`, what is not in the summary yet.
+    The memory of one conversation: `conversation_summary`, `message_buffer`, what it does not have yet, and `messages`, all.
 
     *llm* is any object with `chat_stream(messages=…, temperature=…)`, which gives an iterator of texts or chunks, plain or
     asynchronous. None: nothing is summed up, and the oldest turns are not sent once they no longer fit. *settings* may have
@@ -78,6 +79,7 @@ class MemoryManager:
     ) -> None:
         self.conversation_summary = ""
         self.message_buffer: list[dict[str, Any]] = []
+        self._told: list[dict[str, Any]] = []  # what has left the buffer
         self._config = config = config or Config()
         self._limits = limits_of(config, settings)
         self._model = None if llm is None else model_of(llm)
@@ -100,7 +102,7 @@ class MemoryManager:
 
         ValueError, and nothing is added, if it is no message, or a question that is larger than the window.
         """
-        said = read_said(dict(message) if isinstance(message, Mapping) else message, self._limits.cjk_weight)
+        said = read_said(dict(message) if isinstance(message, Mapping) else message, self._limits.tokens_in)
         raw = dict(message)
         with self._lock:
             self._refresh()
@@ -113,6 +115,14 @@ class MemoryManager:
                 prompts.append(said.text)
             refuse_too_long(Conversation(_JOINT.join(prompts), said=(question,) if question else ()), self._limits)
             self._take(raw)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """Every message of the conversation, system prompts first, those that are summed up, too (004)."""
+        with self._lock:
+            self._refresh()
+            prompts = [raw for raw in self.message_buffer if raw.get("role") == "system"]
+            return [*prompts, *self._summed_up(), *self._messages()]
 
     def needs_summary(self) -> bool:
         """Tell whether the conversation takes more than its share of the context, or has more messages than the limit."""
@@ -142,12 +152,16 @@ class MemoryManager:
         return self._sum_up_now(by_hand=False)
 
     def summarize(self) -> bool:
-        """Sum up all but the turns that stay, due or not; return whether anything was. NoSummary if the model wrote none."""
-        return self._sum_up_now(by_hand=True)
+        """
+        Sum up all but the turns that stay, due or not; return whether anything was. NoSummary if the model wrote none.
+
+        A warning says why there was nothing to sum up.
+        """
+        return self._told_why(self._sum_up_now(by_hand=True))
 
     async def asummarize(self) -> bool:
         """Do the same as `summarize`, without waiting in the event loop."""
-        return await self._sum_up(by_hand=True)
+        return self._told_why(await self._sum_up(by_hand=True))
 
     def task(self) -> TaskMemory:
         """Return the memory of one task, which never enters the conversation."""
@@ -166,6 +180,12 @@ class MemoryManager:
         if self._running is not None:
             return False  # perhaps by a coroutine of this very loop, which can't go on while this thread waits
         return in_loop_of_its_own(self._sum_up(by_hand=by_hand))
+
+    def _told_why(self, was_summed_up: bool) -> bool:
+        """Warn the one who asked for a summary where there was nothing to sum up."""
+        if not was_summed_up and self._running is None:
+            warnings.warn(why_nothing(self._conversation(), self._limits, has_model=self._model is not None), stacklevel=3)
+        return was_summed_up
 
     def _due(self, *, by_hand: bool) -> int:
         """Return how many of the oldest messages are summed up now."""
@@ -229,6 +249,7 @@ class MemoryManager:
                 if left[id(raw)]:
                     left[id(raw)] -= 1
                     self._read.pop(id(raw), None)
+                    self._told.append(raw)
                 else:
                     kept.append(raw)
             self.message_buffer[:] = kept
@@ -247,8 +268,8 @@ class MemoryManager:
         return SummaryWriter(
             model=model,
             template=lambda name, language: self._templates[name, language],
-            max_chars=max(1, most * len(text) // max(1, estimate_tokens(text, limits.cjk_weight))),
-            size=lambda text: estimate_tokens(text, limits.cjk_weight),
+            max_chars=max(1, most * len(text) // max(1, limits.tokens_in(text))),
+            size=limits.tokens_in,
             most=most,
             limits=CallLimits(timeout=llm.timeout, deadline=self._deadline, temperature=llm.temperature),
             cjk_weight=limits.cjk_weight,
@@ -262,6 +283,10 @@ class MemoryManager:
     def _take(self, raw: dict[str, Any]) -> None:
         """Take a message into the conversation."""
         self.message_buffer.append(raw)
+
+    def _summed_up(self) -> list[dict[str, Any]]:
+        """Return the messages that are in the summary alone."""
+        return self._told
 
     def _messages(self) -> list[dict[str, Any]]:
         return [raw for raw in self.message_buffer if raw.get("role") != "system"]
@@ -282,7 +307,7 @@ class MemoryManager:
         """Return the message as the rules read it, which is done once."""
         known = self._read.get(id(raw))
         if known is None or known.raw is not raw:
-            known = self._read[id(raw)] = replace(read_said(raw, self._limits.cjk_weight), raw=raw)
+            known = self._read[id(raw)] = replace(read_said(raw, self._limits.tokens_in), raw=raw)
         return known
 
     @asynccontextmanager
@@ -310,7 +335,11 @@ class MemoryManager:
 
 
 def limits_of(config: Config, settings: object = None) -> Limits:
-    """Return the limits of a conversation; the context is that of *settings*, where they have one. ValueError if it is none."""
+    """
+    Return the limits of a conversation; ValueError if the context is none.
+
+    The context is that of *settings*, where they have one, and so is what counts tokens.
+    """
     rule = config.conversation
     return Limits(
         context_tokens=getattr(settings, "llm_context_length", config.llm.context_tokens),
@@ -319,6 +348,7 @@ def limits_of(config: Config, settings: object = None) -> Limits:
         keep_turns=rule.keep_turns,
         summary_in=rule.summary_in,
         cjk_weight=config.tokens.cjk_weight,
+        counter=getattr(settings, "tokens_in", None),
     )
 
 

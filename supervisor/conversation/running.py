@@ -15,13 +15,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from recalld.supervisor.conversation.turns import Said, is_open, turn_starts, whole_pairs
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.summaries.retry import Backoff
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.quoting import quote
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
 #: What the summary may take of the window, and what the turns that stay may take of it: one and two fifths.
@@ -46,6 +47,8 @@ class Limits:
     keep_turns: int = 3
     summary_in: Literal["system", "user"] = "system"
     cjk_weight: float = 1.0
+    #: Counts the tokens of a text; None: they are estimated.
+    counter: Callable[[str], int] | None = None
     #: What a turn shows of the conversation, where it does not send all of it: messages that are said, and tokens.
     shown_messages: int | None = None
     shown_tokens: int | None = None
@@ -56,6 +59,10 @@ class Limits:
             raise ValueError(f"the context is {self.context_tokens!r} tokens, and must be a whole number of 1 or more")
         if not 0 < self.share <= 1:
             raise ValueError(f"the share of the context is {self.share!r}, and must be more than 0 and at most 1")
+
+    def tokens_in(self, text: str) -> int:
+        """Return how many tokens the text has."""
+        return self.counter(text) if self.counter else estimate_tokens(text, self.cjk_weight)
 
     @property
     def window(self) -> int:
@@ -142,6 +149,20 @@ def to_sum_up(talk: Conversation, limits: Limits, now: datetime, *, by_hand: boo
             break
         kept = start
     return kept
+
+
+def why_nothing(talk: Conversation, limits: Limits, *, has_model: bool) -> str:
+    """Return why there is nothing to sum up, in the language of the conversation."""
+    starts = turn_starts(talk.said)
+    if not has_model:
+        why = Text("summary.nothing_without_model")
+    elif not talk.said:
+        why = Text("summary.nothing_said")
+    elif len(starts) == 1 and is_open(talk.said):
+        why = Text("summary.nothing_answered")
+    else:
+        why = Text("summary.nothing_left", turns=limits.keep_turns)
+    return render(why, language_of("\n".join(one.text for one in talk.said)))
 
 
 def _waits(talk: Conversation, limits: Limits, now: datetime) -> bool:
@@ -245,5 +266,5 @@ def _wire(said: Said, block: str) -> dict[str, Any]:
 def _system_tokens(system: str, summary: str, limits: Limits) -> int:
     """Return the tokens of the system prompt and the summary, wherever that stands."""
     block = f"{summary_block(summary)}{_JOINT}" if summary else ""
-    tokens = estimate_tokens(system, limits.cjk_weight) + estimate_tokens(block, limits.cjk_weight)
+    tokens = limits.tokens_in(system) + limits.tokens_in(block)
     return tokens + MESSAGE_TOKENS if tokens else 0

@@ -12,11 +12,21 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.identity import assign_ids
-from recalld.supervisor.conversation.sessions import Progress, progress_from_wire, progress_to_wire, session_digest
+from recalld.supervisor.conversation.sessions import (
+    Marker,
+    Progress,
+    SessionPart,
+    id_of,
+    modern,
+    number_of,
+    progress_from_wire,
+    progress_to_wire,
+    session_digest,
+)
 from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.protocol.message import Message, fingerprint_of, is_in_whole_seconds
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import local_day, truncate_to_ms
+from recalld.supervisor.storage.clock import local_day, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import BadFile, from_os_error
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.deletions import ShownHistory
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.protocol.config import Config
@@ -43,31 +53,50 @@ class SessionTalk:
     """The messages of a session, wherever they are by now: in history.json, in dated files, in the journal or the drop-box."""
 
     def __init__(
-        self, history: HistoryStore, journal: SeenJournal, memory: MemoryFolder, unfiled: Unfiled, config: Config
+        self, history: ShownHistory, journal: SeenJournal, memory: MemoryFolder, unfiled: Unfiled, config: Config
     ) -> None:
         self._history, self._journal, self._memory, self._unfiled = history, journal, memory, unfiled
         self._settings = config.archive
         self._parsed: dict[tuple[str, str], tuple[Block, ...]] = {}
 
-    def messages(self, session: str, now: datetime, since: datetime | None = None, newest: int | None = None) -> list[Block]:
-        """
-        Return them oldest first, each once with its newest words; "" has the messages that name no session.
+    def messages(self, session: str, now: datetime, newest: int | None = None) -> tuple[Block, ...]:
+        """Return them oldest first, each once with its newest words; "" has the messages that name no session; as `read`."""
+        return self.read(session, now, newest=newest).blocks
 
-        Of the dated files only those are read that hold the session: with *since* those of the days from then on, with *newest*
-        those of the last days that have so many messages. BadFile if history.json can't be read.
+    def read(self, session: str, now: datetime, marker: Marker | None = None, newest: int | None = None) -> SessionPart:
         """
-        recent = [block for block in self._undated(now) if block.session == session]
+        Return the session's messages, without those of dated files that the *marker* has whole.
+
+        Of the dated files only those are read that hold the session, and with *newest* only the last days that have so many
+        messages. BadFile if history.json can't be read.
+        """
+        undated = list(self._undated(now))
+        if marker:
+            marker = replace(marker, files=marker.files.intersection(file.digest for file in self._memory.dated()))
+        recent = [block for block in undated if block.session == session]
         dated: list[Block] = []
         parsed: dict[tuple[str, str], tuple[Block, ...]] = {}
-        for day, files in self._days(session, since):
+        days = self._days(session, marker.files if marker else frozenset())
+        passed = len(days)
+        for number, (day, files) in enumerate(days):
             if newest is not None and self._count_after(day, [*dated, *recent]) >= newest:
+                passed = number
                 break
             found = {(file.name, file.digest): self._blocks(file) for file in files}
             dated = [*(block for blocks in found.values() for block in blocks if block.session == session), *dated]
             parsed |= found
         self._parsed = dict(list(parsed.items())[:_MOST_PARSED])
         self._memory.keep_table()
-        return sorted(_each_once([*dated, *recent]).values(), key=lambda block: block.created_at)
+        blocks = tuple(sorted(_each_once([*dated, *recent]).values(), key=lambda block: block.created_at))
+        return SessionPart(
+            blocks,
+            marker and modern(marker, ((id_of(one), one.created_at) for one in blocks), [one.id for one in undated], now),
+            {
+                digest: frozenset(number_of(id_of(one), one.created_at) for one in found if one.session == session)
+                for (_, digest), found in parsed.items()
+            },
+            frozenset(file.digest for _, files in days[passed:] for file in files),
+        )
 
     def _undated(self, now: datetime) -> Iterator[Block]:
         """Yield the messages of the journal and the drop-box, then those of history.json, which have the newest words."""
@@ -76,12 +105,21 @@ class SessionTalk:
         present = assign_ids(entries, self._journal.known, now, self._settings.future_limit)
         for one in (*self._unfiled.messages(now), *present):
             if isinstance(one, Message) and one.created_at:
-                yield block_of(one)
+                yield replace(block_of(one), created_at=self._met_at(one, one.created_at))
 
-    def _days(self, session: str, since: datetime | None) -> list[tuple[date, list[MemoryFile]]]:
-        """Return the dated files that hold the session, by day, the newest day first."""
-        first = local_day(since, self._settings.zone) if since else None
-        files = [file for file in self._memory.dated() if session in file.sessions and (first is None or file.day >= first)]
+    def _met_at(self, message: Message, at: datetime) -> datetime:
+        """Return when a message of history.json was said: another program may have cut the milliseconds off."""
+        moment = fingerprint_of(to_wire(at), message.raw.get("role"), message.text)
+        if at.microsecond or message.id in self._journal.known.by_fingerprint.get(moment, ()):
+            return at
+        file, waits = self._journal.file_of(message.key), self._journal.unwritten.get(message.key)
+        times = [one.created_at for one in self._memory.blocks(file) if one.key == message.key] if file else []
+        times += [waits.created_at] if waits and waits.created_at else []
+        return next((t for t in times if is_in_whole_seconds(at, t)), at)
+
+    def _days(self, session: str, covered: frozenset[str]) -> list[tuple[date, list[MemoryFile]]]:
+        """Return the dated files that hold the session and are not *covered*, by day, the newest day first."""
+        files = [file for file in self._memory.dated() if session in file.sessions and file.digest not in covered]
         return [(day, list(of_day)) for day, of_day in groupby(files, key=lambda file: file.day)][::-1]
 
     def _blocks(self, file: MemoryFile) -> tuple[Block, ...]:

@@ -8,6 +8,7 @@ moving the marker, so that two processes neither pay twice nor write two lines. 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,25 +18,28 @@ from recalld.supervisor.conversation.sessions import (
     Intent,
     Progress,
     is_spoken,
-    marker_after,
-    not_summed_up,
     overflowing,
+    past_threshold,
     session_digest,
     source_of,
 )
 from recalld.supervisor.longterm.lines import one_line
+from recalld.supervisor.protocol.marks import without_marks
+from recalld.supervisor.protocol.parts import said_as
 from recalld.supervisor.protocol.prompts import without_secrets
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
 from recalld.supervisor.summaries.llm_state import waits_of
+from recalld.supervisor.summaries.phrases import is_greeting
 from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
-    from recalld.supervisor.conversation.sessions import Kind
+    from recalld.supervisor.conversation.sessions import SessionPart
     from recalld.supervisor.events import Events
     from recalld.supervisor.longterm.long_term_file import LongTermFile, Written
     from recalld.supervisor.protocol.config import Config
@@ -46,16 +50,23 @@ _NOT_ASKED: Final = frozenset({"paused", "spent"})
 #: Seconds that a session which another process sums up is waited for: the turn goes on. Who looks whether somebody waits for a
 #: task shares the lock for a moment.
 _OVERFLOW_WAIT_S: Final = 0.1
+#: What stands before the words in a line of an extract: time and speaker.
+_SAID: Final = re.compile(r"- \d\d[:-]\d\d (?:[^：:\n]{1,40}[：:])?[ \t]*")
 
 
 def extract_line(extract: str) -> str:
     r"""
-    Return an extract as one line, which begins by saying that it is one; "" for none.
+    Return the words of an extract as one line, without its headings, what it says of itself, and greetings; "" for none.
 
     >>> extract_line("> 摘录：没有用模型，从 2 条消息里挑出 1 条的原话。\n\n## 部署\n\n- 18:55 用户：改到周五。")
-    '摘录：没有用模型，从 2 条消息里挑出 1 条的原话；18:55 用户：改到周五'
+    '18:55 用户：改到周五。'
     """
-    return in_one_line("\n".join(line.removeprefix("> ") for line in extract.splitlines() if not line.startswith("#")))
+    words = [line for line in extract.splitlines() if line.strip() and not line.startswith(("#", ">"))]
+    return in_one_line("\n".join(line.removeprefix("- ") for line in words if not _is_courtesy(_SAID.sub("", line))))
+
+
+def _is_courtesy(words: str) -> bool:
+    return is_small_talk(words) or is_greeting(words)
 
 
 class SessionLines:
@@ -80,45 +91,67 @@ class SessionLines:
         """
         with self._files.locked(session):
             progress = self._settled(session, now)
-            marker = None if again else progress.markers.get("summary")
-            fresh = not_summed_up(self._talk.messages(session, now, marker.at if marker else None), marker)
+            part = self._talk.read(session, now, None if again else progress.markers.get("summary"))
+            fresh = part.fresh(part.blocks)
             if not fresh and not self._talk.messages(session, now, newest=1):
                 raise BadRequest("session", Text("longterm.no_session", session=session))
             if not fresh:
                 return None
             text = write(self._shown(fresh))
-            return self._write(session, progress, "summary", source_of(session, fresh), text, fresh, now)
+            return self._write(
+                session, progress, Intent("summary", source_of(session, fresh), text, part.past(fresh)), len(fresh), now
+            )
 
     def summarize_overflow(
-        self, session: str, write: Callable[[Sequence[dict[str, Any]]], str], now: datetime
+        self,
+        session: str,
+        write: Callable[[Sequence[dict[str, Any]]], str],
+        now: datetime,
+        *,
+        since: datetime | None = None,
+        in_turn: bool = False,
     ) -> Written | None:
         """
         Write what newly left the last `conversation.max_history` messages of the session as one line, and return that.
 
-        None if too little left, if it is not worth a line, or if another process does it now. A model that fails is asked again
-        after a while, and nothing is raised: the turn goes on, and what left is in the next line.
+        With *since*, the time of the oldest message that a turn shows, all before it has left. *in_turn* a session that has
+        grown past `summarize.message_threshold` or `summarize.char_threshold` is summed up but for its newest. None if too
+        little left, if it is not worth a line, or if another process does it now. A model that fails is asked again after a
+        while, and nothing is raised: the turn goes on, and what left is in the next line.
         """
         try:
             with self._files.locked(session, _OVERFLOW_WAIT_S):
-                return self._overflow(session, write, now)
+                return self._overflow(session, write, now, since, in_turn=in_turn)
         except Busy:
             return None
 
     def history(self, session: str, now: datetime) -> list[dict[str, Any]]:
-        """Return the user's and the assistant's among the last `conversation.max_history` messages of the session."""
+        """Return what was said among the last `conversation.max_history` messages of the session."""
         most = self._config.conversation.max_history
         newest = self._talk.messages(session, now, newest=most)[-most:]
-        return [{"role": block.role, "content": block.words} for block in newest if is_spoken(block) and block.words.strip()]
+        said = (said_as(block.role, block.words) for block in newest if is_spoken(block) and block.words.strip())
+        return [{"role": role, "content": words} for role, words in said]
 
     # ── steps ────────────────────────────────────────────────────────────────
 
-    def _overflow(self, session: str, write: Callable[[Sequence[dict[str, Any]]], str], now: datetime) -> Written | None:
+    def _overflow(
+        self,
+        session: str,
+        write: Callable[[Sequence[dict[str, Any]]], str],
+        now: datetime,
+        since: datetime | None,
+        *,
+        in_turn: bool,
+    ) -> Written | None:
         progress = self._settled(session, now)
         if not progress.failure.is_over(now):
             return None
-        rule, marker = self._config.conversation, progress.markers.get("overflow")
-        talk = self._talk.messages(session, now, marker.at if marker else None)
-        left = overflowing(talk, marker, rule.max_history, rule.overflow_min)
+        rule = self._config.conversation
+        part = self._talk.read(session, now, progress.markers.get("overflow"))
+        left = overflowing(part, rule.max_history, rule.overflow_min, since)
+        grown, source = self._grown(part) if in_turn else [], OVERFLOW
+        if len(grown) > len(left):
+            left, source = grown, source_of(session, grown) or OVERFLOW
         if not left:
             return None
         try:
@@ -127,20 +160,21 @@ class SessionLines:
             if error.reason not in _NOT_ASKED:
                 self._note_failure(session, progress, error, now)
             return None
-        return self._write(session, progress, "overflow", OVERFLOW, text, left, now)
+        return self._write(session, progress, Intent("overflow", source, text, part.past(left)), len(left), now)
 
-    def _write(
-        self, session: str, progress: Progress, kind: Kind, source: str, text: str, blocks: Sequence[Block], now: datetime
-    ) -> Written | None:
-        """Write the line of these messages and move the marker past them; the marker alone where the text is blank."""
-        marker = marker_after(blocks, progress.markers.get(kind))
-        if not one_line(text):
-            self._files.keep(session, progress.past(kind, marker))
+    def _grown(self, part: SessionPart) -> list[Block]:
+        config = self._config
+        most, chars = config.summarize.message_threshold, config.summarize.char_threshold
+        return past_threshold(part, most, chars, config.summarize.keep_recent)
+
+    def _write(self, session: str, progress: Progress, intent: Intent, messages: int, now: datetime) -> Written | None:
+        """Write the line of so many *messages* and move the marker past them; the marker alone where the text is blank."""
+        if not one_line(without_marks(intent.text)):
+            self._files.keep(session, progress.past(intent.kind, intent.marker))
             return None
-        intent = Intent(kind, source, text, marker)
         self._files.keep(session, progress.intending(intent))
         written = self._fulfil(session, progress, intent, now)
-        self._events.emit("session_summarised", kind=kind, messages=len(blocks), line=written.line)
+        self._events.emit("session_summarised", kind=intent.kind, messages=messages, line=written.line)
         return written
 
     def _settled(self, session: str, now: datetime) -> Progress:
@@ -153,7 +187,8 @@ class SessionLines:
         return progress
 
     def _fulfil(self, session: str, progress: Progress, intent: Intent, now: datetime) -> Written:
-        written = self._long_term.append(intent.source, intent.text, now)  # once, since it knows its words again
+        # once, since it knows its words again; without a mark, which is a person's word, whatever was said in the talk
+        written = self._long_term.append(intent.source, without_marks(intent.text), now)
         self._files.keep(session, progress.past(intent.kind, intent.marker))
         return written
 

@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.conversation.memory_manager import MemoryManager
-from recalld.supervisor.conversation.sessions import RunningSummary, marker_after, not_summed_up
+from recalld.supervisor.conversation.sessions import RunningSummary, SessionPart
 from recalld.supervisor.protocol.attachments import attachments_of
 from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.protocol.parts import said_as
 from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.errors import NoSummary
     from recalld.supervisor.summaries.model import Model
 
-#: Who speaks in a conversation: the system prompt is the caller's, and another program's own roles are refused by servers.
-_ROLES: Final = frozenset({"user", "assistant", "tool", "function"})
+#: Who speaks in no conversation: the system prompt is the caller's.
+_PROMPTS: Final = frozenset({"system", "developer"})
 #: What of a message a model's server takes beside role and words.
 _SENT: Final = ("name", "tool_calls", "tool_call_id", "function_call")
 #: Seconds that a summary which another process writes is waited for: the turn goes on. Who looks whether somebody waits for a
@@ -44,7 +45,9 @@ class SessionMessage(dict[str, Any]):
         fields = block.fields
         # of a picture that is a file by now a server would get no more than the name
         words = block.shown if attachments_of(fields) else fields.get(block.text_field, block.text)
-        super().__init__(role=block.role, content=words, **{name: fields[name] for name in _SENT if name in fields})
+        role, named = said_as(block.role, block.shown)
+        words = words if role == block.role else named
+        super().__init__(role=role, content=words, **{name: fields[name] for name in _SENT if name in fields})
         self.block = block
 
 
@@ -69,6 +72,7 @@ class SessionMemory(MemoryManager):
     ) -> None:
         self._session, self._files, self._talk, self._append = session, files, talk, append
         self._kept = RunningSummary()
+        self._part = SessionPart(())
         self._passed: list[Block] = []
         super().__init__(llm, system_prompt, **options)
         self._limits = limits or self._limits
@@ -90,10 +94,10 @@ class SessionMemory(MemoryManager):
     def _refresh(self) -> None:
         """Read summary and messages from the workspace; a message that is the same as before stays the same object."""
         kept = self._files.read(self._session).running
-        since = kept.marker.at if kept.marker else None
         # the summary of a long session begins late, else it would cost a call for each forty of its messages
         newest = self._config.conversation.max_history if kept.marker is None else None
-        blocks = not_summed_up(self._talk.messages(self._session, self._clock(), since, newest), kept.marker)
+        self._part = self._talk.read(self._session, self._clock(), kept.marker, newest)
+        blocks = self._part.fresh(self._part.blocks)
         begins = 0 if newest is None else max(0, len(blocks) - newest)
         self._passed, blocks = blocks[:begins], blocks[begins:]
         known = {(one.block.id, one.block.created_at): one for one in self._of_session()}
@@ -103,8 +107,13 @@ class SessionMemory(MemoryManager):
             messages.append(before if before is not None and before.block == block else SessionMessage(block))
         prompts = [raw for raw in self.message_buffer if raw.get("role") == "system"]
         self._kept, self._failure, self.conversation_summary = kept, kept.failure, kept.text
-        self.message_buffer[:] = [*prompts, *(one for one in messages if one.block.role in _ROLES)]
+        self.message_buffer[:] = [*prompts, *(one for one in messages if one.block.role not in _PROMPTS)]
         self._read = {id(raw): self._read[id(raw)] for raw in self.message_buffer if id(raw) in self._read}
+
+    def _summed_up(self) -> list[dict[str, Any]]:
+        shown = {(one.block.id, one.block.created_at) for one in self._of_session()}
+        blocks = self._talk.read(self._session, self._clock()).blocks
+        return [SessionMessage(one) for one in blocks if one.role not in _PROMPTS and (one.id, one.created_at) not in shown]
 
     def _take(self, raw: dict[str, Any]) -> None:
         if raw.get("role") == "system":
@@ -116,9 +125,7 @@ class SessionMemory(MemoryManager):
     def _keep(self, summary: str, told: Sequence[dict[str, Any]]) -> None:
         progress = self._files.read(self._session)
         blocks = [one.block for one in told if isinstance(one, SessionMessage)]
-        # subtle: a message that was left out may have the time of the marker, as when all were added at once
-        marker = marker_after([*self._passed, *blocks], progress.running.marker)
-        running = RunningSummary(summary, marker, self._is_private())
+        running = RunningSummary(summary, self._part.past([*self._passed, *blocks]), self._is_private())
         self._files.keep(self._session, replace(progress, running=running))
         super()._keep(summary, told)
 

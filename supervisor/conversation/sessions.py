@@ -1,22 +1,26 @@
 """
 Which messages of a session are summed up next, and how far that has come (docs/reference/protocol.md, 11).
 
-A session has three markers: how far `summarize` has come, overflow, and the running summary. A marker is a message and its
-moment, so that it still marks when the message is deleted: what was said before that moment counts as summed up. Pure.
+A session has three markers: how far `summarize` has come, overflow, and the running summary. A marker is the messages that were
+summed up, each by its id, and never a moment: a program whose clock is ahead would hide all that is said until then. Pure.
 """
 
 from __future__ import annotations
 
+from array import array
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from recalld.supervisor.archive.identity import is_derived
 from recalld.supervisor.conversation.running import Failure
-from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.protocol.message import UNSAID
+from recalld.supervisor.storage.clock import SMALL, from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.summaries.retry import Backoff
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from recalld.supervisor.protocol.dated_file import Block
@@ -26,27 +30,71 @@ KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")
 #: The source of a line about messages that left the history; 000.
 OVERFLOW: Final = "auto-overflow"
 #: The only roles whose overflowing messages are summed up; 000.
-_SPEAKERS: Final = ("user", "assistant")
 _VERSION: Final = 1
+#: Of a marker; the first had a moment alone.
+_MARKER_FORMAT: Final = 2
 #: Hex digits of a session's digest in the names of its files: its key may hold anything.
 _DIGITS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
-    """The last message that was summed up, when it was said, and the *ids* of all of that moment that were."""
+class Last:
+    """The newest message that was summed up, when it was said, and the *ids* of all of that moment that were."""
 
     id: str
     at: datetime
     ids: frozenset[str]
 
-    def has(self, block: Block) -> bool:
-        """Tell whether the message was summed up."""
-        return self.covers(id_of(block), block.created_at)
 
-    def covers(self, identity: str, at: datetime) -> bool:
-        """Tell whether the message of this id and moment was; one without an id, if any of its moment was."""
-        return at < self.at or (at == self.at and (not identity or identity in self.ids))
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """
+    What was summed up: the *numbers* of the messages, and the digests of the *files* of which all messages of the session were.
+
+    *last* is for people. A marker that recalld wrote before 0.10.0 has nothing else: its *numbers* are None, and `modern` finds
+    out what they are.
+    """
+
+    last: Last
+    numbers: frozenset[int] | None = None
+    files: frozenset[str] = frozenset()
+
+    def has(self, identity: str, at: datetime) -> bool:
+        """Tell whether the message of this id and time was summed up."""
+        return self.numbers is not None and number_of(identity, at) in self.numbers
+
+
+def number_of(identity: str, at: datetime) -> int:
+    """Return 64 bits that stand for a message: an id may be used again, at another time."""
+    named = f"{identity}\0{to_wire(truncate_to_ms(at))}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(named, digest_size=8).digest(), "little")
+
+
+def _numbers_of(block: Block) -> Iterator[int]:
+    """Yield the numbers of a message: one that was written without an id may still have none in history.json."""
+    identity, words = block.key
+    yield number_of(identity, block.created_at)
+    if is_derived(identity):
+        yield number_of(words, block.created_at)
+
+
+def modern(marker: Marker, said: Iterable[tuple[str, datetime]], in_history: Sequence[str], now: datetime) -> Marker:
+    """
+    Return the marker with its numbers; *said* are id and time of the session's messages, *in_history* the ids of history.json.
+
+    A marker of before 0.10.0 has a moment alone. Of what was said up to then only that counts as summed up which is not behind
+    the marker's message in history.json, where messages stand as they came; and nothing if the moment is still to come.
+    """
+    if marker.numbers is not None:
+        return marker
+    last = marker.last
+    behind = frozenset(in_history[in_history.index(last.id) + 1 :] if last.id in in_history else in_history) - last.ids
+    covered = (
+        number_of(identity, at)
+        for identity, at in said
+        if identity not in behind and (at < last.at or (at == last.at and identity in last.ids))
+    )
+    return replace(marker, numbers=frozenset(covered if last.at <= now + SMALL else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,35 +155,67 @@ def session_group(session: str) -> str:
     return f"session-{session_digest(session)}"
 
 
-def not_summed_up(talk: Sequence[Block], marker: Marker | None) -> list[Block]:
-    """Return the messages that came after the marker; all of them without one."""
-    return [block for block in talk if marker is None or not marker.has(block)]
-
-
-def overflowing(talk: Sequence[Block], marker: Marker | None, max_history: int, least: int) -> list[Block]:
+@dataclass(frozen=True, slots=True)
+class SessionPart:
     """
-    Return the messages that left the last *max_history* since the marker; none while fewer than *least* are spoken ones.
+    What was read of a session: its *blocks*, oldest first, and the *marker* of what of it is summed up.
 
-    000: of 120 messages, with 100 that stay, the first 20. Those of tools leave, too, but are not summed up.
+    *files* are the dated files that were read, by digest, with the numbers of the session's messages in each. *older* are those
+    that were not, since they hold only what is older than was asked for.
     """
-    left = not_summed_up(talk[: max(0, len(talk) - max_history)], marker)
+
+    blocks: tuple[Block, ...]
+    marker: Marker | None = None
+    files: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    older: frozenset[str] = frozenset()
+
+    def fresh(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return those of the blocks that are not summed up."""
+        marker = self.marker
+        return [block for block in blocks if marker is None or not marker.has(id_of(block), block.created_at)]
+
+    def past(self, blocks: Sequence[Block]) -> Marker:
+        """Return the marker once these messages, at least one, are summed up, too; what is *older* counts as passed by."""
+        before = self.marker
+        added = frozenset(number for block in blocks for number in _numbers_of(block))
+        numbers = added.union(before.numbers or () if before else ())
+        whole = (digest for digest, own in self.files.items() if own <= numbers)
+        files = self.older.union(before.files if before else (), whole)
+        newest = blocks[-1]
+        ids = frozenset(id_of(block) for block in blocks if block.created_at == newest.created_at)
+        return Marker(Last(id_of(newest), newest.created_at, ids), numbers, files)
+
+
+def overflowing(part: SessionPart, max_history: int, least: int, since: datetime | None = None) -> list[Block]:
+    """
+    Return the messages that left the last *max_history* and are not summed up; none while fewer than *least* are spoken ones.
+
+    000: of 120 messages, with 100 that stay, the first 20. Those of tools leave, too, but are not summed up. With *since* all
+    that is older has left, too: where a turn shows fewer.
+    """
+    stays = max(0, len(part.blocks) - max_history)
+    left = part.fresh([block for n, block in enumerate(part.blocks) if n < stays or (since and block.created_at < since)])
     return left if sum(map(is_spoken, left)) >= least else []
 
 
+def past_threshold(part: SessionPart, most: int, chars: int, keep: int) -> list[Block]:
+    """
+    Return what is to be summed up of a session in which more than *most* messages, or more than *chars* characters, are not.
+
+    The *keep* newest stay, with the question that they belong to (000: 20 messages, 10,000 characters, 10 stay).
+    """
+    fresh = part.fresh(part.blocks)
+    said = [n for n, block in enumerate(fresh) if is_spoken(block)]
+    if len(said) <= keep or (len(said) <= most and sum(len(fresh[n].words) for n in said) <= chars):
+        return []
+    stays = said[-keep] if keep else len(fresh)
+    asked = next((n for n in reversed(range(1, stays + 1)) if n == len(fresh) or fresh[n].role == "user"), stays)
+    return fresh[:asked] if said[0] < asked else []
+
+
 def is_spoken(block: Block) -> bool:
-    """Tell whether the message is the user's or the assistant's."""
-    return block.role in _SPEAKERS
-
-
-def marker_after(blocks: Sequence[Block], before: Marker | None) -> Marker:
-    """Return the marker once these messages, at least one, are summed up."""
-    last = blocks[-1]
-    ids = {id_of(block) for block in blocks if block.created_at == last.created_at}
-    if before and before.at > last.created_at:
-        return before
-    return Marker(
-        id_of(last), last.created_at, frozenset(ids | (before.ids if before and before.at == last.created_at else set()))
-    )
+    """Tell whether somebody has said the message: it is no prompt, and nothing of a tool."""
+    return block.role not in UNSAID
 
 
 def source_of(session: str, blocks: Sequence[Block]) -> str:
@@ -214,8 +294,16 @@ def _failure_from_wire(raw: Any) -> Backoff:
 
 
 def _marker_to_wire(marker: Marker) -> dict[str, Any]:
-    return {"id": marker.id, "at": to_wire(marker.at), "ids": sorted(marker.ids)}
+    last = marker.last
+    fields: dict[str, Any] = {"id": last.id, "at": to_wire(last.at), "ids": sorted(last.ids)}
+    if marker.numbers is not None:
+        numbers = b64encode(array("Q", sorted(marker.numbers)).tobytes()).decode("ascii")
+        fields |= {"format": _MARKER_FORMAT, "messages": numbers, "files": sorted(marker.files)}
+    return fields
 
 
 def _marker_from_wire(raw: Any) -> Marker:
-    return Marker(str(raw["id"]), from_wire(raw["at"]), frozenset(map(str, raw["ids"])))
+    last = Last(str(raw["id"]), from_wire(raw["at"]), frozenset(map(str, raw["ids"])))
+    if raw.get("format", 1) != _MARKER_FORMAT:
+        return Marker(last)
+    return Marker(last, frozenset(array("Q", b64decode(raw["messages"]))), frozenset(map(str, raw["files"])))

@@ -20,7 +20,7 @@ from recalld.supervisor.text.thinking import after_thoughts
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from recalld.supervisor.text.language import Language
 
@@ -58,8 +58,12 @@ class Said:
         return self.role == "assistant" and not self.calls and not self.results
 
 
-def read_said(raw: object, cjk_weight: float = 1.0) -> Said:
-    """Return a chat-completions message, read as the archive reads it; ValueError, with one sentence, if it is none."""
+def read_said(raw: object, tokens_in: Callable[[str], int] = estimate_tokens) -> Said:
+    """
+    Return a chat-completions message, read as the archive reads it; ValueError, with one sentence, if it is none.
+
+    *tokens_in* counts the tokens of a text.
+    """
     if isinstance(raw, dict) and "content" not in raw and raw.get("tool_calls"):
         raw = {**raw, "content": None}
     message = read_message(raw, UTC)
@@ -72,7 +76,7 @@ def read_said(raw: object, cjk_weight: float = 1.0) -> Said:
         message.raw,
         message.role,
         "\n".join(filter(None, (message.text, *files, *tool_lines(message.raw)))),
-        estimate_tokens(sent, cjk_weight) + len(files) * _FILE_TOKENS + MESSAGE_TOKENS,
+        tokens_in(sent) + len(files) * _FILE_TOKENS + MESSAGE_TOKENS,
         call_ids(message.raw),
         result_ids(message.raw),
         message.role == "user" and not only_results(message.raw),

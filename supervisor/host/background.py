@@ -19,6 +19,7 @@ from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.faults import FaultScope
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.jobs import NEVER_S, Job
+from recalld.supervisor.host.lock import check_there
 from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.recall.canaries import PER_CHECK, CanaryStore, next_due, probe
 from recalld.supervisor.recall.rerank import Reranker, precompute_vectors
@@ -44,7 +45,7 @@ _GATHER_S: Final = 0.05
 _VECTORS_EVERY_S: Final = 3600.0
 _VECTORS_RETRY_S: Final = 300.0
 #: How long to wait for another program's update of the index.
-_LOCK_WAIT: Final = timedelta(seconds=2)
+LOCK_WAIT: Final = timedelta(seconds=2)
 #: Seconds until a failed update is tried again: the first wait, and the longest after doubling.
 _RETRY_S: Final = (0.5, 60.0)
 
@@ -199,12 +200,13 @@ class IndexUpdater:
         return min(max(left_s, _CANARIES_EVERY_S), _CANARIES_AT_LAST_S)
 
     def _update(self, until_end: Control) -> None:
+        check_there(self._ws)
         control = replace(until_end, progress=lambda _what, _done, _total: self._grown())
-        changes = self._ws.searcher.refresh(_LOCK_WAIT.total_seconds(), control)
+        changes = self._ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control)
         if changes.read:
             self._changed()
         if changes.shared:
-            raise Busy(self._ws.paths.state / "index.lock", _LOCK_WAIT)
+            raise Busy(self._ws.paths.state / "index.lock", LOCK_WAIT)
 
     def _fault_of(self, step: Callable[[Control], None], control: Control) -> str:
         """Run the step and return its error sentence, "" if it succeeded."""
@@ -228,13 +230,13 @@ def _vectors_step(ws: Workspace, clock: Clock) -> Step:
 
 def _context_step(ws: Workspace, clock: Clock) -> Step:
     prepared = PreparedContexts(
-        history=ws.history,
+        history=ws.shown_history,
         files=ws.files,
         paths=ws.paths,
         config=ws.config,
         events=ws.events,
         clock=clock,
-        recall=partial(ws.searcher.search, is_input=True),
+        recall=ws.searcher.for_input,
         summary_of=partial(kept_summary, ws),
     )
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from recalld.supervisor.faults import FaultScope
 from recalld.supervisor.host.due import AGAIN, next_due
+from recalld.supervisor.host.lock import check_there
 from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.round import Round, collect, report_errors, restore_history, run_round
 from recalld.supervisor.host.status_line import StatusLine
@@ -98,6 +99,8 @@ class Supervisor:
         self._config = config
         self._write_wait = timedelta()
         self._no_archive_until = float("-inf")
+        #: The error of the last archive run, while none may begin.
+        self._refused: SupervisorError | None = None
         #: The clocks at the last round, by which the next one sees that the clock was set.
         self.reading: Reading | None = None
         self._no_ageing_until = float("-inf")
@@ -221,38 +224,52 @@ class Supervisor:
         Do one round at *now*.
 
         No archive run begins for a while after the disk has refused one, and no step that goes by age after a jump of the
-        clock. A damaged history is restored. BadConfig if a folder leads outside the workspace since it was opened.
+        clock. A damaged history is restored. BadConfig if a folder leads outside the workspace since it was opened, LockLost if
+        the workspace is no longer there.
         """
+        self._attempt("workspace", partial(check_there, self.ws), None)
         check_inside(self.ws.paths)
         is_paused = self._steady_s() < self._no_archive_until
         before, self._scope = self._scope.errors, FaultScope(self.ws.paths.root)
         is_asked = self._attempt("request", lambda: self.ws.files.disk.stat(self.ws.paths.archive_request) is not None, False)
         runs: Literal["due", "all", "none"] = "none" if is_paused else "all" if is_asked else "due"
         ageing = not self._has_jumped(now) and self._quiet_until(now) is None
-        done = run_round(self.ws, now, runs, ageing=ageing, before=before.values(), control=self._control)
+        # a run that is left out ends no fault
+        lasting = {"archive": self._refused} if is_paused and self._refused else {}
+        faults = [*before.values(), *lasting.values()]
+        done = run_round(self.ws, now, runs, ageing=ageing, before=faults, control=self._control)
         if runs == "all":  # done, or told why not
             self._attempt("request", lambda: self.ws.files.remove(self.ws.paths.archive_request), None)
         if not is_paused:
             self._set_write_wait(done.errors.get("archive"))
         if done.found_damage(self.ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
-        self._due_at = self._attempt("due time", lambda: self._next_due(now, failed=bool(before or done.errors)), now + AGAIN)
+        failed = bool(before or done.errors)
+        self._due_at = self._attempt("due time", lambda: self._next_due(now, failed=failed), self._quiet_end(now))
+        done.errors |= lasting
         return done
 
     def _set_write_wait(self, error: SupervisorError | None) -> None:
         """Let no archive run begin for a while where this is the *error* of a disk; the wait doubles."""
         config = self.ws.config.archive
         self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
-        self._write_wait = self._write_wait if error and not isinstance(error, BadFile) else timedelta()
+        self._refused = error if error and not isinstance(error, BadFile) else None
+        self._write_wait = self._write_wait if self._refused else timedelta()
         self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()
 
     def _next_due(self, now: datetime, *, failed: bool) -> datetime:
         """Return when the next round is due by time alone: soon after errors, at the end of a wait, or when a step is due."""
-        if failed:
-            return now + AGAIN
         ends = [self._no_archive_until, self._no_ageing_until]
         left_s = [end - self._steady_s() for end in ends if end > self._steady_s()]
-        return min([next_due(self.ws, now), *(now + timedelta(seconds=left) for left in left_s)])
+        # asked after a failure, too: what it can't read is a fault for as long as it can't
+        due = min([next_due(self.ws, now), *(now + timedelta(seconds=left) for left in left_s)])
+        return min(due, now + AGAIN) if failed else due
+
+    def _quiet_end(self, now: datetime) -> datetime:
+        """Return when a damaged history.json may be restored, if that is later than *now* and sooner than any other try."""
+        since_s = self._damaged[1] if self._damaged else float("-inf")
+        left_s = since_s + self.ws.config.archive.quiet.total_seconds() - self._steady_s()
+        return now + timedelta(seconds=left_s) if 0 < left_s < AGAIN.total_seconds() else now + AGAIN
 
     def _tell_manager(self, done: Round) -> None:
         """Tell the service manager that a round is over, how things are and the first of its errors."""

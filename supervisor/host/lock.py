@@ -32,13 +32,19 @@ class SupervisorLock:
         self._lock = self._stat()
 
     def check(self) -> None:
-        """Raise LockLost if the lock file is no longer the one that is held: the state folder was deleted or moved."""
+        """Raise LockLost if the lock file is no longer the one that is held: it was moved, or a disk mounted over it."""
         now = self._stat()
         if self._lock is None or now is None or now.inode != self._lock.inode:
             raise LockLost(self._paths.root)
 
     def _stat(self) -> Stat | None:
         return self._disk.stat(self._paths.supervisor_lock)
+
+
+def check_there(ws: Workspace) -> None:
+    """Raise LockLost if the state folder is gone, and maybe the workspace: what is written now would begin another one."""
+    if ws.files.disk.stat(ws.paths.state) is None:
+        raise LockLost(ws.paths.root)
 
 
 @contextlib.contextmanager
@@ -88,6 +94,12 @@ def sweep_shared(ws: Workspace, now: datetime) -> int:
     paths = ws.paths
     folders = (paths.drop_box, paths.attachments, paths.turns, paths.pieces, paths.sessions, ws.task_queue.results)
     return sum(ws.files.sweep(folder, now=now) for folder in folders)
+
+
+def drop_replaced_texts(ws: Workspace, now: datetime) -> int:
+    """Drop the oldest texts that newer ones replaced, beyond their age and size; return how many."""
+    care = ws.config.care
+    return ws.replaced_texts.drop(now, care.previous_age, care.previous_bytes)
 
 
 def reclaim(ws: Workspace) -> int:

@@ -17,7 +17,7 @@ from recalld.supervisor.archive import restore as archive_restore
 from recalld.supervisor.archive import run as archive_run
 from recalld.supervisor.archive.restore import keep_damaged
 from recalld.supervisor.faults import FaultScope
-from recalld.supervisor.host.lock import supervisor_lock, sweep_shared
+from recalld.supervisor.host.lock import drop_replaced_texts, supervisor_lock, sweep_shared
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import (
@@ -91,20 +91,27 @@ def reconcile_flags(ws: Workspace, now: datetime) -> None:
 
 def trim_history(ws: Workspace) -> int:
     """Remove from history.json the messages that exceed its caps and are written; returns how many."""
-    return archive_run.trim_history(history=ws.history, journal=ws.journal, events=ws.events, caps=ws.caps)
+    return archive_run.trim_history(
+        history=ws.history,
+        journal=ws.journal,
+        attachments=ws.attachments,
+        events=ws.events,
+        caps=ws.caps,
+        kept=ws.deletions.absences().kept,
+    )
 
 
-def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> int:
+def restore_history(ws: Workspace, now: datetime) -> int:
     """Restore a damaged or lost history.json; returns how many messages it has now, 0 when nothing was done."""
     return archive_restore.restore_history(
         history=ws.history,
         journal=ws.journal,
         quarantine=ws.quarantine,
         replaced=ws.replaced,
+        unread=ws.unread,
         settings=ws.config.archive,
         events=ws.events,
         now=now,
-        unknown=unknown,
     )
 
 
@@ -115,6 +122,7 @@ def take_in_replaced(ws: Workspace, now: datetime) -> int:
         history=ws.history,
         journal=ws.journal,
         quarantine=ws.quarantine,
+        unread=ws.unread,
         settings=ws.config.archive,
         events=ws.events,
         now=now,
@@ -193,8 +201,8 @@ def run_round(
     Run each step once at *now*.
 
     *runs*: archive if an archive run is due, archive everything that is un-written, or do not archive (the disk has just
-    refused). Without *ageing* no summary is submitted: the clock was set, and a day may only look as if it were over. *before*
-    are errors since the last round; they are reported with those of this one.
+    refused). Without *ageing* no summary is submitted and no text dropped: the clock was set, and a day may only look as if it
+    were over. *before* are errors since the last round; they are reported with those of this one.
     """
     began = time.monotonic()
     with ws.journal.held():
@@ -217,9 +225,12 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs, control), 0)
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     run_step("settle", lambda: reconcile_flags(ws, now), None)
+    run_step("deletions", ws.deletions.record, None)
     done.trimmed = run_step("trim", lambda: trim_history(ws), 0)
     run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
     run_step("sweep", lambda: sweep_shared(ws, now), 0)
+    if ageing:
+        run_step("previous", lambda: drop_replaced_texts(ws, now), 0)
     run_step("copies", lambda: _tell_copies(ws), None)
     run_step("table", ws.memory.keep_table, None)
     if done.found_damage(ws.paths.history):

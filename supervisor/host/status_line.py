@@ -10,6 +10,7 @@ from recalld.supervisor.host.due import midnight, next_retry
 from recalld.supervisor.host.last_night import read_last_fsck
 from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.storage.clock import local
+from recalld.supervisor.storage.errors import BadFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +25,12 @@ class StatusLine:
     """
     "3 pending · last archive 12 min ago · 0 lost · next roll-up 03:00", after the first of the *troubles*.
 
-    Lost is what the last fsck found so. The next roll-up is when the next wait is over, or when the next day begins, after the
-    quiet hours.
+    Pending is None where history.json can't be read. Lost is what the last fsck found so. The next roll-up is when the next
+    wait is over, or when the next day begins, after the quiet hours.
     """
 
     troubles: tuple[str, ...]
-    pending: int
+    pending: int | None
     archived_at: datetime | None
     lost: int | None
     roll_up: datetime
@@ -42,7 +43,7 @@ class StatusLine:
         roll_up = min(filter(None, (midnight(ws, now), next_retry(ws, now))))
         return cls(
             troubles=tuple(troubles[:1]),
-            pending=len(unwritten(ws.history.read(), ws.journal)),
+            pending=_pending(ws),
             archived_at=max(made, default=None),
             lost=last.lost if last else None,
             roll_up=local(quiet_until(ws.config.care.quiet_hours, roll_up, ws.zone) or roll_up, ws.zone),
@@ -52,12 +53,19 @@ class StatusLine:
         """Return the line as it is true at *now*."""
         parts = [
             *self.troubles,
-            f"{self.pending} pending",
+            f"{self.pending} pending" if self.pending is not None else "history.json can't be read",
             f"last archive {_age(now - self.archived_at)} ago" if self.archived_at else "nothing archived yet",
             f"{self.lost} lost" if self.lost is not None else "not checked yet",
             f"next roll-up {self.roll_up:%H:%M}",
         ]
         return " · ".join(parts)
+
+
+def _pending(ws: Workspace) -> int | None:
+    try:
+        return len(unwritten(ws.history.read(), ws.journal))
+    except BadFile:
+        return None
 
 
 def _age(span: timedelta) -> str:

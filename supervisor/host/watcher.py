@@ -22,7 +22,7 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
-from recalld.supervisor.protocol.paths import is_foreign
+from recalld.supervisor.protocol.paths import LONG_TERM, is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.storage.disk import Disk, Stat
 
-#: The long-term files that are not below memory/.
-LONG_TERM: Final = ("memory.md", "MEMORY.md")
 #: The most files of which `tree_changed` takes the stat, of those that are in folders that have not changed.
 _FILES_EACH: Final = 100
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
@@ -113,7 +111,7 @@ class ChangeDetector:
         """Return the long-term files of the root, and every Markdown file and folder of another *folder*."""
         listed = _Listed(stat, is_new)
         try:
-            names = LONG_TERM if folder == self._paths.root else self._disk.names(folder)
+            names = LONG_TERM[:2] if folder == self._paths.root else self._disk.names(folder)
         except PermissionError:  # the index reports it, and what is in other folders is still noticed
             return listed
         for name in names:

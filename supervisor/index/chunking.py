@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.message import ROLES
+from recalld.supervisor.protocol.marks import is_shared, without_pin
 from recalld.supervisor.protocol.parts import only_results
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
 from recalld.supervisor.storage.clock import local_day
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, part of every index: a change makes it rebuild.
-VERSION: Final = 7
+VERSION: Final = 8
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
@@ -42,7 +42,14 @@ _HEADING: Final = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)、])\s+(?:\[[ xX]\]\s+)?")
 _RULE: Final = re.compile(r"\s*(?:[-*_=]\s*){3,}|\s*<!--.*-->\s*|\s*\|?[\s:|-]*-[\s:|-]*")
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
-_SPEAKERS: Final = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool", **ROLES}
+_SPEAKERS: Final = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "agent": "assistant",
+    "teller": "assistant",
+}
 _CHINESE_SPEAKERS: Final = {"用户": "user", "我": "user", "助手": "assistant", "助理": "assistant"}
 _SAID: Final = re.compile(
     r"(?:\**\[?(?:[01]?\d|2[0-3])[:：][0-5]\d(?:[:：][0-5]\d)?\]?\**\s*)?"
@@ -50,7 +57,6 @@ _SAID: Final = re.compile(
     re.IGNORECASE,
 )
 _ENTRY: Final = re.compile(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
-_SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
 #: The most lines of one passage: a file without breaks is split.
 _MOST_LINES: Final = 12
 
@@ -189,19 +195,26 @@ def split_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[t
             level = len(heading[1])
             headings = {depth: title for depth, title in headings.items() if depth < level} | {level: heading[2]}
             if bare:
-                yield _passage(path, (bare[0], bare[0]), bare[1], day, tier), ""
+                yield _heading(path, bare, day, tier), ""
             bare = (start, heading[2]) if heading[2] else None
             continue
         bare = None
         yield _passage(path, (start, end), words, day, tier), " ".join(headings.values())
     if bare:
-        yield _passage(path, (bare[0], bare[0]), bare[1], day, tier), ""
+        yield _heading(path, bare, day, tier), ""
+
+
+def _heading(path: str, bare: tuple[int, str], day: date | None, tier: Tier) -> Passage:
+    """Return the passage of a heading, which no mark shares: whether it is one depends on what is below it."""
+    number, title = bare
+    return replace(_passage(path, (number, number), title, day, tier), marked=())
 
 
 def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
     """Return the passage of a piece: an entry of memory.md, a line of talk, or plain text."""
     role = ""
-    shared = bool(_SHARED.search(words))
+    marked = tuple(_marked(words, lines[0])) if tier != "summary" else ()
+    words = without_pin(words)
     entry = _ENTRY.fullmatch(words)
     if entry:
         words = entry[3]
@@ -216,7 +229,21 @@ def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, ti
         if said and said["role"]:
             role = _CHINESE_SPEAKERS.get(said["role"]) or _SPEAKERS[said["role"].lower()]
         words = words[said.end() :] if said and role else words
-    return Passage(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, shared=shared)
+    return Passage(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, marked=marked)
+
+
+def _marked(words: str, first: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a piece that are marked for groups, with their numbers; a heading says nothing by itself."""
+    for number, line in enumerate(map(str.strip, words.split("\n")), first):
+        if is_shared(line) and not _HEADING.fullmatch(line) and not _RULE.fullmatch(line):
+            yield number, line
+
+
+def marked_lines(passage: Passage) -> Iterator[Passage]:
+    """Yield the lines that are marked for groups, each as a passage that is the same whatever stands around it."""
+    for number, line in passage.marked:
+        for one, _ in split_note(passage.path, line, passage.day, passage.tier):
+            yield replace(one, start=number, end=number, shared=True, marked=())
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:

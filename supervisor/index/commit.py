@@ -1,28 +1,37 @@
 """
-Bring the index to the state of the files: which groups differ, and one commit that replaces them.
+Bring the index to the state of the files: which groups differ, and one commit that replaces them, the newest first.
 
-A file that can't be read is left out alone, and tried again with the next change.
+A file that can't be read is left out alone, and tried again with the next change. Where time is up before all of them are made,
+the commit has those that are, of the last one its first passages, and the next one goes on there.
 """
 
 from __future__ import annotations
 
 import errno
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
 from recalld.supervisor.index.manifest import Group, render_manifest
+from recalld.supervisor.index.scan import most_bytes
+from recalld.supervisor.storage.clock import NEVER, within
+from recalld.supervisor.storage.control import UNENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from recalld.supervisor.index.documents import Document
-    from recalld.supervisor.index.engine import Engine
+    from recalld.supervisor.index.engine import Engine, Writing
     from recalld.supervisor.index.manifest import Manifest, Record
     from recalld.supervisor.storage.control import Control
+    from recalld.supervisor.storage.disk import Stat
 
 #: From this many groups on an update reports its progress.
 _LONG: Final = 50
+#: The passages that each commit makes, however little time there is: each is nearer to the end. The time of one begins behind
+#: them, since the libraries are loaded with them.
+LEAST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +39,8 @@ class Changes:
     """
     The result of an update: the numbers of files read, moved and gone, and why files are unreadable, by path.
 
-    *new*: there was no index; *rebuilt*: a damaged one was rebuilt; *shared*: another process has the lock, so that the
-    changes are held in memory.
+    *new*: the index is whole for the first time; *rebuilt*: a damaged one was rebuilt; *shared*: another process has the lock,
+    so that the changes are held in memory.
     """
 
     read: int = 0
@@ -41,6 +50,11 @@ class Changes:
     rebuilt: bool = False
     shared: bool = False
     unread: Mapping[str, str] = field(default_factory=dict)
+
+    def then(self, more: Changes) -> Changes:
+        """Return the changes of this update and the next one, *more*."""
+        read, moved, gone = self.read + more.read, self.moved + more.moved, self.gone + more.gone
+        return replace(more, read=read, moved=moved, gone=gone, rebuilt=self.rebuilt or more.rebuilt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,51 +75,131 @@ class Inventory:
 def commit(
     engine: Engine,
     after: Manifest,
-    made: Callable[[str, Mapping[str, Record]], Iterable[Document]],
+    made: Callable[[str, Mapping[str, Record], int], Iterable[Document]],
     control: Control,
+    for_s: float = UNENDING,
     *,
     clear: bool = False,
 ) -> tuple[Manifest, dict[str, str]]:
     """
     Replace the groups that differ from the files of *after*; return the new manifest and the unreadable files, with the reason.
 
-    *made* returns the documents of a group and its files. If *control* says stop between two groups, the last commit is
-    kept (InterruptedError).
+    *made* returns the documents of a group and its files from a number on. If *control* says stop between two groups, the last
+    commit is kept (InterruptedError). After *for_s* seconds the commit has what there is, and the manifest says what is left.
     """
     plan, members = after.planned(), after.members()
     changed, gone = differing(after.groups, plan)
+    changed.sort(key=lambda name: _newness(members[name]), reverse=True)
     groups = {name: group for name, group in after.groups.items() if name in plan}
     unread: dict[str, str] = {}
+    total = after.left + sum(map(_size, members.values()))
+    left = after.left + sum(_size(members[name]) for name in changed)
 
-    def all_made() -> Iterator[Document]:
+    def fill(writing: Writing) -> bytes:
+        nonlocal left
+        budget = _Budget(for_s)
+        for name in gone:
+            writing.delete(name)
         for done, name in enumerate(changed):
             if control.should_stop():
                 raise InterruptedError(errno.EINTR, "told to stop")
+            if budget.is_over:
+                break
+            if _size(members[name]) > most_bytes(for_s):
+                continue
             if len(changed) >= _LONG:
                 control.progress("index", done, len(changed))
-            units, counts = 0, [0] * len(CONTEXT_WIDTHS)
-            try:
-                for document in made(name, members[name]):
-                    units += 1
-                    counts = [count + more for count, more in zip(counts, document.lengths, strict=True)]
-                    yield document
-            except Exception as error:  # noqa: BLE001 - a bug that one file triggers must cost that file alone
-                unread.update(dict.fromkeys(members[name], type(error).__name__))
-            # no contents if a file could not be read: then the group differs, and is tried again
-            is_whole = not unread.keys() & members[name].keys()
-            groups[name] = Group(plan[name] if is_whole else (), units, tuple(counts))
+            before = Group(plan[name], 0, (0,) * len(CONTEXT_WIDTHS), is_whole=False)
+            if (known := groups.get(name)) and known.keys == plan[name] and not known.is_whole:
+                before = known
+            else:
+                writing.delete(name)
+            groups[name], why = _added(writing, before, made(name, members[name], before.units), budget)
+            unread.update(dict.fromkeys(members[name], why) if why else {})
+            left -= _size(members[name]) if groups[name].is_whole else 0
+        return render_manifest(replace(after, groups=groups, left=left, total=total))
 
-    engine.write((*changed, *gone), all_made(), lambda: render_manifest(replace(after, groups=groups)), clear=clear)
-    return replace(after, groups=groups), unread
+    engine.write(fill, clear=clear)
+    return replace(after, groups=groups, left=left, total=total), unread
+
+
+def is_settled(known: Manifest, unread: int, for_s: float) -> bool:
+    """Tell whether an update of *for_s* seconds finds nothing to do; *unread* are the bytes of files that it has not read."""
+    if not known.left and not unread:
+        return True
+    members = known.members()
+    sizes = [_size(members[name]) for name in differing(known.groups, known.planned())[0]]
+    return all(size > most_bytes(for_s) for size in sizes) and sum(sizes) + unread == known.left
+
+
+class _Budget:
+    """The time for the passages of one commit, which begins behind the first ones."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._deadline, self._count = seconds, NEVER, 0
+
+    def spend(self) -> None:
+        """Count one passage that was made."""
+        self._count += 1
+        if self._count == LEAST:
+            self._deadline = within(self._seconds)
+
+    @property
+    def is_over(self) -> bool:
+        return self._deadline.is_over
+
+
+def _added(writing: Writing, before: Group, documents: Iterable[Document], budget: _Budget) -> tuple[Group, str]:
+    """
+    Add the *documents* behind those of the group *before*, until time is up; return the group and why it could not be read.
+
+    One that could not be read has no keys: then it differs, and is tried again.
+    """
+    units, counts = before.units, before.words
+    try:
+        for document in documents:
+            if budget.is_over:
+                return Group(before.keys, units, counts, is_whole=False), ""
+            writing.add(document)
+            units += 1
+            counts = tuple(count + more for count, more in zip(counts, document.lengths, strict=True))
+            budget.spend()
+    except Exception as error:  # noqa: BLE001 - a bug that one file triggers must cost that file alone
+        return Group((), units, counts), type(error).__name__
+    return Group(before.keys, units, counts), ""
+
+
+def _newness(members: Mapping[str, Record]) -> tuple[bool, str]:
+    """Return what orders groups by time: the long-term file is the newest, then by day; of a note that of its last change."""
+    records = members.values()
+    days = (one.day or datetime.fromtimestamp(one.mtime_ns / 1e9, UTC).date().isoformat() for one in records)
+    return any(one.kind == "long_term" for one in records), max(days)
+
+
+def _size(members: Mapping[str, Record]) -> int:
+    return sum(record.size for record in members.values())
 
 
 def differing(groups: Mapping[str, Group], plan: Mapping[str, tuple[str, ...]]) -> tuple[list[str], list[str]]:
-    """Return the groups to index, since their contents differ from the *plan*, and the groups to delete."""
-    changed = [name for name in plan if name not in groups or groups[name].keys != plan[name]]
+    """Return the groups to index, since they lack contents of the *plan*, and the groups to delete."""
+    changed = [name for name in plan if name not in groups or groups[name].keys != plan[name] or not groups[name].is_whole]
     return changed, [name for name in groups if name not in plan]
 
 
-def differing_files(before: Mapping[str, Record], after: Mapping[str, Record]) -> int:
+def inventory_of(known: Manifest, now: Mapping[str, Record], parts: Iterable[Stat], damage: str) -> Inventory:
+    """Return the inventory of a commit that holds what is *known*, in the files *parts*; *now* are those of memory by now."""
+    members = known.members()
+    lacking = differing(known.groups, known.planned())[0] if known.left else ()
+    return Inventory(
+        files=sum(not record.excluded for record in known.files.values()),
+        units=sum(group.units for group in known.groups.values()),
+        size_bytes=sum(stat.size for stat in parts),
+        differing=_differing_files(known.files, now) + sum(len(members[name]) for name in lacking),
+        damage=damage,
+    )
+
+
+def _differing_files(before: Mapping[str, Record], after: Mapping[str, Record]) -> int:
     """Return how many files are new, gone, or searched differently; a file that was only touched does not count."""
 
     def content(path: str, files: Mapping[str, Record]) -> Record | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
-_MOST_CHARS: Final = 50_000
+MOST_CHARS: Final = 50_000
 #: The end of a message that asks.
 _ASKS: Final = ("?", "？")
 #: Roles that a question may ask for.
@@ -108,7 +108,7 @@ def encode_passage(passage: Passage) -> bytes:
         "m": passage.message,
         "s": passage.session,
         "c": "" if passage.chat == "direct" else passage.chat,
-        "g": passage.shared,
+        "g": passage.shared or passage.marked,
     }
     encoded = json.dumps(fields | {name: value for name, value in optional.items() if value}, ensure_ascii=False)
     return encoded.encode("utf-8", "surrogatepass")
@@ -130,17 +130,34 @@ def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
         message=found.get("m", ""),
         session=found.get("s", ""),
         chat=found.get("c", "direct"),
-        shared=found.get("g", False),
+        shared=found.get("g") is True,
+        marked=tuple((number, line) for number, line in found["g"]) if isinstance(found.get("g"), list) else (),
     )
 
 
 def documents(
-    files: Files, paths: WorkspacePaths, group: str, members: Mapping[str, Record], zone: tzinfo
+    files: Files, paths: WorkspacePaths, group: str, members: Mapping[str, Record], zone: tzinfo, done: int = 0
 ) -> Iterator[Document]:
-    """Yield the documents of a group from the present text of its files, *members* by path."""
-    chunks = [chunk for path in sorted(members) for chunk in chunk_file(files, paths, path, members[path], zone)]
+    """Yield the documents of a group from the present text of its files, *members* by path, without the first *done*."""
+    chunks = [beginning(chunk) for path in sorted(members) for chunk in chunk_file(files, paths, path, members[path], zone)]
+    keys = {path: record.key for path, record in members.items()}
     for talk in neighbours(chunks):
-        yield from talk_documents(group, {path: record.key for path, record in members.items()}, talk)
+        there = [n for n, chunk in enumerate(talk) if _has_words(chunk)]
+        if done < len(there):
+            yield from talk_documents(group, keys, talk, range(there[done], len(talk)))
+        done = max(0, done - len(there))
+
+
+def beginning(chunk: Chunk) -> Chunk:
+    """Return the chunk with the part of its words that is searched: each step of a turn would copy all of them."""
+    if len(chunk.passage.text) <= MOST_CHARS:
+        return chunk
+    return replace(chunk, passage=replace(chunk.passage, text=chunk.passage.text[:MOST_CHARS]))
+
+
+def _has_words(chunk: Chunk) -> bool:
+    """Tell whether anything could be shown of it: a thought has nothing."""
+    return bool(chunk.passage.text.strip())
 
 
 def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
@@ -179,11 +196,17 @@ def talk_documents(
         words_of.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
         for i in range(max(0, n - CONTEXT_WIDTHS[-1]), min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
             if i not in words_of:
-                words_of[i] = tokens(talk[i].passage.speaker) + tokens(talk[i].passage.text[:_MOST_CHARS])
-        words = [words_of[n]]
-        for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
-            around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
-            words.append([word for i in around if 0 <= i < len(talk) for word in words_of[i]])
-        words[1] += tokens(talk[n].context)
-        if talk[n].passage.text.strip():  # else nothing could be shown of it: a thought
-            yield Document(group, keys[talk[n].passage.path], talk[n].passage, tuple(words))
+                words_of[i] = tokens(talk[i].passage.speaker) + tokens(talk[i].passage.text[:MOST_CHARS])
+        words = with_neighbours(n, len(talk), words_of)
+        words[1].extend(tokens(talk[n].context))
+        if _has_words(talk[n]):
+            yield Document(group, keys[talk[n].passage.path], talk[n].passage, words)
+
+
+def with_neighbours(n: int, count: int, words_of: Mapping[int, list[str]]) -> tuple[list[str], ...]:
+    """Return the words of passage *n* of a talk of *count*, and those that each wider field adds: of its neighbours."""
+    words = [words_of[n]]
+    for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
+        around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
+        words.append([word for i in around if 0 <= i < count for word in words_of[i]])
+    return tuple(words)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.query.calendar import Days
 
 #: The version of fields and stored bytes, part of the version of the index.
-VERSION: Final = 6
+VERSION: Final = 7
 #: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 #: Bytes of addresses that the library takes to open an index and to write it, with room for the search. Most is reserved by its
@@ -64,12 +64,12 @@ class Engine:
             self._index.config_reader("Manual")  # else a thread looks for another commit twice a second
             self._searcher = self._index.searcher()
 
-    def write(self, gone: Iterable[str], made: Iterable[Document], note: Callable[[], bytes], *, clear: bool = False) -> None:
+    def write(self, fill: Callable[[Writing], bytes], *, clear: bool = False) -> None:
         """
-        Delete the groups *gone* (*clear*: all), add the documents *made* and the *note*, in one commit, and open it.
+        Make one commit, and open it: *clear* deletes all, *fill* deletes groups, adds documents, and returns the note.
 
-        *note* is called after the last document, and replaces the note before: index and manifest always agree. If *made*
-        raises, or a signal ends it, the last commit is kept.
+        The note replaces the one before: index and manifest always agree. If *fill* raises, or a signal ends it, the last
+        commit is kept.
         """
         _refuse_without(_TO_WRITE, self._folder)
         with self._faults():
@@ -77,14 +77,10 @@ class Engine:
             try:
                 if clear:
                     writer.delete_all_documents()
-                for group in (*gone, _NOTE):
-                    writer.delete_documents_by_term("group", group)
-                for document in made:
-                    writer.add_document(self._document(document))
-                kept = self._library.Document()
-                kept.add_text("group", _NOTE)
-                kept.add_bytes("stored", note())
-                writer.add_document(kept)
+                writing = Writing(writer, self._library)
+                note = fill(writing)
+                writing.delete(_NOTE)
+                writing.keep(note)
                 writer.commit()
             finally:
                 writer.wait_merging_threads()
@@ -138,6 +134,17 @@ class Engine:
         with self._faults():
             named = self._library.Query.term_set_query(self._schema, "unit", list(units))
             self._collect(self._searcher, found, [(self._must, named)], keys, most)
+        return self._candidates(found.values())
+
+    def seen_by(self, readers: Collection[str]) -> list[Candidate]:
+        """Return all passages of which one of the *readers* may see something (`Passage.readers`), in no order."""
+        found: dict[tuple[int, int], bytes] = {}
+        with self._faults():
+            marked = self._library.Query.term_set_query(self._schema, "reader", list(readers))
+            searcher: Any = self._searcher
+            count = searcher.search(marked, 1).count if readers else 0
+            if count:
+                self._collect(searcher, found, [(self._must, marked)], None, count)
         return self._candidates(found.values())
 
     def _find(
@@ -209,16 +216,37 @@ class Engine:
     def _should(self) -> Any:
         return self._library.Occur.Should
 
-    def _document(self, document: Document) -> Any:
+
+class Writing:
+    """What the next commit deletes and adds, in this order."""
+
+    def __init__(self, writer: Any, library: Any) -> None:
+        self._writer, self._library = writer, library
+
+    def delete(self, group: str) -> None:
+        """Delete the documents of the group that were added before."""
+        self._writer.delete_documents_by_term("group", group)
+
+    def add(self, document: Document) -> None:
+        """Add the document."""
         made = self._library.Document()
         for name, words in zip(_WORDS, document.fields, strict=True):
             made.add_text(name, " ".join(words))
         made.add_text("group", document.group)
         made.add_text("key", document.key)
         made.add_text("unit", document.passage.unit)
+        for reader in document.passage.readers:
+            made.add_text("reader", reader)
         made.add_integer("day", document.day)
         made.add_bytes("stored", document.stored)
-        return made
+        self._writer.add_document(made)
+
+    def keep(self, note: bytes) -> None:
+        """Add the note."""
+        kept = self._library.Document()
+        kept.add_text("group", _NOTE)
+        kept.add_bytes("stored", note)
+        self._writer.add_document(kept)
 
 
 def _refuse_without(size: int, folder: str) -> None:
@@ -244,6 +272,7 @@ def _schema() -> Any:
     builder.add_text_field("group", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("unit", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("reader", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("day", indexed=True, fast=True)
     builder.add_bytes_field("stored", stored=True)
     return builder.build()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
 #: The path of a message up to its id, while no dated file holds it (its place in history.json changes), and in a group.
 BY_ID: Final = "history.json#"
+#: The mark of what is marked for all groups, among the `readers` of a passage.
+SHARED: Final = "shared"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,8 @@ class Passage:
     message: str = ""  # id of a message
     session: str = ""
     chat: str = "direct"  # "direct" | "group" | "channel"
-    shared: bool = False  # marked for groups too
+    shared: bool = False  # for groups too
+    marked: tuple[tuple[int, str], ...] = ()  # of a note the lines that are: a mark is for its line
 
     @property
     def file(self) -> str:
@@ -51,9 +54,20 @@ class Passage:
         return self.path + ("" if self.path.startswith(BY_ID) else line_marks([(self.start, self.end)]))
 
     @property
+    def readers(self) -> tuple[str, ...]:
+        """The marks under which the index finds it for those who may not see all: those of whom it, or a line, may be for."""
+        own = (reader_of(self.session),) if self.session and self.chat != "direct" else ()
+        return (SHARED, *own) if self.shared or self.marked else own
+
+    @property
     def unit(self) -> str:
         """A name of its words, in 16 hex digits: the same words have the same name wherever they are."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def reader_of(session: str) -> str:
+    """Return the mark of what was said in the talk of this key, which may hold anything."""
+    return hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def line_marks(spans: Sequence[tuple[int, int]]) -> str:
@@ -68,11 +82,16 @@ def line_marks(spans: Sequence[tuple[int, int]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that answers, with its score (0 for a literal hit) and the reasons of the score."""
+    """A passage that answers, with its score (0 for a literal hit, None for who is told none) and the reasons of the score."""
 
     unit: Passage
-    score: float
+    score: float | None
     because: tuple[str, ...] = ()  # "words: 备份, nas", "related: bike", "window", "day 2026-01-28", "role user", "literal"
+
+    @property
+    def rank(self) -> float:
+        """What hits are ordered by."""
+        return self.score or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +133,7 @@ class SearchResult:
     terms: tuple[str, ...] = ()  # the words that were searched for, as the tokeniser spells them
     dates: tuple[str, ...] = ()  # the days that the question names, as labels
     files: int = 0  # that were searched
-    pinned: tuple[Passage, ...] = ()  # the first lines of memory.md, for the turn of an input, whatever was found
+    pinned: tuple[Passage, ...] = ()  # lines of memory.md, newest first, for the turn of an input, whatever was found
     unfiled: int = 0  # messages that were searched beside them, which no file holds yet
     miss: Miss | None = None  # why nothing was found, where the gate stopped it
     unsearched: str = ""  # why not all of memory was searched, "" if it was

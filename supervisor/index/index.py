@@ -10,29 +10,28 @@ from __future__ import annotations
 
 import contextlib
 import re
-import stat as modes
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from recalld.supervisor.index.chunking import VERSION as CUT
-from recalld.supervisor.index.commit import Changes, Inventory, commit, difference, differing_files
+from recalld.supervisor.index.commit import Changes, Inventory, commit, difference, inventory_of, is_settled
 from recalld.supervisor.index.documents import documents
 from recalld.supervisor.index.engine import VERSION as SCHEMA
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.hit import Answer
 from recalld.supervisor.index.manifest import Manifest
 from recalld.supervisor.index.overlay import NOTHING
-from recalld.supervisor.index.scan import long_term_name, rescan, scan
+from recalld.supervisor.index.scan import has_new_long_term, rescan, scan
 from recalld.supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
 from recalld.supervisor.storage.clock import NEVER
-from recalld.supervisor.storage.control import UNLIMITED
+from recalld.supervisor.storage.control import UNENDING, UNLIMITED
 from recalld.supervisor.storage.errors import BadFile, Busy, SupervisorError
 from recalld.supervisor.text.tokenizer import VERSION as WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -51,15 +50,14 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files
 
+T = TypeVar("T")
+
 #: An index that was made with another version is rebuilt.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
 #: The files that tantivy makes; whatever else is in the folder is not ours.
 _PARTS: Final = re.compile(r"[0-9a-f]{32}\.\S+|meta\.json|\.managed\.json|\.tantivy-\w+\.lock|\.tmp\w{6}")
 #: Attempts to open the last commit while other processes commit; after that the index counts as absent.
 _OPENINGS: Final = 3
-#: A long-term file of at most this many bytes is searched as it is at any moment, a larger one once the index is updated:
-#: all of it is cut again, which takes a second or two for this many.
-_AT_ONCE_BYTES: Final = 500_000
 
 
 class Index:
@@ -105,6 +103,11 @@ class Index:
         return self._view.engine is not None
 
     @property
+    def made_percent(self) -> int:
+        """How much of memory the index holds, by the bytes of its files: less than 100 while it is being made."""
+        return self._view.manifest.made_percent
+
+    @property
     def current_commit(self) -> Stat | None:
         """The commit that was last opened or made by this object, None for none."""
         return self._view.commit
@@ -136,13 +139,7 @@ class Index:
             self._damaged, damage = None, error.why  # the next search or update raises the error
         known = view.manifest if view else Manifest()
         stats = self._files.disk.stats(self._folder).values() if view else ()
-        return Inventory(
-            files=sum(not record.excluded for record in known.files.values()),
-            units=sum(group.units for group in known.groups.values()),
-            size_bytes=sum(stat.size for stat in stats),
-            differing=differing_files(known.files, self._scan(known).files),
-            damage=damage,
-        )
+        return inventory_of(known, self._scan(known).files, stats, damage)
 
     def close(self) -> None:
         """
@@ -157,26 +154,30 @@ class Index:
 
     # ── updating ─────────────────────────────────────────────────────────────
 
-    def update(self, wait_s: float = 0.0, control: Control = UNLIMITED, *, rebuild: bool = False) -> Changes:
+    def update(
+        self, wait_s: float = 0.0, control: Control = UNLIMITED, for_s: float = UNENDING, *, rebuild: bool = False
+    ) -> Changes:
         """
         Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
 
-        If another process holds the lock for more than *wait_s* seconds, the changes are held in memory until the deadline of
-        *control*, for this process alone. Told to stop, it keeps the last commit (InterruptedError). OSError for an error of
-        the disk, or a link in place of the folder; BadFile if the index is damaged.
+        After *for_s* seconds of work it has what was made by then, and the next update goes on (`made_percent`). If another
+        process holds the lock for more than *wait_s* seconds, the changes are held in memory until the deadline of *control*,
+        for this process alone. Told to stop, it keeps the last commit (InterruptedError). OSError for an error of the disk, or
+        a link in place of the folder; BadFile if the index is damaged.
         """
         self._files.make_folder(self._folder)
         self._files.check_folder(self._folder)
         seen: tuple[View, Scan] | None = None
         if not rebuild and (view := self._opened()) and not view.is_ahead:
-            found = self._scan(view.manifest)
-            if found.files == view.manifest.files:  # nearly always so before a turn: no lock is needed
+            found = self._scan(view.manifest, for_s)
+            # nearly always so before a turn: no lock is needed
+            if found.files == view.manifest.files and is_settled(view.manifest, found.left, for_s):
                 self.left = 0
                 return Changes(unread=found.unread)
             seen = view, found
         try:
             with self._files.lock(self._lock, wait_s):
-                return self._write(seen, control, rebuild=rebuild)
+                return self._write(seen, control, for_s, rebuild=rebuild)
         except Busy:
             return self.hold_changes(control.deadline)
 
@@ -185,7 +186,7 @@ class Index:
         with self._changing:
             with contextlib.suppress(OSError):
                 self._opened()
-            return self._hold(self._scan(self._view.manifest), deadline)
+            return self._hold(self._scan(self._view.manifest, deadline.left_s), deadline)
 
     def hold_missing(self, names: Collection[str], deadline: Deadline = NEVER) -> None:
         """
@@ -196,7 +197,7 @@ class Index:
         with self._changing:
             with contextlib.suppress(OSError):
                 self._opened()
-            if self._has_new_long_term():
+            if has_new_long_term(self._files, self._paths, self._view.manifest.files):
                 self.hold_changes(deadline)
             if self._gone.issuperset(names) or self._view.file_names.issuperset(missing := {*names} - self._gone):
                 return
@@ -212,22 +213,14 @@ class Index:
             with contextlib.suppress(OSError):
                 self._files.remove(self._commits)  # so that other processes notice
 
-    def _has_new_long_term(self) -> bool:
-        """Tell whether the long-term file is not searched as it is, though it is small enough to be read now."""
-        name = long_term_name(self._files, self._paths)
-        stat = self._files.disk.stat(self._paths.root / name) if name else None
-        if stat is None or not modes.S_ISREG(stat.mode) or stat.size > _AT_ONCE_BYTES:
-            return False
-        record = self._view.manifest.files.get(name)
-        return record is None or not record.is_as(stat)
-
     def _hold(self, found: Scan, deadline: Deadline) -> Changes:
         with self._changing:
             before = self._view.manifest
-            self._view, self.left = with_overlay(self._view, found.files, self._made, deadline)
+            self._view, left = with_overlay(self._view, found.files, self._made, deadline)
+            self.left = left + bool(found.left)
         return replace(difference(before.files, found.files), shared=True, unread=found.unread)
 
-    def _write(self, seen: tuple[View, Scan] | None, control: Control, *, rebuild: bool) -> Changes:
+    def _write(self, seen: tuple[View, Scan] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
         """Commit the changes; *seen* is a scan and its view, scanned again if another process has committed since."""
         view, was = self._opened(), self._view
         there = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
@@ -238,22 +231,23 @@ class Index:
         for name in sorted(there, key=lambda name: name != self._commits.name):
             self._files.disk.unlink(self._folder / name)
         before = view.manifest if view else replace(was.manifest, groups={})
-        found = seen[1] if seen and seen[0] is view else self._scan(before)
+        found = seen[1] if seen and seen[0] is view else self._scan(before, for_s)
         unread: dict[str, str] = {}
-        if rebuild or not view or view.is_ahead or found.files != before.files:
-            after = Manifest(VERSION, found.files, {} if rebuild else before.groups)
-            unread = self._commit(view, after, control, clear=rebuild)
+        if rebuild or not view or view.is_ahead or found.files != before.files or not is_settled(before, found.left, for_s):
+            after = Manifest(VERSION, found.files, {} if rebuild else before.groups, found.left)
+            unread = self._commit(view, after, control, for_s, clear=rebuild)
         self.left, self.unread, self.is_lost = 0, {**found.unread, **unread}, False
         changes = difference({} if rebuild else before.files, found.files)
-        return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread=self.unread)
+        is_new = not rebuilt and bool(not view or before.left) and not self._view.manifest.left
+        return replace(changes, new=is_new, rebuilt=rebuilt, unread=self.unread)
 
-    def _commit(self, view: View | None, after: Manifest, control: Control, *, clear: bool) -> dict[str, str]:
+    def _commit(self, view: View | None, after: Manifest, control: Control, for_s: float, *, clear: bool) -> dict[str, str]:
         """Make a commit after that of *view*, or the first one; return the unreadable files, by path with the reason."""
         disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
         try:
             if view:
                 refuse_truncated(disk, view)  # a merge would read the file, which could end the process
-            after, unread = commit(engine, after, self._made, control, clear=clear)
+            after, unread = commit(engine, after, self._made, control, for_s, clear=clear)
             if view:
                 refuse_truncated(disk, view)  # else the new list would make a truncated file look valid
             with self._changing:
@@ -263,14 +257,14 @@ class Index:
             raise
         return unread
 
-    def _made(self, group: str, members: Mapping[str, Record]) -> Iterator[Document]:
-        return documents(self._files, self._paths, group, members, self._zone)
+    def _made(self, group: str, members: Mapping[str, Record], done: int = 0) -> Iterator[Document]:
+        return documents(self._files, self._paths, group, members, self._zone, done)
 
-    def _scan(self, known: Manifest) -> Scan:
+    def _scan(self, known: Manifest, for_s: float = UNENDING) -> Scan:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        found = scan(self._files, self._paths, known.files, summaries, self._named)
+        found = scan(self._files, self._paths, known.files, summaries, self._named, for_s)
         self.unread = found.unread
         return found
 
@@ -332,32 +326,45 @@ class Index:
         share: float = 0.0,
         deadline: Deadline = NEVER,
         unfiled: Overlay = NOTHING,
+        part: Callable[[View], View] | None = None,
     ) -> Answer:
         """
         Return the hits, best first, or why there are none; equal scores by tier (`snapshot._ORDER`), then the newest first.
 
-        The messages *unfiled* are searched with the files, as one memory. Each group of *tiers* (None: all) follows the one
-        before, with at most *limit* hits. Hits below the score *least*, or
-        below this *share* of the best, are dropped, and so are those whose file has changed. BadFile if the index is damaged.
+        The messages *unfiled* are searched with the files, as one memory; *part* returns all that is searched. Each group of
+        *tiers* (None: all) follows the one before, with at most *limit* hits. Hits below the score *least*, below this *share*
+        of the best, or of a file that has changed are dropped. BadFile if the index is damaged.
         """
+
+        def read(whole: View) -> Answer:
+            view = part(whole) if part else self._with_unfiled(unfiled)
+            found, verdict = view.answer(query, tiers, limit, least, share)
+            hits = tuple(view.hit(query, one, path) for one, path in found)
+            return Answer(hits) if hits else view.without_hits(query, verdict)
+
+        answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), deadline)
+        return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))
+
+    def read_current(
+        self, read: Callable[[View], T], paths: Callable[[T], Iterable[str]], deadline: Deadline = NEVER
+    ) -> tuple[T, set[str]]:
+        """Return what *read* makes of the view, again if one of the *paths* in it has changed, and those that still have."""
         with contextlib.suppress(OSError):
             self._opened()
         if self._view.engine is None:
             self.hold_changes(deadline)
-        view = self._with_unfiled(unfiled)
+        view = self._view
         try:
             refuse_truncated(self._files.disk, view)
-            found, verdict = view.answer(query, tiers, limit, least, share)
-            if changed := self._changed(view, found):
+            made = read(view)
+            if changed := self._changed(view, paths(made)):
                 self._hold(rescan(self._files, self._paths, view.manifest.files, changed), deadline)
-                view = self._with_unfiled(unfiled)
-                found, verdict = view.answer(query, tiers, limit, least, share)
-                changed = self._changed(view, found)
-            hits = tuple(view.hit(query, one, path) for one, path in found if path not in changed)
-            return Answer(hits) if hits else view.without_hits(query, verdict)
+                made = read(self._view)
+                changed = self._changed(self._view, paths(made))
         except BadFile:
             self._damaged = view.commit
             raise
+        return made, changed
 
     def same(
         self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int, unfiled: Overlay = NOTHING
@@ -370,7 +377,7 @@ class Index:
         view = self._with_unfiled(unfiled)
         refuse_truncated(self._files.disk, view)
         found = view.same(units, tiers, most)
-        changed = self._changed(view, ((None, passage.path) for passage in found))
+        changed = self._changed(view, (passage.path for passage in found))
         return [passage for passage in found if passage.path not in changed]
 
     def frequency(self, word: str) -> int:
@@ -385,7 +392,7 @@ class Index:
             self._joined = (view, joined)
         return joined
 
-    def _changed(self, view: View, found: Iterable[tuple[object, str]]) -> set[str]:
-        """Return the files among *found* that have changed since the view."""
-        paths = dict.fromkeys(path for _, path in found if path in view.manifest.files)
-        return {path for path in paths if has_changed(self._files.disk, self._paths.root, view, path)}
+    def _changed(self, view: View, paths: Iterable[str]) -> set[str]:
+        """Return the files among *paths* that have changed since the view."""
+        there = dict.fromkeys(path for path in paths if path in view.manifest.files)
+        return {path for path in there if has_changed(self._files.disk, self._paths.root, view, path)}

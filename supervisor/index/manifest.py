@@ -56,20 +56,36 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group in the index: the keys of its contents, the number of passages, and the number of words in each field."""
+    """
+    One group in the index: the keys of its contents, the number of passages, and the number of words in each field.
+
+    Of one that is not whole the first passages are there: time was up.
+    """
 
     keys: tuple[str, ...]
     units: int = 0
     words: tuple[int, ...] = ()
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema."""
+    """
+    The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema.
+
+    *left* is how many bytes of all *total* bytes there was no time to index: the next update goes on with them.
+    """
 
     version: str = ""
     files: Mapping[str, Record] = field(default_factory=dict)
     groups: Mapping[str, Group] = field(default_factory=dict)
+    left: int = 0
+    total: int = 0
+
+    @property
+    def made_percent(self) -> int:
+        """How much of memory the index holds, by the bytes of its files."""
+        return 100 - -(-100 * self.left // self.total) if self.left else 100
 
     def members(self) -> dict[str, dict[str, Record]]:
         """Return the files of each group that is searched, by path, in order."""
@@ -95,8 +111,13 @@ _FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
 def render_manifest(manifest: Manifest) -> bytes:
     """Return the manifest as compressed JSON."""
     files = {path: _FIELDS(record) for path, record in manifest.files.items()}
-    groups = {name: [list(group.keys), group.units, list(group.words)] for name, group in manifest.groups.items()}
-    text = json.dumps({"version": manifest.version, "files": files, "groups": groups})
+    # what is not whole is marked, so that a manifest of all is as it always was
+    groups = {
+        name: [list(group.keys), group.units, list(group.words), *([] if group.is_whole else [False])]
+        for name, group in manifest.groups.items()
+    }
+    left = {"left": manifest.left, "total": manifest.total} if manifest.left else {}
+    text = json.dumps({"version": manifest.version, "files": files, "groups": groups, **left})
     return zlib.compress(text.encode("ascii"), 1)
 
 
@@ -105,7 +126,10 @@ def parse_manifest(data: bytes) -> Manifest:
     try:
         found: dict[str, Any] = json.loads(zlib.decompress(data))
         files = {str(path): Record(*fields) for path, fields in found["files"].items()}
-        groups = {str(name): Group(tuple(keys), units, tuple(words)) for name, (keys, units, words) in found["groups"].items()}
-        return Manifest(str(found["version"]), files, groups)
+        groups = {
+            str(name): Group(tuple(keys), units, tuple(words), *whole)
+            for name, (keys, units, words, *whole) in found["groups"].items()
+        }
+        return Manifest(str(found["version"]), files, groups, int(found.get("left", 0)), int(found.get("total", 0)))
     except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"it is no manifest: {error}") from None

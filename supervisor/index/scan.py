@@ -9,14 +9,16 @@ from __future__ import annotations
 import stat as modes
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recalld.supervisor.archive.copies import contents, copies
 from recalld.supervisor.archive.coverage import MemoryFile, covered, covered_days
 from recalld.supervisor.index.manifest import Record
 from recalld.supervisor.protocol.frontmatter import read_head
-from recalld.supervisor.protocol.paths import day_of_name, is_foreign, period_of_name
+from recalld.supervisor.protocol.paths import LONG_TERM, day_of_name, is_foreign, period_of_name
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.control import UNENDING
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.files import digest_of
 
@@ -28,24 +30,50 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.manifest import Kind
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.period import Period
+    from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files
 
 #: Hex digits of a file's digest, as summaries name it.
 _DIGEST: Final = 16
 #: Notes of no day that are larger than this many bytes are not read.
 MOST_BYTES: Final = 20_000_000
+#: A long-term file of at most this many bytes is searched as it is at any moment, a larger one once the index is updated:
+#: all of it is cut again, which takes a second or two for this many.
+_AT_ONCE_BYTES: Final = 500_000
 #: Seconds to wait for a file that is being written; the next scan reads it anyway.
 PATIENCE_S: Final = 0.05
-#: Paths of the long-term file; the first one that exists is used.
-LONG_TERM: Final = ("memory.md", "MEMORY.md", "memory/MEMORY.md")
+#: Bytes that are parsed in a second: larger files are not read where there is less time, since that can't be interrupted; those
+#: of a few megabytes are at any rate.
+_BYTES_A_S: Final = 16_000_000
+_ANY_BYTES: Final = 4_000_000
+#: The part of an update's time in which new files are read: the rest is for their words.
+_TO_READ: Final = 0.25
+#: New files that each scan reads, however little time there is: each is nearer to the end.
+LEAST: Final = 20
 
 
 @dataclass(slots=True)
 class Scan:
-    """The files of memory by path, and those that can't be read, with the reason."""
+    """The files of memory by path, those that can't be read, with the reason, and the bytes of those that time was up for."""
 
     files: dict[str, Record] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
+    left: int = 0
+
+
+class _File(NamedTuple):
+    """A file at *path*: its path from the workspace, its kind by its place, its stat, and its record before."""
+
+    name: str
+    path: Path
+    kind: Kind
+    stat: Stat
+    before: Record | None
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """What tells it from others, and is the same after it was moved."""
+        return self.stat.inode, self.stat.size, self.stat.mtime_ns
 
 
 def scan(
@@ -54,18 +82,33 @@ def scan(
     known: Mapping[str, Record],
     summaries: Mapping[Period, ExistingSummary],
     named: Callable[[], Collection[str]],
+    for_s: float = UNENDING,
 ) -> Scan:
     """
     Return every file of memory as it is now; a file of *known* that is unchanged or was only moved is not read.
 
-    Of equal files the one is searched that is *named*, as `copies` says.
+    Of equal files the one is searched that is *named*, as `copies` says. New files are read for a part
+    of *for_s* seconds, the newest first.
     """
     found = Scan()
-    places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
-    for name, path, kind in _listed(files, paths, found.unread):
-        _scan_file(files, name, path, kind, (known, places), found)
+    places = _by_stat(known)
+    listed = (_new(files, *one, known, found) for one in _listed(files, paths, found.unread))
+    new = sorted(filter(None, listed), key=lambda one: -one.stat.mtime_ns)
+    deadline = within(_TO_READ * for_s)
+    for number, one in enumerate(new):
+        is_timely = (number < LEAST or not deadline.is_over) and one.stat.size <= most_bytes(for_s)
+        if is_timely or one.place in places:
+            _read_into(files, one, places, found)
+        else:
+            found.left += one.stat.size
+            found.files |= {one.name: one.before} if one.before else {}
     found.files = _placed(paths, _keyed(found.files), summaries, named)
     return found
+
+
+def most_bytes(for_s: float) -> float:
+    """Return how many bytes a file has at most that is read by an update of so many seconds."""
+    return max(_ANY_BYTES, _BYTES_A_S * for_s)
 
 
 def long_term_name(files: Files, paths: WorkspacePaths) -> str:
@@ -73,60 +116,86 @@ def long_term_name(files: Files, paths: WorkspacePaths) -> str:
     return next((name for name in LONG_TERM if files.disk.stat(paths.root / name)), "")
 
 
+def has_new_long_term(files: Files, paths: WorkspacePaths, known: Mapping[str, Record]) -> bool:
+    """Tell whether the long-term file is not as it is *known*, though it is small enough to be read now."""
+    name = long_term_name(files, paths)
+    stat = files.disk.stat(paths.root / name) if name else None
+    if stat is None or not modes.S_ISREG(stat.mode) or stat.size > _AT_ONCE_BYTES:
+        return False
+    return name not in known or not known[name].is_as(stat)
+
+
 def kind_and_day(files: Files, paths: WorkspacePaths, path: Path, data: bytes) -> tuple[Kind, str]:
     """Return the kind and the day that a scan gives the file at *path* with these bytes."""
-    kind = _kind_at(paths.relative(path), long_term_name(files, paths), paths.relative(paths.summaries))
-    day = _day_of(path, kind)
-    return _kind_by_head(kind, path, data), day
+    place = _kind_at(paths.relative(path), long_term_name(files, paths), paths.relative(paths.summaries))
+    kind, period = _kind_by_head(place, path, data)
+    return kind, _day_of(path, place) or period
 
 
 def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
     """Return *known* with the files at *names* as they are now; a dated file that has moved is found in its month."""
     found = Scan({path: record for path, record in known.items() if path not in names})
-    places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
+    places = _by_stat(known)
     for name in names:
         record, path = known[name], paths.root / name
-        if record.day and not files.disk.stat(path) and record.kind != "summary":
+        if day_of_name(path.name) and not files.disk.stat(path) and record.kind != "summary":
             path = paths.original(path.name)
         here = paths.relative(path)
-        _scan_file(files, here, path, "note" if record.kind == "dated" else record.kind, (known, places), found)
+        if new := _new(files, here, path, "note" if record.kind == "dated" else record.kind, known, found):
+            _read_into(files, new, places, found)
         if here in found.files:
             found.files[here] = replace(found.files[here], original=record.original, excluded=record.excluded)
     found.files = _keyed(found.files)
     return found
 
 
-def _scan_file(
-    files: Files,
-    name: str,
-    path: Path,
-    kind: Kind,
-    known: tuple[Mapping[str, Record], Mapping[tuple[int, int, int], Record]],
-    found: Scan,
-) -> None:
-    """Put the record of the file into *found*, *name* being its relative path; *known* are the records by path and by stat."""
-    here = known[0].get(name)
+def _by_stat(known: Mapping[str, Record]) -> Mapping[tuple[int, int, int], Record]:
+    return {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
+
+
+def _new(files: Files, name: str, path: Path, kind: Kind, known: Mapping[str, Record], found: Scan) -> _File | None:
+    """Return the file at *path* where it is new or changed; an unchanged one is put into *found*, *name* being its path."""
+    here = known.get(name)
     try:
         stat = files.disk.stat(path)
-        if stat is None or not modes.S_ISREG(stat.mode):
-            if stat and kind == "long_term":  # a link elsewhere is left out on purpose; here it hides the lines
-                found.unread[name] = Text("file.not_regular")
-            return
-        if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
-            found.files[name] = here
-            return
-        if stat.size > MOST_BYTES and not _day_of(path, kind):
-            found.unread[name] = Text("search.too_large", bytes=MOST_BYTES)
-            return
-        record = known[1].get((stat.inode, stat.size, stat.mtime_ns)) or _read(files, path, kind)
     except (OSError, SupervisorError) as error:
-        found.unread[name] = type(error).__name__
-        # unreadable now, or being written: keep the last record
-        record = here
+        _keep(name, here, error, found)
+        return None
+    if stat is None or not modes.S_ISREG(stat.mode):
+        if stat and kind == "long_term":  # a link elsewhere is left out on purpose; here it hides the lines
+            found.unread[name] = Text("file.not_regular")
+        return None
+    if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
+        found.files[name] = here
+        return None
+    if stat.size > MOST_BYTES and not _day_of(path, kind):
+        found.unread[name] = Text("search.too_large", bytes=MOST_BYTES)
+        return None
+    return _File(name, path, kind, stat, here)
+
+
+def _read_into(files: Files, one: _File, places: Mapping[tuple[int, int, int], Record], found: Scan) -> None:
+    """Put the record of a new or changed file into *found*; *places* are the records before, by stat."""
+    try:
+        record = places.get(one.place) or _read(files, one.path, one.kind)
+    except (OSError, SupervisorError) as error:
+        _keep(one.name, one.before, error, found)
+        return
     if record:
-        day = _day_of(path, kind)
-        kind = "dated" if record.kind == "dated" and day and kind == "note" else kind
-        found.files[name] = replace(record, kind=kind, day=day)
+        found.files[one.name] = _placed_at(one.path, one.kind, record)
+
+
+def _keep(name: str, record: Record | None, error: Exception, found: Scan) -> None:
+    """Keep the last record of a file that is unreadable now, or being written."""
+    found.unread[name] = type(error).__name__
+    if record:
+        found.files[name] = record
+
+
+def _placed_at(path: Path, kind: Kind, record: Record) -> Record:
+    """Return the record with the kind and the day that its place tells, or its head."""
+    day = _day_of(path, kind) or (record.day if record.kind == "dated" else "")
+    return replace(record, kind="dated" if record.kind == "dated" and day and kind == "note" else kind, day=day)
 
 
 def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
@@ -161,12 +230,13 @@ def _kind_at(name: str, long_term: str, summaries: str) -> Kind:
     return "long_term" if name == long_term else "note"
 
 
-def _kind_by_head(kind: Kind, path: Path, data: bytes) -> Kind:
-    """Return "dated" for a note of a day whose front matter says so, else the *kind*."""
-    if kind == "note" and day_of_name(path.name):
+def _kind_by_head(kind: Kind, path: Path, data: bytes) -> tuple[Kind, str]:
+    """Return "dated" and the day for a note whose front matter says so, whatever a person has named it, else the *kind*."""
+    if kind == "note":
         head, _ = read_head(data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
-        return "dated" if head.get("kind") == "dated" else "note"
-    return kind
+        if head.get("kind") == "dated" and day_of_name(f"{head.get('period', '')}-x.md"):
+            return "dated", head["period"]
+    return kind, ""
 
 
 def _day_of(path: Path, kind: Kind) -> str:
@@ -188,9 +258,9 @@ def _read(files: Files, path: Path, kind: Kind) -> Record | None:
     version = files.read_stable(path, PATIENCE_S)
     if version is None:
         return None
-    kind = _kind_by_head(kind, path, version.data)
+    kind, day = _kind_by_head(kind, path, version.data)
     stat, held = version.stat, "" if kind == "long_term" else contents(version.data, path)
-    return Record(stat.inode, stat.size, stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind, contents=held)
+    return Record(stat.inode, stat.size, stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind, day, contents=held)
 
 
 def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:

@@ -175,6 +175,11 @@ class View:
         known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
         return [decode_passage(one.source[1], path, self._tier(path)) for one, path in known]
 
+    def passage_of(self, one: Candidate) -> Passage:
+        """Return the passage of a candidate of this view."""
+        path = self.paths[one.source[0]]
+        return decode_passage(one.source[1], path, self._tier(path))
+
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
         """Return the passage as a hit, with the reasons of its score."""
         words = own_words(query.words, one.candidate)

@@ -150,7 +150,7 @@ class Memory:
         """
         Add one message or many (role, text, the other fields of protocol.md, 2.1) and return their ids; they are durable then.
 
-        BadRequest if one is no message; then none was added.
+        BadRequest if one is no message, its role is none that there is, or its createdAt can't be read; then none was added.
         """
         return self._perform(history.append, history.AppendRequest(messages=history.as_messages(messages)))
 
@@ -203,7 +203,7 @@ class Memory:
         return self._perform(long_term.summarize_overflow, long_term.OverflowRequest(session=session, llm=llm))
 
     def get_history_with_summary(self, session: str = "") -> list[dict[str, Any]]:
-        """Return the user's and the assistant's of the last `conversation.max_history` messages as {role, content}."""
+        """Return what was said of the last `conversation.max_history` messages as {role, content}, without those of tools."""
         return self._perform(history.recent, history.HistoryRequest(session=session))
 
     @property

@@ -92,7 +92,7 @@ def socket_path(root: str) -> str:
     if os.path.isfile(path + ".path"):  # opening a named pipe would block
         try:
             with open(path + ".path", encoding="utf-8") as noted:
-                path = noted.read().strip()
+                path = noted.read(os.pathconf("/", "PC_PATH_MAX")).strip()
         except (OSError, ValueError):
             return ""
     try:

@@ -11,11 +11,12 @@ from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from recalld.supervisor.host.alarm import WELL_S, Alarm
 from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.host import THREADS, Host
-from recalld.supervisor.host.jobs import Threads
+from recalld.supervisor.host.jobs import Job, Threads
 from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.cli.app import run_command
@@ -26,8 +27,9 @@ from recalld.supervisor.interfaces.locate import TOOL, command_of, folder_id, na
 from recalld.supervisor.interfaces.socket_server import CommandRequest, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
-from recalld.supervisor.storage.clock import fixed_clock, read_instant, to_wire, utc_now
+from recalld.supervisor.storage.clock import fixed_clock, to_wire, utc_now
 from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.instant import read_instant
 from recalld.supervisor.storage.output import is_journal, line_printer
 from recalld.supervisor.storage.signals import on_signals
 from recalld.supervisor.workspace import open_workspace
@@ -66,12 +68,14 @@ def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
 
 def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:
     manager, threads = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Threads(THREADS)
+    alarm = Alarm.of(os.environ)
 
     def reopen() -> Workspace:
         return open_workspace(root, os.environ, clock, print_event, lasting=True)
 
     def supervised(_: Path, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
         ws = reopened or reopen()
+        alarm.keep(ws)
         workers = Workers(ws, clock) if has_worker else None
         background = Background(ws, clock, threads, manager.index_grown)
         if before is None:
@@ -83,6 +87,7 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
     on_signals(host.stop)
     with host:
         ws = host.workspace(root)
+        threads.wake(Job("alarm", lambda *_: alarm.forget(), ws.events.report), WELL_S)
 
         def report(why: str) -> None:
             host.workspace(root).events.transition("error", why, what="the socket", why=why)

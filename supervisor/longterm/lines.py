@@ -13,6 +13,7 @@ from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from recalld.supervisor.protocol.marks import without_marks
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, StaleLine
 
@@ -93,6 +94,17 @@ def count_filled(pieces: Iterable[str]) -> int:
     return len([piece for piece in pieces if piece and not piece.isspace()])
 
 
+def only_lines(text: str, numbers: Iterable[int]) -> str:
+    r"""
+    Return the lines of these numbers, which exist, and no others.
+
+    >>> only_lines("一\n\n二\n三", [1, 4])
+    '一\n三'
+    """
+    pieces = cut(text)
+    return "\n".join(pieces[number - 1] for number in numbers)
+
+
 def in_range(lines: Sequence[Line], start: int, end: int | None) -> tuple[Line, ...]:
     """Return those of *lines* from line *start* to line *end* (None: that line alone), clamped to what there is; 000."""
     if not lines:
@@ -163,15 +175,26 @@ def content_in(line: str, entry: Entry) -> str:
 
 
 def line_with(text: str, content: str) -> Line | None:
-    """Return the last line that says *content* and nothing else, as an entry or as a line of its own; None if none does."""
-    if content not in text:  # nearly always so, and cutting a long text takes longer
+    """
+    Return the last line that says *content*, as an entry or alone, and nothing else but a mark; None if none does.
+
+    A full stop at the end makes no other line.
+    """
+    wanted = _without_stop(content)
+    if wanted not in text:  # nearly always so, and cutting a long text takes longer
         return None
     for line in reversed(filled(cut(text))):
-        if content in line.text:
+        if wanted in line.text:
             entry = parse_entry(line.text)
-            if content in (line.text.strip(), entry.content if entry else None):
+            said = (line.text, entry.content if entry else "")
+            if any(wanted in (_without_stop(words), _without_stop(without_marks(words))) for words in said):
                 return line
     return None
+
+
+def _without_stop(words: str) -> str:
+    bare = words.strip()
+    return bare[:-1] if bare.endswith((".", "。")) and not bare.endswith("..") else bare
 
 
 # ── changing ─────────────────────────────────────────────────────────────────

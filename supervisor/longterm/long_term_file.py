@@ -9,12 +9,13 @@ breaks, blank lines and Markdown stay as they are.
 from __future__ import annotations
 
 import contextlib
+from bisect import bisect
 from codecs import BOM_UTF8
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.index.scan import LONG_TERM, MOST_BYTES, long_term_name
+from recalld.supervisor.index.scan import MOST_BYTES, long_term_name
 from recalld.supervisor.longterm.lines import (
     Entry,
     Line,
@@ -26,6 +27,7 @@ from recalld.supervisor.longterm.lines import (
     filled,
     in_range,
     line_with,
+    only_lines,
     parse_refs,
     recent_lines,
     refuse_stale,
@@ -35,22 +37,27 @@ from recalld.supervisor.longterm.lines import (
     without_lines,
     without_surrogates,
 )
+from recalld.supervisor.protocol.paths import LONG_TERM
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.storage.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
 from recalld.supervisor.storage.files import digest_of
+from recalld.supervisor.storage.lenient_json import not_utf8
+from recalld.supervisor.storage.replaced_texts import ReplacedTexts
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files, FileVersion
 
+#: Returns the numbers of the lines of a text that an audience may see, in order.
+Seen: TypeAlias = "Callable[[str], Sequence[int]]"
 #: The template of an entry's line.
 _TEMPLATE: Final = "memory-entry"
 #: How often to write when other programs change the file meanwhile.
@@ -117,7 +124,7 @@ class Written:
     """
     The line that has the words now, of *total*; not *is_new* where the file had them before.
 
-    Written in a group, *total* counts what may be seen there; not *is_shown* where the line itself may not.
+    Written in a group, *line* and *total* count what may be seen there; not *is_shown*, and *line* 0, where it may not.
     """
 
     path: str
@@ -173,19 +180,19 @@ class LongTermFile:
             text = decoded(version.data) if version else ""
         return LongTermText(path, text)
 
-    def append(self, source: str, content: str, now: datetime, seen: Callable[[str], str] | None = None) -> Written:
+    def append(self, source: str, content: str, now: datetime, seen: Seen | None = None) -> Written:
         """
         Add an entry of the local day of *now* and return its line; where a line has the same words already, that one.
 
-        *seen* returns the text with blanks in place of the lines that the writer may not see: those are no line that has the
-        words. BadRequest if the content is blank or too long, BadConfig if the workspace's template for a line is wrong.
+        *seen* returns the numbers of the lines that the writer may see: no other has the words, or counts. BadRequest if the
+        content is blank or too long, BadConfig if the workspace's template for a line is wrong.
         """
         entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(content))
         made_of, written = self._line_of(entry)
         place: list[Line] = []  # of the last try
 
         def add(text: str) -> str:
-            visible = seen(text) if seen else text
+            visible = only_lines(text, seen(text)) if seen else text
             there = next(filter(None, (line_with(visible, words) for words in dict.fromkeys((entry.content, written)))), None)
             place[:] = [there] if there else []
             return text if there else with_line(text, made_of)
@@ -195,17 +202,28 @@ class LongTermFile:
         made = Written(after.path, line.number, after.total, line.digest, line.text, is_new=not place)
         if not seen:
             return made
-        shown = filled(cut(seen(after.text)))
-        return replace(made, total=len(shown), is_shown=line.number in {one.number for one in shown})
+        numbers = seen(after.text)
+        number = line.number if place else bisect(numbers, line.number) * (line.number in numbers)
+        return replace(made, line=number, total=len(numbers), is_shown=number > 0)
 
-    def delete(self, refs: Iterable[str]) -> Deleted:
-        """Delete the lines named as in "42@1f3a9c0d"; StaleLine, and nothing is deleted, if one is another line by now."""
+    def delete(self, refs: Iterable[str], seen: Seen | None = None) -> Deleted:
+        """
+        Delete the lines named as in "42@1f3a9c0d"; StaleLine, and nothing is deleted, if one is another line by now.
+
+        *seen* returns the numbers of the lines that who deletes may see, who counts no other.
+        """
         named = parse_refs(refs)
-        return self._delete(named, partial(refuse_stale, named=named))
+
+        def numbers(text: str) -> Collection[int]:
+            shown = seen(text) if seen else None
+            refuse_stale(text if shown is None else only_lines(text, shown), named)
+            return named if shown is None else [shown[number - 1] for number in named]
+
+        return self._delete(numbers, seen)
 
     def delete_numbers(self, numbers: Collection[int]) -> Deleted:
         """Delete the lines of these numbers, whatever they say; those that do not exist, or are blank, are ignored (000)."""
-        return self._delete(numbers, lambda _: None)
+        return self._delete(lambda _: numbers)
 
     def replace(self, text: str) -> LongTermText:
         """Replace the whole text; the old one is kept in .recalld/previous/."""
@@ -249,17 +267,16 @@ class LongTermFile:
             )
         return line, content
 
-    def _delete(self, numbers: Collection[int], check: Callable[[str], None]) -> Deleted:
+    def _delete(self, numbers: Callable[[str], Collection[int]], seen: Seen | None = None) -> Deleted:
         count = 0
 
         def take(text: str) -> str:
             nonlocal count
-            check(text)
-            after, count = without_lines(text, numbers)
+            after, count = without_lines(text, numbers(text))
             return after
 
         after = self.change(take)
-        return Deleted(after.path, count, after.total)
+        return Deleted(after.path, count, len(seen(after.text)) if seen else after.total)
 
     def _write(self, path: str, version: FileVersion | None, data: bytes, *, is_same: bool, keep_previous: bool) -> None:
         """Replace the text of the *version* by *data*, durably; Conflict or FileExistsError if another program was faster."""
@@ -269,31 +286,27 @@ class LongTermFile:
             return
         if version and version.data.startswith(BOM_UTF8):
             data = BOM_UTF8 + data
-        if len(data) > MOST_BYTES and len(data) > (len(version.data) if version else 0):
-            why = Text("longterm.too_large", bytes=MOST_BYTES)
-            raise Unchangeable(path, why, Text("longterm.delete_first"))
+        if len(data) > (len(version.data) if version else 0):
+            refuse_too_large(path, data, Text("longterm.delete_first"))
         if version is None:
             self._files.make_folder(place.parent)
             self._files.create(place, data)
             return
         if keep_previous:
-            self._keep(path, version)
+            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(path, version.data), version.data)
         self._files.replace(place, data, version)
-
-    def _keep(self, path: str, version: FileVersion) -> None:
-        """Keep the version in .recalld/previous/, once."""
-        copy = self._paths.previous / kept_name(path, version.data)
-        self._files.make_folder(copy.parent, lasting=True)
-        try:
-            self._files.create(copy, version.data)
-        except FileExistsError:
-            self._files.ensure_durable(copy)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         self._files.make_folder(self._paths.root)
         with self._files.lock(self._paths.long_term_lock):
             yield
+
+
+def refuse_too_large(path: str, data: bytes, repair: str = "") -> None:
+    """Raise Unchangeable for a text that no search would read; *repair* says what to do, "" for writing several files."""
+    if len(data) > MOST_BYTES:
+        raise Unchangeable(path, Text("longterm.too_large", bytes=MOST_BYTES), repair or Text("longterm.several_files"))
 
 
 def kept_name(path: str, data: bytes) -> str:
@@ -337,4 +350,5 @@ def _changeable_text(path: str, version: FileVersion | None) -> str:
     try:
         return _text_in(version)
     except UnicodeDecodeError:
-        raise Unchangeable(path, Text("file.not_utf8"), Text("file.save_utf8")) from None
+        why = not_utf8(version.data) if version else None
+        raise Unchangeable(path, why or Text("file.not_utf8"), Text("file.save_utf8")) from None

@@ -17,9 +17,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from recalld.supervisor.index.scan import LONG_TERM
 from recalld.supervisor.longterm.lines import search_text
 from recalld.supervisor.longterm.long_term_file import LongTermFile
+from recalld.supervisor.protocol.marks import without_marks
+from recalld.supervisor.protocol.paths import LONG_TERM
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_number, refuse_no_text
@@ -62,10 +63,14 @@ class MemoryStore:
     # ── writing ──────────────────────────────────────────────────────────────
 
     def append_entry(self, source: str, content: str) -> int:
-        """Add a line and return its number, or that of the line that has the same words; it is durable then."""
+        """
+        Add a line and return its number, or that of the line that has the same words; it is durable then.
+
+        A mark for groups (`#shared`) is left out, since a model writes by this: the owner can mark the line.
+        """
         refuse_no_text("source", source)
         refuse_no_text("content", content)
-        return self.long_term.append(source, content, self.clock()).line
+        return self.long_term.append(source, without_marks(content), self.clock()).line
 
     def delete_lines(self, line_numbers: Collection[int]) -> int:
         """Delete the lines of these numbers and return how many there were; others are ignored."""
@@ -142,4 +147,5 @@ def _opened(folder: Path) -> LongTermFile:
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
     # a folder that `init` has not made is another program's, whose days are the machine's
     zone = config.archive.zone if version else find_zone(os.environ.get("RECALLD_ARCHIVE_TIMEZONE") or machine_zone())
-    return LongTermFile(files, paths, zone, LONG_TERM[-1 if is_inner else 0])
+    named = LONG_TERM[0 if version else 1]  # 000's name of it
+    return LongTermFile(files, paths, zone, LONG_TERM[-1] if is_inner else named)

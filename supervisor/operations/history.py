@@ -24,11 +24,14 @@ class AppendRequest:
     """
     Messages (role, text, the other fields of protocol.md, 2.1) in their order.
 
-    *entropy* is ten random bytes for each, from which its id is made: who sends a request again sends the same bytes.
+    *entropy* is ten random bytes for each, from which its id is made: who sends a request again sends the same bytes. With
+    *as_found* they are taken as another program wrote them: with its own roles, and with the time of their arrival where theirs
+    can't be read.
     """
 
     messages: Sequence[dict[str, Any]]
     entropy: bytes = b""
+    as_found: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +46,17 @@ class HistoryRequest:
 
 @operation("append", AppendRequest, owner=True)
 def append(memory: Visible, request: AppendRequest) -> list[str]:
-    """Add the messages and return their ids; they are durable then. BadRequest if one is no message; then none was added."""
+    """
+    Add the messages and return their ids; they are durable then.
+
+    BadRequest if one is no message, its role is none that there is, or its createdAt can't be read; then none was added.
+    """
     return _append(memory.ws, request, memory.caller.clock)
 
 
 @operation("recent", HistoryRequest, reads=True, owner=True)
 def recent(memory: Visible, request: HistoryRequest) -> list[dict[str, Any]]:
-    """Return the user's and the assistant's of the last `conversation.max_history` messages as {role, content}."""
+    """Return what was said of the last `conversation.max_history` messages as {role, content}."""
     return memory.ws.session_lines.history(request.session, memory.caller.clock())
 
 
@@ -60,12 +67,15 @@ def adder(ws: Workspace, clock: Clock) -> Callable[[Mapping[str, Any]], object]:
 
 def _append(ws: Workspace, request: AppendRequest, clock: Clock) -> list[str]:
     from recalld.supervisor.archive.append import append as append_messages
+    from recalld.supervisor.archive.append import refuse_odd
 
-    raws = [*request.messages]
+    raws, now = [*request.messages], clock()
+    if not request.as_found:
+        refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
     ws.files.make_folder(ws.paths.state)
     return append_messages(
         raws,
-        clock(),
+        now,
         request.entropy or os.urandom(10 * len(raws)),
         history=ws.history,
         journal=ws.journal,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from datetime import datetime  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, parse_refs, refuse_stale
+from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.errors import StaleLine, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.errors import refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from recalld.supervisor.longterm.long_term_file import Deleted, LongTermLines, Written
 
 
@@ -72,9 +71,16 @@ class SummarizeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverflowRequest:
-    """A *session* whose messages left the recent history; *llm* as in `SummarizeRequest`."""
+    """
+    A *session* whose messages left the recent history; *llm* as in `SummarizeRequest`.
+
+    *since* is the time of the oldest message that a turn shows, where that is less than the recent history; *in_turn* a session
+    that has grown too long is summed up, too.
+    """
 
     session: str = ""
+    since: datetime | None = None
+    in_turn: bool = False
     llm: Any = field(default=None, metadata={"json": False})
 
     def __post_init__(self) -> None:
@@ -84,8 +90,7 @@ class OverflowRequest:
 @operation("write", WriteRequest)
 def write(memory: Visible, request: WriteRequest) -> Written:
     """Add a line to the long-term file and return it, durable; where a line has the same words already, return that one."""
-    seen: Callable[[str], str] | None = None if memory.audience.sees_all else memory.visible_text
-    return memory.ws.long_term.append(request.source, request.content, memory.caller.clock(), seen)
+    return memory.ws.long_term.append(request.source, request.content, memory.caller.clock(), memory.seen)
 
 
 @operation("read", ReadRequest, reads=True)
@@ -97,15 +102,7 @@ def read(memory: Visible, request: ReadRequest) -> LongTermLines:
 @operation("delete", DeleteRequest)
 def delete(memory: Visible, request: DeleteRequest) -> Deleted:
     """Delete lines of the long-term file; StaleLine, and nothing is deleted, if one is no longer the line that was seen."""
-    refs = request.lines
-    if memory.audience.sees_all:
-        return memory.ws.long_term.delete(refs)
-    try:
-        refuse_stale(memory.long_term().text, parse_refs(refs))
-        deleted = memory.ws.long_term.delete(refs)
-    except StaleLine as error:
-        raise StaleLine(error.ref, "", "") from None  # the line that is there now may not be theirs to see
-    return replace(deleted, total=memory.long_term().total)
+    return memory.ws.long_term.delete(request.lines, memory.seen)
 
 
 @operation("stats", StatsRequest, reads=True)
@@ -133,4 +130,6 @@ def summarize_overflow(memory: Visible, request: OverflowRequest) -> Written | N
     ws, clock = memory.ws, memory.caller.clock
     deadline = turn_deadline(ws, memory.control)
     write_line = session_writer(ws, request.session, request.llm, "overflow-summary", clock, deadline)
-    return ws.session_lines.summarize_overflow(request.session, write_line, clock())
+    return ws.session_lines.summarize_overflow(
+        request.session, write_line, clock(), since=request.since, in_turn=request.in_turn
+    )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recalld.supervisor.index.hit import SearchResult
-    from recalld.supervisor.longterm.long_term_file import LongTermText
+    from recalld.supervisor.longterm.long_term_file import LongTermText, Seen
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
@@ -82,31 +82,44 @@ class Visible:
         return self.caller.audience(self.ws)
 
     def search(self, query: str) -> SearchResult:
-        """Return what is found for the words, without what the audience may not see."""
-        from recalld.supervisor.recall.search import heard
-
+        """Return what is found for the words, as if there were nothing but what the audience may see."""
         self.refresh()
-        return heard(self.ws.searcher.search(query, self.caller.clock()), self.audience)
+        return self.told(self.ws.searcher.search(query, self.caller.clock(), audience=self.audience))
+
+    def told(self, found: SearchResult) -> SearchResult:
+        """Return what was found as the audience is told it."""
+        if self.audience.sees_all:
+            return found
+        from recalld.supervisor.recall.group_search import heard
+
+        return replace(found, hits=tuple(map(heard, found.hits)))
 
     def refresh(self) -> None:
-        """Update the index; where that fails, the old one answers."""
+        """Update the index for as long as a turn may take; where that fails, the old one answers."""
         if self.caller.keep_fresh:
-            self.ws.attempt("index", lambda: self.ws.searcher.refresh(control=self.control), None)
+            for_s = self.ws.config.recall.timeout_ms / 1000
+            self.ws.attempt("index", lambda: self.ws.searcher.refresh(control=self.control, for_s=for_s), None)
 
     def lines(self, path: str, start: int, count: int | None) -> Lines:
-        """Return exact lines of a memory file; those that the audience may not see are blank, or are not there."""
+        """Return exact lines of a memory file; those that the audience may not see are not there."""
+        if not self.audience.sees_all:
+            self.refresh()  # of what they may see the index tells
         return self.ws.line_reader.read(path, self.caller.clock(), start, count, self.audience)
 
     def long_term(self) -> LongTermText:
-        """Return the long-term file with blanks in place of the lines that the audience may not see."""
-        found = self.ws.long_term.read()
-        return found if self.audience.sees_all else replace(found, text=self.visible_text(found.text))
+        """Return the long-term file with the lines that the audience may see, and no others."""
+        from recalld.supervisor.longterm.lines import only_lines
 
-    def visible_text(self, text: str) -> str:
-        """Return the text of a long-term file with blanks in place of the lines that the audience may not see."""
+        found = self.ws.long_term.read()
+        return replace(found, text=only_lines(found.text, self.seen(found.text))) if self.seen else found
+
+    @property
+    def seen(self) -> Seen | None:
+        """What returns the numbers of the lines of a long-term file that the audience may see; None where it sees all."""
         from recalld.supervisor.longterm.lines import cut
 
-        return "\n".join(self.ws.line_reader.visible(self.ws.long_term.path, cut(text), self.audience))
+        path, reader, audience = self.ws.long_term.path, self.ws.line_reader, self.audience
+        return None if audience.sees_all else lambda text: reader.visible(path, cut(text), audience)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

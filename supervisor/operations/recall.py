@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.request import Asked
     from recalld.supervisor.index.hit import SearchResult
     from recalld.supervisor.protocol.turn import Receipt
-    from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
 
 
@@ -102,7 +101,7 @@ def context(memory: Visible, request: ContextRequest) -> Injection:
     from recalld.supervisor.host.conversations import running_summary
     from recalld.supervisor.operations.history import adder
 
-    asked, now, result = _ask(memory, request.question)
+    asked, now, result = _ask(memory, request.question, shows_history=True)
     ws, clock = memory.ws, memory.caller.clock
     kept = running_summary(ws, asked, request.system, result, adder(ws, clock), clock, memory.control)
     made = build.context(asked, now, result, request.system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
@@ -141,7 +140,7 @@ def why(memory: Visible, request: WhyRequest) -> Receipt:
     """Return the receipt of a turn: what was put before the assistant, and why."""
     from recalld.supervisor.context.receipts import ReceiptStore
 
-    return ReceiptStore(memory.ws.files, memory.ws.paths).read(request.turn)
+    return ReceiptStore(memory.ws.files, memory.ws.paths).read(request.turn, memory.caller.clock())
 
 
 @operation("replay", WhyRequest, reads=True, owner=True)
@@ -150,27 +149,42 @@ def replay(memory: Visible, request: WhyRequest) -> Replay:
     from recalld.supervisor.context import build
 
     memory.refresh()
-    find = partial(memory.ws.searcher.search, is_input=True)
-    return build.replay(why.run(memory, request), find, config=memory.ws.config)
+    return build.replay(why.run(memory, request), memory.ws.searcher.for_input, config=memory.ws.config)
 
 
-def _ask(memory: Visible, question: str | None, known: Sequence[str] = ()) -> tuple[Asked, datetime, SearchResult]:
-    """Return what is asked, the moment, and what recall finds for it; what overflows is summed up first where that is set."""
+def _ask(
+    memory: Visible, question: str | None, known: Sequence[str] = (), *, shows_history: bool = False
+) -> tuple[Asked, datetime, SearchResult]:
+    """
+    Return what is asked, the moment, and what recall finds for it; what overflows is summed up first where that is set.
+
+    Where the turn *shows_history*, what it no longer shows has overflowed.
+    """
     from recalld.supervisor.context.build import read_input
+    from recalld.supervisor.context.history_block import oldest_shown
     from recalld.supervisor.operations.long_term import OverflowRequest, summarize_overflow
+    from recalld.supervisor.recall.audience import Audience
 
     ws = memory.ws
-    stores: dict[str, Any] = {"history": ws.history, "files": ws.files, "paths": ws.paths, "events": ws.events}
+    stores: dict[str, Any] = {"history": ws.shown_history, "files": ws.files, "paths": ws.paths, "events": ws.events}
     read = partial(read_input, question, memory.audience.chat, zone=ws.zone, **stores)
+
+    def overflow(asked: Asked) -> OverflowRequest:
+        since = oldest_shown(asked, ws.config) if shows_history else None
+        return OverflowRequest(session=asked.chat.session, since=since, in_turn=True)
+
     if ws.config.turns.overflow == "memory":
         ws.attempt(
             "summing up what overflows",
-            lambda: summarize_overflow.run(memory, OverflowRequest(session=read().chat.session)),
+            lambda: summarize_overflow.run(memory, overflow(read())),
             None,
         )
     memory.refresh()
     now, asked = memory.caller.clock(), replace(read(), known=frozenset(known))
-    return asked, now, ws.searcher.search(asked.question, now, asked.before, is_input=True)
+    if not memory.audience.sees_all and asked.chat != memory.audience.chat:  # what waits was said in another conversation
+        asked = read_input("", memory.audience.chat, zone=ws.zone, **stores)
+    audience = Audience(chat=asked.chat, in_groups=ws.config.recall.in_groups)
+    return asked, now, ws.searcher.for_input(asked.question, now, asked.before, audience)
 
 
 def _saved(memory: Visible, turn: Injection) -> Injection:
@@ -180,14 +194,14 @@ def _saved(memory: Visible, turn: Injection) -> Injection:
 
     ws = memory.ws
     save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
-    return turn if memory.audience.sees_all else _for_group(turn, memory.audience)
+    return turn if memory.audience.sees_all else _for_group(memory, turn)
 
 
-def _for_group(turn: Injection, audience: Audience) -> Injection:
-    """Return the turn without what was found and may not be shown; the receipt on the disk, the owner's, has it."""
-    from recalld.supervisor.recall.search import heard
+def _for_group(memory: Visible, turn: Injection) -> Injection:
+    """Return the turn as a group is told it, without scores; the receipt on the disk, the owner's, has them."""
+    from recalld.supervisor.recall.group_search import heard
 
-    shown = tuple(one for one in turn.receipt.candidates if one.shown)
-    left_out = tuple((hit, why) for hit, why in turn.left_out if audience.may_see(hit.unit))
-    result, receipt = heard(turn.result, audience), replace(turn.receipt, candidates=shown, miss={})
-    return replace(turn, result=result, left_out=left_out, receipt=receipt)
+    left_out = tuple((heard(hit), why) for hit, why in turn.left_out)
+    receipt = replace(turn.receipt, candidates=tuple(replace(one, score=0.0) for one in turn.receipt.candidates))
+    shown = tuple(map(heard, turn.shown))
+    return replace(turn, receipt=receipt, result=memory.told(turn.result), shown=shown, left_out=left_out)

@@ -18,7 +18,19 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
     "history": ("append", "recent"),
     "long_term": ("write", "read", "delete", "stats", "summarize", "summarize_overflow"),
-    "upkeep": ("status", "plan", "fsck", "repair", "restore", "archive", "redo", "index_status", "index_rebuild"),
+    "upkeep": (
+        "status",
+        "plan",
+        "fsck",
+        "repair",
+        "accept",
+        "accept_times",
+        "restore",
+        "archive",
+        "redo",
+        "index_status",
+        "index_rebuild",
+    ),
 }
 _HOMES: Final = {name: module for module, names in MODULES.items() for name in names}
 #: The names of all operations.

@@ -18,6 +18,7 @@ from recalld.supervisor.storage.errors import BadRequest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from recalld.supervisor.archive.unread import Unread
     from recalld.supervisor.checks.fsck import Ledger, Repairs
     from recalld.supervisor.index.commit import Changes, Inventory
 
@@ -49,18 +50,35 @@ class StatusAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptRequest:
+    """A dated *file* that is gone, or ends early, and whose missing messages are wanted no more."""
+
+    file: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreRequest:
-    """A *source* is a copy of history.json, damaged or not; what it has that is nowhere else is added."""
+    """
+    A *source* is a copy of history.json, damaged or not; what it has that is nowhere else is added.
+
+    *give_up* is a file of the quarantine whose unread messages are wanted no more.
+    """
 
     source: Path | None = None
+    give_up: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreAnswer:
-    """How many messages history.json has after it was *restored* (0: nothing was done), and how many were *added*."""
+    """
+    How many messages history.json has after it was *restored* (0: nothing was done), and how many were *added*.
+
+    *unread* is what could not be read, of this and of earlier damaged files, and of the source.
+    """
 
     restored: int
     added: int | None = None
+    unread: tuple[Unread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +148,22 @@ def repair(memory: Visible, _request: StateRequest) -> Repairs:
         return mend(memory.ws, memory.caller.clock())
 
 
+@operation("accept", AcceptRequest, owner=True)
+def accept(memory: Visible, request: AcceptRequest) -> int:
+    """Accept what is missing of a dated file; return how many messages that is."""
+    from recalld.supervisor.checks.fsck import accept as accept_missing
+
+    return accept_missing(memory.ws, request.file.name)
+
+
+@operation("accept_times", StateRequest, owner=True)
+def accept_times(memory: Visible, _request: StateRequest) -> int:
+    """Accept the days under which messages were filed whose time can't be read; return how many they are."""
+    from recalld.supervisor.checks.fsck import accept_times as accept_the_times
+
+    return accept_the_times(memory.ws)
+
+
 @operation("restore", RestoreRequest, owner=True, within_s=600.0)
 def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
     """Put a damaged or lost history.json together again."""
@@ -138,18 +172,22 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
 
     ws, now = memory.ws, memory.caller.clock()
     ws.prepare()
-    restored = restore_history(ws, now, unknown=True)
+    if request.give_up and not ws.unread.remove(request.give_up.name):
+        raise BadRequest("--give-up", Text("file.not_recorded", name=request.give_up.name))
+    restored = restore_history(ws, now)
     if request.source is None:
-        return RestoreAnswer(restored=restored)
-    added = add_missing(
+        return RestoreAnswer(restored=restored, unread=tuple(ws.unread.read()))
+    added, missed = add_missing(
         request.source.expanduser().absolute(),
         files=ws.files,
         history=ws.history,
         journal=ws.journal,
+        unread=ws.unread,
         settings=ws.config.archive,
         now=now,
     )
-    return RestoreAnswer(restored=restored, added=added)
+    unread = [*ws.unread.read(), *([missed] if missed else [])]
+    return RestoreAnswer(restored=restored, added=added, unread=tuple(unread))
 
 
 @operation("archive", StateRequest, owner=True, within_s=600.0)

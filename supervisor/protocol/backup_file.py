@@ -2,7 +2,7 @@
 A backup: a tar of the files of a workspace, and a list of them with the digest of each (docs/reference/protocol.md, 9).
 
 The list is the last file in it, so that a backup of which the end is missing is none. What is read here was perhaps made by
-somebody else: each name is checked before anything is unpacked, and tarfile only reads, it creates no file.
+somebody else: each name is checked before anything is unpacked, and tarfile only writes headers (protocol/tar.py reads them).
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import stat as modes
 import tarfile
 from dataclasses import asdict, dataclass
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
+from recalld.supervisor.protocol.paths import MOST_FOLDERS
+from recalld.supervisor.protocol.tar import Member, members
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire
+from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadBackup, NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json
 
@@ -33,8 +37,11 @@ LIST: Final = "recalld-backup.json"
 _CHUNK: Final = 1 << 20
 #: Times that a file system can hold, in nanoseconds from 1970.
 _LATEST_NS: Final = 1 << 62
-#: Bytes that a file system takes for a name.
+#: Bytes that a file system takes for a name and for a path.
 _LONGEST_NAME: Final = 255
+_LONGEST_PATH: Final = 4096
+#: Bytes of the list for itself and for a file, at most, beside the path; JSON writes a byte of that in six at most.
+_OF_A_LINE: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +104,18 @@ class BackupFile:
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path = path
+        self._file = file
         with self._reading():
-            self._tar = tarfile.open(fileobj=file, mode="r:")  # noqa: SIM115 - who has the file closes it
-            members = self._tar.getmembers()
-            self.contents = self._parse(members)
-        self._members = {member.name: member for member in members}
-        self._check(members)
+            found = [*members(file)]
+            self.contents = self._parse(found)
+        self._members = {member.name: member for member in found}
+        self._check(found)
 
     @classmethod
     @contextlib.contextmanager
     def opened(cls, path: Path) -> Iterator[Self]:
         """Yield the backup at *path*; an OSError where it can't be read."""
-        with open(path, "rb") as file:
+        with open(open_outside(path), "rb") as file:
             yield cls(path, file)
 
     def check(self) -> None:
@@ -120,27 +127,37 @@ class BackupFile:
     def read(self, entry: Entry) -> Iterator[bytes]:
         """Yield the parts of a file; BadBackup at its end when they are not what was put in."""
         digest = hashlib.sha256()
-        with self._reading():
-            source = self._tar.extractfile(self._members[entry.path])
-            while part := source.read(_CHUNK) if source else b"":
-                digest.update(part)
-                yield part
+        for part in self._parts(self._members[entry.path]):
+            digest.update(part)
+            yield part
         if digest.hexdigest() != entry.sha256:
             raise BadBackup(self._path, Text("backup.file_differs", name=entry.path))
+
+    def _parts(self, member: Member) -> Iterator[bytes]:
+        offset, end = member.offset, member.offset + member.size
+        while offset < end:
+            self._file.seek(offset)
+            part = self._file.read(min(_CHUNK, end - offset))
+            if not part:  # it was cut off after it was opened: its digest says so
+                return
+            offset += len(part)
+            yield part
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
         try:
             yield
-        except (tarfile.TarError, ValueError, OverflowError):  # what tarfile raises for bytes that are no tar
-            raise BadBackup(self._path, Text("backup.foreign")) from None
+        except ValueError as error:
+            why = next((one for one in error.args if isinstance(one, Text) and one.code.startswith("backup.")), None)
+            raise BadBackup(self._path, why or Text("backup.foreign")) from None
 
-    def _parse(self, members: Sequence[tarfile.TarInfo]) -> Contents:
+    def _parse(self, members: Sequence[Member]) -> Contents:
         """Return what the list says; ValueError when there is none."""
-        if not members or members[-1].name != LIST or not _is_plain(members[-1]):
+        # a list that is longer than its files need is none: parsed, JSON takes twenty times its size
+        room = _OF_A_LINE + sum(_OF_A_LINE + 6 * len(os.fsencode(member.name)) for member in members)
+        if not members or members[-1].name != LIST or members[-1].size > room:
             raise ValueError
-        source = self._tar.extractfile(members[-1])
-        raw = parse_json(source.read() if source else b"")
+        raw = parse_json(b"".join(self._parts(members[-1])))
         try:
             if raw["recalld"] > FORMAT:
                 raise NewerFormat(self._path, int(raw["recalld"]))
@@ -149,30 +166,24 @@ class BackupFile:
         except (KeyError, TypeError) as error:
             raise ValueError from error
 
-    def _check(self, members: Sequence[tarfile.TarInfo]) -> None:
-        """Raise BadBackup unless the files are those of the list, each once, regular and inside the folder."""
+    def _check(self, members: Sequence[Member]) -> None:
+        """Raise BadBackup unless the files are those of the list, each once and inside the folder."""
         for member in members:
-            if not _is_plain(member):
-                raise BadBackup(self._path, Text("backup.not_a_file", name=member.name))
-            if member.name.startswith("/") or not {"", ".", ".."}.isdisjoint(member.name.split("/")):
+            parts = member.name.split("/")
+            if not {"", ".", ".."}.isdisjoint(parts):
                 raise BadBackup(self._path, Text("backup.leads_out", name=member.name))
-            longest = max(len(part.encode("utf-8", "surrogateescape")) for part in member.name.split("/"))
-            if "\0" in member.name or longest > _LONGEST_NAME:
-                raise BadBackup(self._path, Text("backup.bad_name", name=member.name))
+            longest, size = max(len(os.fsencode(part)) for part in parts), len(os.fsencode(member.name))
+            if "\0" in member.name or longest > _LONGEST_NAME or size > _LONGEST_PATH or len(parts) > MOST_FOLDERS + 1:
+                raise BadBackup(self._path, Text("backup.bad_name", name=member.name[:_LONGEST_NAME]))
         listed = {entry.path: entry.size for entry in self.contents.files} | {LIST: members[-1].size}
         there = {member.name: member.size for member in members}
-        folders = {name[:n] for name in there for n, letter in enumerate(name) if letter == "/"}
         if (
             len(members) != len(there)
             or len(self.contents.files) + 1 != len(listed)
             or listed != there
-            or folders & there.keys()
+            or any(name[:n] in there for name in there for n, letter in enumerate(name) if letter == "/")
         ):
             raise BadBackup(self._path, Text("backup.list_differs"))
-
-
-def _is_plain(member: tarfile.TarInfo) -> bool:
-    return member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
 
 
 def _entry(raw: dict[str, Any]) -> Entry:

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 FILE: Final = "recalld.toml"
 PREFIX: Final = "RECALLD_"
-#: Variables that choose the workspace and the clock, and that of `care.on_trouble`; they belong to no key.
-OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE"})
+#: Variables that choose the workspace and the clock, that of `care.on_trouble`, and that of a service; they belong to no key.
+OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE", "RECALLD_ALARM"})
 #: What tomllib says, and the code of it.
 _TOML_FAULTS: Final = {
     "Cannot overwrite a value": "toml.overwrite",
@@ -119,9 +119,6 @@ PLANNED: Final = frozenset(
     for section, names in {
         "turns": ("reply", "greeting"),
         "summarize": (
-            "message_threshold",
-            "char_threshold",
-            "keep_recent",
             "max_chars",
             "message_chars",
             "skip_chars",

@@ -208,6 +208,8 @@ class Care(Section):
     poll: timedelta = duration("1s", "The time between two checks of history.json and inbox.json.", least="50ms")
     tree_poll: timedelta = duration("5s", "The time between two checks of the other files, a hundred in turn.", least="50ms")
     quarantine_limit: int = whole(10, "How many copies of damaged files are kept.", least=1)
+    previous_age: timedelta = duration("365d", "How long replaced and deleted texts stay in .recalld/previous/.", least="30d")
+    previous_bytes: int = size("200MB", "The most bytes of them; none younger than 30 days is dropped.", least="1MB")
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")
     quiet_hours: str = text(
         "",
@@ -235,7 +237,9 @@ class Recall(Section):
         pattern=r"[a-z][a-z0-9_-]{0,63}",
         allowed=Text("allowed.backend"),
     )
-    timeout_ms: int = whole(250, "After this many milliseconds a turn goes on with what was found so far.", least=10)
+    timeout_ms: int = whole(
+        250, "After this many milliseconds a turn goes on with what was found so far. The index has as many.", least=10
+    )
     k1: float = real(1.2, "BM25: how fast the weight of a repeated word saturates.", most=10)
     b: float = real(0.75, "BM25: how much the length of a passage counts.", most=1)
     min_score: float = real(0.2, "Hits with a lower score are dropped.")
@@ -249,8 +253,8 @@ class Recall(Section):
     memory_tokens: int = whole(2048, Text("meaning.memory_tokens"))
     pinned_tokens: int = whole(
         512,
-        "The token budget, beside memory_tokens and at most a quarter of it, of the first lines of memory.md, which a direct "
-        "chat is always given. 0, or hit = line: none.",
+        "The token budget, beside memory_tokens and at most a quarter of it, of the lines of memory.md below `# Always` "
+        "or with #pin, which a direct chat is always given. 0, or hit = line: none.",
     )
     max_injected_chars: int = whole(0, "The most characters of the memory block, and of what a tool answers; 0: no limit.")
     originals: Literal["fallback", "always", "never"] = choice(
@@ -301,7 +305,7 @@ class Turns(Section):
     reply: Literal["off"] = choice("off", "Who answers. off: the assistant; recalld can't yet.")
     overflow: Literal["off", "memory", "summary"] = choice(
         "off",
-        "memory: messages that leave a session go into memory.md. summary: what leaves a turn's history, into its summary.",
+        "memory: what leaves a session, or is past `summarize`, goes into memory.md. summary: what leaves a turn, its summary.",
         "memory",
         "summary",
     )
@@ -331,9 +335,9 @@ class Conversation(Section):
 class Summarize(Section):
     """How a session is summarised into one long-term line."""
 
-    message_threshold: int = whole(20, "A session with more messages than this is summarised.")
-    char_threshold: int = whole(10000, "A session with more characters than this is summarised.")
-    keep_recent: int = whole(10, "How many of the newest messages are not summarised.")
+    message_threshold: int = whole(20, "More new messages than this in a session are summed up (`turns.overflow`).")
+    char_threshold: int = whole(10000, "More new characters than this in a session are summed up (`turns.overflow`).")
+    keep_recent: int = whole(10, "How many of its newest messages stay out of that.")
     max_chars: int = whole(4000, "The most characters of the conversation that the model gets.", least=100)
     message_chars: int = whole(300, "A message of more characters is cut before the model gets it.", least=20)
     skip_chars: int = whole(8, "Small talk of at most this many characters is left out.")

@@ -19,9 +19,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
-from recalld.supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
+from recalld.supervisor.protocol.message import (
+    OUR_FIELDS,
+    Key,
+    Message,
+    digest_of_text,
+    fingerprints_of,
+    role_of,
+    text_field_of,
+    why_undated,
+)
 from recalld.supervisor.protocol.parts import LINE, file_lines, speaker_of, tool_lines
-from recalld.supervisor.storage.clock import from_wire, local, to_wire
+from recalld.supervisor.storage.clock import find_zone, from_wire, local, to_wire
+from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:
@@ -45,7 +55,11 @@ _LARGE_BYTES: Final = 1_000_000
 #: A session in the head of a message, and the objects that a head has where no field of the message is one.
 _SESSION: Final = re.compile(rb'"session"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _OBJECTS: Final = 2
+#: A createdAt that was no time, in the head of a message; null is that of a message without one.
+_UNREAD_TIME: Final = re.compile(rb'"createdAtFound": ?(?!null)')
 _COMMENT: Final = re.compile(rb"^<!-- \{[^\n]*", re.MULTILINE)
+#: The head of a message at the end of a file, with nothing below it: not even an empty message is written so.
+_TORN: Final = re.compile(rb"\n<!-- \{[^\n]*\} -->\s*(?:\*\*\d\d:\d\d [^\n]*\*\*\s*)?\Z")
 #: Behind a quote or a comma, never behind a backslash: what is left is JSON.
 _BASE64: Final = re.compile(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
 #: How the line of a call of a tool begins.
@@ -176,6 +190,23 @@ def sessions_in(data: bytes) -> frozenset[str]:
     return frozenset(found)
 
 
+def undated_in(data: bytes, path: Path) -> list[tuple[Block, str]]:
+    """
+    Return the messages of a dated file whose time is that of their arrival, since their writer's can't be read, and why.
+
+    A file of which every time could be read is not parsed for it.
+    """
+    file = parse_dated(data, path) if _UNREAD_TIME.search(data) else None
+    if file is None:
+        return []
+    try:
+        zone = find_zone(file.zone)
+    except BadConfig:
+        return []
+    found = ((block, why_undated(block.fields, block.created_at, zone)) for block in file.blocks)
+    return [(block, why) for block, why in found if why]
+
+
 def body_digest(body: str) -> str:
     """Return the first 16 hex digits of the sha256 of *body*, a file's text below its head."""
     return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -188,7 +219,7 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
     Blocks that can't be parsed any more are left out. NewerFormat when a newer recalld wrote the file.
     """
     try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        text = without_torn_end(data).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         return None
     head, body = read_head(text, path)
@@ -214,6 +245,12 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
     )
 
 
+def without_torn_end(data: bytes) -> bytes:
+    """Return a dated file without the head of a last message whose words were cut off: the file ends before that message."""
+    torn = _TORN.match(data, max(0, data.rfind(b"\n<!-- {")))
+    return data[: torn.start() + 1] if torn else data
+
+
 def without_base64(data: bytes) -> bytes:
     """
     Return a large dated file without the base64 in its comments: older programs left the bytes of pictures there.
@@ -230,17 +267,10 @@ def is_broken(data: bytes) -> bool:
     return b"\0" in data or not data.endswith(b"\n")
 
 
-def is_cut_off(data: bytes, file: DatedFile, recorded: Sequence[Key]) -> bool:
-    """
-    Tell whether the file lacks its last messages, and ends like one that was cut off.
-
-    *recorded* are its messages by the journal, in order. Whoever deletes the last message leaves the blank line before it.
-    """
-    there = {block.key[0] for block in file.blocks}
-    is_there = [identity in there for identity, _ in recorded]
-    lacks_the_last = is_there == sorted(is_there, reverse=True)
-    is_short = len(file.blocks) < file.count and not file.has_more  # else the message is there, in a block that a person broke
-    return is_short and lacks_the_last and not data.endswith((b"\n\n", b"\n\r\n"))
+def is_edited(data: bytes, path: Path) -> bool:
+    """Tell whether the body of a file that recalld made is no longer as it was written; a file in another encoding is."""
+    head, body = read_head(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
+    return body_digest(body) != head.get("digest")
 
 
 def _render_block(block: Block, zone: tzinfo) -> str:
@@ -304,7 +334,9 @@ def _parse_block(mark: re.Match[str], markdown: str) -> Block | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     role = str(fields.get("role", mark[2].partition(" · ")[0]))
-    return Block(identity, ROLES.get(role, role), text, created_at, fields, text_field, revision_of)
+    if role_of(role) != role:
+        fields["role"] = role  # as found, also where an older recalld did not know what it means
+    return Block(identity, role_of(role), text, created_at, fields, text_field, revision_of)
 
 
 def _without_lines(markdown: str, most: int) -> str:

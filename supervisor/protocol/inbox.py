@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
 #: What says in a session key of a common client, "agent:main:telegram:group:-1001", that others read the chat too. Both are
-#: matched where "mySuperGroup" is "my_Super_Group". What can't be told is rather a group.
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_CHANNEL: Final = re.compile(r"channels?(?![^\W\d_])|频道|頻道", re.IGNORECASE)
-_GROUP: Final = re.compile(
-    r"""
+#: matched where "mySuperGroup" is "my_Super_Group". What can't be told is rather a group. Each is compiled when a key is first
+#: asked about: a command without one does not wait for it.
+_CAMEL: Final = r"(?<=[a-z])(?=[A-Z])"
+_CHANNEL: Final = r"channels?(?![^\W\d_])|频道|頻道"
+_GROUP: Final = r"""
       group(?!ware)
     | (?<![^\W\d_]) (?:guild|(?:chat)?rooms?|群) (?![^\W\d_])
     | (?:qq|微信|飞书|钉钉)群 | 群[聊组組] | [讨討][论論][组組] | 聊天室
@@ -37,9 +37,7 @@ _GROUP: Final = re.compile(
     | (?<![^\W_])slack(?![^\W_]).*[\W_] (?:(?-i:[CG][A-Z0-9]+)|[cg]0[a-z0-9]+) (?![^\W_])  # people have U…, talks with one D…
     | ^(?-i:[CG]0[A-Z0-9]{7,})$
     | (?<![^\W_])line(?![^\W_]).*[\W_] [cr][0-9a-f]{8,}  # people have U…
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +67,11 @@ def chat_of(raw: Mapping[str, Any]) -> Chat:
     """
     session, chat = raw.get("session"), raw.get("chat")
     key = session if isinstance(session, str) else ""
-    words = _CAMEL.sub("_", key)
+    words = re.sub(_CAMEL, "_", key)
     kind: ChatKind = "group"
-    if chat == "direct" or (chat is None and not _GROUP.search(words)):
+    if chat == "direct" or (chat is None and not (key and re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE))):
         kind = "direct"
-    if chat == "channel" or (chat is None and _CHANNEL.search(words)):
+    if chat == "channel" or (chat is None and key and re.search(_CHANNEL, words, re.IGNORECASE)):
         kind = "channel"
     return Chat(kind, key)
 

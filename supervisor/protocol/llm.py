@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire
+from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -127,7 +128,7 @@ def _stored_key(name: str, environ: Mapping[str, str]) -> str:
     folder = environ.get("CREDENTIALS_DIRECTORY", "")
     for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder and not key else ():
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            key = key or path.read_text(encoding="utf-8").strip()
+            key = key or read_outside(path).decode().strip()
     return key
 
 

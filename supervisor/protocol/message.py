@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, read_instant, to_wire
+from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
+from recalld.supervisor.storage.instant import instants_of, quoted, read_instant, why_not_said_at
 from recalld.supervisor.storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 
 if TYPE_CHECKING:
@@ -37,8 +39,15 @@ MOVES: Final[Mapping[Archived, frozenset[Archived]]] = {
     Archived.YES: frozenset(),
 }
 
-#: Names that other programs use for a role.
-ROLES: Final[Mapping[str, str]] = {"agent": "assistant", "teller": "assistant"}
+#: The roles that a message has, and names that other programs and people use for two of them.
+ROLES: Final = ("user", "assistant", "system", "tool")
+_NAMES: Final[Mapping[str, str]] = {
+    **{role: role for role in ROLES},
+    **dict.fromkeys(("human", "用户", "用戶"), "user"),
+    **dict.fromkeys(("agent", "ai", "bot", "chatbot", "model", "teller", "助手", "助理"), "assistant"),
+}
+#: Roles of prompts, and of what tools return, two of them only with models: nobody has said it.
+UNSAID: Final = frozenset({"system", "developer", "tool", "function"})
 
 #: Fields that recalld itself writes into a message; all other fields are kept.
 OUR_FIELDS: Final = ("archived", "archiveAttempts", "archiveFailedAt", "archiveNextAt")
@@ -61,6 +70,8 @@ _PART_FIELDS: Final = ("text", "value", "content", "refusal", "output")
 WORD_FIELDS: Final = tuple(dict.fromkeys((*_TEXT_FIELDS, *_PART_FIELDS)))
 #: Types of parts in which a model thinks aloud: kept in the message, but said to nobody.
 _THINKING: Final = ("thinking", "redacted_thinking", "reasoning")
+#: Microseconds.
+_HALF_SECOND: Final = 500_000
 #: Levels that a message may be nested: recursive functions work on it, and Python allows a thousand nested calls.
 _MOST_LEVELS: Final = 200
 
@@ -107,6 +118,16 @@ class Message:
         """
         return fingerprints_of(self.raw, self.raw.get("role"), self.text, self.created_at)
 
+    @property
+    def possible_fingerprints(self) -> tuple[str, ...]:
+        """
+        The fingerprints by which it may have been met, the surest first.
+
+        A time of whole seconds may be what another program has made of milliseconds.
+        """
+        marks = half_seconds_of(self.created_at) if self.created_at and not self.created_at.microsecond else ()
+        return (*self.fingerprints, *(fingerprint_of(mark, self.raw.get("role"), self.text) for mark in marks))
+
 
 @dataclass(frozen=True, slots=True)
 class InvalidEntry:
@@ -126,6 +147,21 @@ def digest_of_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def role_of(found: str) -> str:
+    """
+    Return the role that is meant; another program's own as it is.
+
+    >>> role_of("Human"), role_of("助手"), role_of("boss")
+    ('user', 'assistant', 'boss')
+    """
+    return _NAMES.get(found.strip().lower(), found)
+
+
+def is_role(found: object) -> bool:
+    """Tell whether a message may have this role; one with another is only read from files that others write."""
+    return isinstance(found, str) and role_of(found) in {*ROLES, *UNSAID}
+
+
 def text_field_of(raw: Mapping[str, Any]) -> str:
     """Return the field that holds the words of a message: the first that has any, else one that could; "" for none."""
     fields = [name for name in _TEXT_FIELDS if isinstance(raw.get(name), (str, list)) or _words(raw.get(name))]
@@ -138,10 +174,54 @@ def fingerprint_of(created_at: object, role: object, text: str) -> str:
 
 
 def fingerprints_of(fields: Mapping[str, Any], role: object, text: str, created_at: datetime | None) -> tuple[str, ...]:
-    """Return the fingerprints for each time of the message: the first that was found, the one in *fields*, the moment."""
+    """
+    Return the fingerprints for each time of the message: the first that was found, the one in *fields*, the moment.
+
+    The last is that of the half second of the moment, where it has milliseconds: another program may cut them off.
+    """
     times = [fields[name] for name in ("createdAtFound", "createdAt") if name in fields]
-    times += [to_wire(created_at)] if created_at else []
+    if created_at:
+        times.append(to_wire(created_at))
+        times += [_half_second(created_at)] if truncate_to_ms(created_at).microsecond else []
     return tuple(dict.fromkeys(fingerprint_of(time, role, text) for time in times or [None]))
+
+
+def half_seconds_of(whole: datetime) -> tuple[str, ...]:
+    """Return the half seconds of moments that another program may have made these whole seconds of, by cutting or rounding."""
+    half = timedelta(milliseconds=500)
+    try:
+        return tuple(_half_second(whole + n * half) for n in (0, 1, -1))
+    except OverflowError:  # at the ends of the calendar
+        return ()
+
+
+def is_in_whole_seconds(whole: datetime, t: datetime) -> bool:
+    """Tell whether *whole* is the moment *t* in whole seconds, cut off or rounded."""
+    return not whole.microsecond and _half_second(t) in half_seconds_of(whole)
+
+
+def _half_second(t: datetime) -> str:
+    """
+    Return the half second that a moment is in, which is no time in any spelling.
+
+    >>> _half_second(from_wire("2026-01-15T01:02:03.456Z"))
+    '2026-01-15T01:02:03.0**Z'
+    """
+    half = 5 if t.microsecond >= _HALF_SECOND else 0
+    return f"{to_wire(t)[:-4]}{half}**Z"
+
+
+def why_undated(fields: Mapping[str, Any], created_at: datetime, zone: tzinfo) -> str:
+    """
+    Return why the time of a message is not its writer's but that of its arrival; "" where there was none, or it is theirs.
+
+    Whoever corrects createdAt, and deletes createdAtFound where that can't be read, has dated it.
+    """
+    found = fields.get("createdAtFound")
+    if found is None or any(truncate_to_ms(t) == created_at for t in instants_of(found, zone)):
+        return ""
+    # one that was too far ahead, or that an older recalld could not read
+    return why_not_said_at(found, zone, created_at) or Text("time.read_since", value=quoted(found))
 
 
 def parse_history(data: bytes, zone: tzinfo) -> History:
@@ -189,7 +269,7 @@ def read_message(raw: object, zone: tzinfo) -> Entry:
     return Message(
         raw=raw,
         id=identity,
-        role=ROLES.get(role, role),
+        role=role_of(role),
         text=text,
         created_at=read_instant(raw.get("createdAt"), zone),
         archived=_flag_of(raw.get("archived")),

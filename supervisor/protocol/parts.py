@@ -17,7 +17,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.attachments import attachments_of, kind_of, named
-from recalld.supervisor.protocol.message import WORD_FIELDS, is_thought, text_of
+from recalld.supervisor.protocol.message import ROLES, UNSAID, WORD_FIELDS, is_thought, text_of
+from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 LINE: Final = re.compile(r"\((?:image|audio|video|file|call|result)\b[^\n]*\)")
 #: Characters of a name, a link and a call's arguments that are shown.
 _NAME_CHARS: Final = 40
+_ROLE_CHARS: Final = 20
 _LINK_CHARS: Final = 200
 _UNSHOWN: Final = re.compile("[\x00-\x1f\x7f\x85\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]")
 #: Types of parts that are a picture or a file.
@@ -50,6 +52,18 @@ def speaker_of(fields: Mapping[str, Any]) -> str:
     """Return the name of who speaks, on one line; "" where the message has none."""
     name = fields.get("name")
     return _plain(name, _NAME_CHARS).replace("*", "").strip() if isinstance(name, str) else ""
+
+
+def said_as(role: str, words: str) -> tuple[str, str]:
+    """
+    Return role and words as a model's server takes them: who has a role of another program's own is named in a user's message.
+
+    >>> said_as("boss", "Ship it."), said_as("assistant", "好的")
+    (('user', 'boss: Ship it.'), ('assistant', '好的'))
+    """
+    if role in {*ROLES, *UNSAID}:
+        return role, words
+    return "user", f"{_plain(role, _ROLE_CHARS).strip()}{'：' if language_of(words) == 'zh' else ': '}{words}"
 
 
 def file_lines(fields: Mapping[str, Any]) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
 WORKERS: Final = 8
 #: What a new ext4 has at its top, for root alone: of no workspace, where the workspace is a disk of its own.
 LOST_AND_FOUND: Final = "lost+found"
+#: Folders in one another that a backup has at most: one path of thousands would be made as thousands of folders.
+MOST_FOLDERS: Final = 64
 #: Network file systems, and FUSE, where locks are whatever the program behind it makes of them.
 NETWORK: Final = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
@@ -32,9 +34,11 @@ _MOUNTS: Final = "/proc/self/mountinfo"
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 _DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
 _ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
-#: The most bytes of a file name, on every common file system.
 #: The most characters of the slug in a dated file's name; 003.
 SLUG_CHARS: Final = 32
+#: Paths of the long-term file; the first one that exists is used.
+LONG_TERM: Final = ("memory.md", "MEMORY.md", "memory/MEMORY.md")
+#: The most bytes of a file name, on every common file system.
 _LONGEST_NAME: Final = 255
 #: Names of files that editors, git and synchronisers leave, and of hidden and temporary files.
 _UNFINISHED: Final = re.compile(
@@ -87,6 +91,7 @@ class WorkspacePaths:
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries
     quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
     replaced = _Below(".recalld", "replaced")  # damaged histories that were replaced, by a second name
+    unread = _Below(".recalld", "unread.json")  # what could not be read of damaged histories, until a person deals with it
     previous = _Below(".recalld", "previous")  # summaries that newer ones replaced
     archive_request = _Below(".recalld", "archive.now")  # asks the supervisor to archive everything, and is deleted then
     supervisor_lock = _Below(".recalld", "supervisor.lock")  # held by the supervisor as long as it runs

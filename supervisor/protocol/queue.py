@@ -226,6 +226,18 @@ class TaskQueue:
             return True  # it is set aside
         return not isinstance(task, AskedTask) or task.server in {"", server}
 
+    def newer(self) -> list[str]:
+        """Return the names of the queued tasks that a newer recalld has made: they wait for one of its workers."""
+        return [name for name in _names(self._files, self.queue) if self._is_newer(name)]
+
+    def _is_newer(self, name: str) -> bool:
+        version = self._files.read_stable(self.queue / name)
+        try:
+            parse_task(version.data if version else b"")
+        except ValueError as error:
+            return isinstance(error, NewerVersion)
+        return False
+
     def heartbeat(self, task: Task | AskedTask) -> None:
         """Update the time of the running task; does nothing when it was requeued in the meantime."""
         try:

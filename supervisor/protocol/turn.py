@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.clock import SMALL, from_wire, to_wire
 from recalld.supervisor.storage.errors import BadFile, NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -124,9 +124,15 @@ def parse_receipt(data: bytes, path: Path | str) -> Receipt:
         raise BadFile(path, Text("file.not_receipt")) from None
 
 
-def newest_turn_id(names: Iterable[str]) -> str | None:
-    """Return the id of the newest turn in a list of file names; None when there is none."""
-    return max(turn_ids(names), default=None)
+def newest_turn_id(names: Iterable[str], now: datetime | None = None) -> str | None:
+    """
+    Return the id of the newest turn in a list of file names; None when there is none.
+
+    A turn that is ahead of *now* is of a clock that was set back since, and counts only where there is no other.
+    """
+    found = turn_ids(names)
+    latest = turn_id(now + SMALL, "") if now else "9"
+    return max([one for one in found if one <= latest] or found, default=None)
 
 
 def turn_ids(names: Iterable[str]) -> list[str]:

@@ -125,7 +125,7 @@ _FEW: Final = 3
 #: The most sentences that are scored one by one, the last.
 _MOST_ASKED: Final = 6
 #: Only this many characters of an input are read: a longer one is a document.
-_MOST_CHARS: Final = 4_000
+MOST_CHARS: Final = 4_000
 #: What no plain question has: another sentence before it, or words that do not stand apart.
 _LEADS_UP: Final = re.compile(rf"\.\s|[{HAN}]")
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
@@ -196,7 +196,7 @@ def parse_query(
     *first_day* tells the first day of memory, which "our first talk" names. If there are more words, the rarest are kept. A
         greeting or thanks asks for nothing.
     """
-    question = question[:_MOST_CHARS]
+    question = question[:MOST_CHARS]
     if is_small_talk(question) or is_chatter(question):
         return Query({})
     asking, others = _parts(unicodedata.normalize("NFKC", question))
@@ -256,5 +256,5 @@ def _parts(question: str) -> tuple[list[str], list[str]]:
 
 def _telling(recent: Sequence[str]) -> list[str]:
     """Return the rarest words of the messages before; of equal ones the latest first."""
-    found = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:_MOST_CHARS]))
+    found = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:MOST_CHARS]))
     return sorted(found, key=lambda word: -rarity_asked(word))[:_MAX_BEFORE]

@@ -11,9 +11,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from recalld.supervisor.index.hit import SHARED, reader_of
 from recalld.supervisor.protocol.inbox import DIRECT, Chat
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recalld.supervisor.index.hit import Passage
 
 _NAMED: Final = re.compile(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
@@ -31,12 +34,27 @@ class Audience:
         """Whether nothing is hidden from them."""
         return self.chat.is_direct or self.in_groups == "all"
 
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """The marks of what they may see a part of (`Passage.readers`), where they may not see all."""
+        if self.in_groups == "none":
+            return ()
+        return (SHARED, reader_of(self.chat.session)) if self.chat.session else (SHARED,)
+
     def may_see(self, passage: Passage) -> bool:
         """Tell whether the passage may be shown to them."""
         if self.sees_all:
             return True
         is_own = passage.chat != "direct" and bool(passage.session) and passage.session == self.chat.session
         return self.in_groups == "own" and (passage.shared or is_own)
+
+    def seen_of(self, passage: Passage) -> Sequence[Passage]:
+        """Return what may be shown to them of the passage: all of it, those of its lines that are marked, or nothing."""
+        if self.may_see(passage):
+            return (passage,)
+        from recalld.supervisor.index.chunking import marked_lines  # here: the user alone needs it for no exact line
+
+        return tuple(marked_lines(passage)) if self.in_groups == "own" else ()
 
 
 #: The user alone.

@@ -53,7 +53,9 @@ class Embeddings:
     @property
     def name(self) -> str:
         """A name that differs for other models, servers and rules of redaction, so that their vectors are not mixed."""
-        hidden = [self._privacy.redact != "off", self._privacy.patterns]
+        from recalld.supervisor.text.redact import RULES  # only a search with embeddings needs it
+
+        hidden = [self._privacy.redact != "off" and RULES, self._privacy.patterns]
         return json.dumps([self._url, self._model, *self._prefixes, *hidden, MOST_CHARS])
 
     def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> np.ndarray[Any, np.dtype[np.float32]]:

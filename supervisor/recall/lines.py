@@ -1,26 +1,28 @@
 """
 Read exact lines of a memory file, by the path that a search or a citation gave.
 
-Only files of memory are read, never through a link and never outside the workspace. Lines that the audience may not see are as
-if they were not there: blank, so that the others keep the numbers by which an editor and a citation know them; behind the last
-one that may be seen the file ends; and where none may be seen there is no file.
+Only files of memory are read, never through a link and never outside the workspace. Lines that the audience may not see are not
+there: the others are numbered among themselves, and where none may be seen there is no file. Of which files a group may see
+something is known before any is looked for, so that neither an error nor the time tells of the others (docs/decisions/0033).
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import stat
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote
 
 from recalld.supervisor.index.hit import BY_ID
-from recalld.supervisor.protocol.attachments import digest_in_name, kind_of
-from recalld.supervisor.protocol.paths import day_of_name, is_foreign
+from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, kind_of
+from recalld.supervisor.protocol.paths import LONG_TERM, day_of_name, is_foreign
 from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, NotFound
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
 from recalld.supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.index.hit import Passage
+    from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.audience import Audience
+    from recalld.supervisor.recall.group_search import Parts
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.files import Files
 
@@ -66,16 +70,18 @@ class LineReader:
     memory: Callable[[], MemoryFolder]
     journal: Callable[[], SeenJournal]
     unfiled: Callable[[], Unfiled]
+    parts: Callable[[], Parts]
 
     def read(self, path: str, now: datetime, start: int = 1, count: int | None = None, audience: Audience = ALONE) -> Lines:
         """
         Return *count* lines of a memory file from line *start* on, or as many as there are; without *count* all of them.
 
-        Of a picture or a file of attachments/ one line says what it is and where: programs open it by its path.
+        Of a picture or a file of attachments/ one line says what it is, how large, and its path in the workspace.
 
         The old path of a dated file that has moved to originals/ still finds it. The path may end with the lines of a citation,
         ``#L4-L6,L9``; "history.json#" and an id are the lines of the text that the message has *now*. BadRequest if it is no
-        memory file or has no such line, NotFound if the file does not exist, or has nothing there that *audience* may see.
+        memory file or has no such line, NotFound if the file does not exist, or has nothing that *audience* may see. A group is
+        given what is in dated files by the ids of messages alone.
         """
         if start < 1:
             raise BadRequest("--from", Text("lines.from_one"))
@@ -89,29 +95,37 @@ class LineReader:
             if (start, count) != (1, None):
                 raise BadRequest("--from", Text("lines.cited_already", cited=cited))
             spans = _cited(cited)
-        place = self._resolve(bare)
+        place = self._resolve(bare) if audience.sees_all else self._resolve_seen(bare, now, audience)
+        if digest_in_name(bare):
+            return self._described(bare, place, audience)
         version = self.files.read_stable(place)
         if version is None:
             raise NotFound(bare)
-        if digest_in_name(bare):
-            if not audience.sees_all and not self._is_attached(bare, now, audience):
-                raise NotFound(bare)
-            return Lines(bare, 1, 1, 1, f"{kind_of(bare)}, {len(version.data):,} bytes: {place}")
         lines = decoded(version.data).split("\n")
         if lines and not lines[-1]:
             lines.pop()
         if not audience.sees_all:
-            lines = self.visible(self.paths.relative(place), lines, audience)
-            if not lines or (spans[-1][0] <= len(lines) and not any(any(lines[first - 1 : last]) for first, last in spans)):
+            lines = [lines[n - 1] for n in self.visible(self.paths.relative(place), lines, audience)]
+            if not lines:
                 raise NotFound(bare)
         return _lines(self.paths.relative(place), lines, spans)
 
-    def visible(self, path: str, lines: Sequence[str], audience: Audience) -> list[str]:
-        """Return the *lines* of the file at *path* up to the last one that *audience*, a group, may see; others are blank."""
+    def _described(self, name: str, place: Path, audience: Audience) -> Lines:
+        """Return the line about a picture or a file; an error where it is not there, or not what its name says."""
+        from recalld.supervisor.archive.attachments import Attachments
+
+        data = Attachments(self.files, self.paths).read(name)
+        if data is None:
+            is_told = audience.sees_all and self.files.disk.stat(place)
+            raise BadFile(name, Text("fsck.other_bytes")) if is_told else NotFound(name)
+        return Lines(name, 1, 1, 1, f"{kind_of(name)}, {len(data):,} bytes: {name}")
+
+    def visible(self, path: str, lines: Sequence[str], audience: Audience) -> list[int]:
+        """Return the numbers of those of the *lines* of the file at *path* that *audience*, a group, may see, in order."""
         data = "\n".join(lines).encode("utf-8", "surrogatepass")
         passages = self._passages(self.paths.root / path, data)
-        seen = {n for one in passages if audience.may_see(one) for n in range(one.start, one.end + 1)}
-        return [line if n in seen else "" for n, line in enumerate(lines[: max(seen, default=0)], 1)]
+        shown = (part for one in passages for part in audience.seen_of(one))
+        return sorted({n for one in shown for n in range(one.start, one.end + 1)})
 
     def _passages(self, place: Path, data: bytes) -> Iterator[Passage]:
         """Yield the passages of a file as the index has them; none of a file that no search reads."""
@@ -125,36 +139,48 @@ class LineReader:
 
     def _text_by_id(self, path: str, now: datetime, audience: Audience) -> list[str]:
         """Return the lines of the message at *path*, "history.json#<id>"; NotFound if there is none for *audience*."""
-        from recalld.supervisor.index.chunking import chunk_message
-
-        for block in self.unfiled().blocks_of(path.removeprefix(BY_ID), now, self.journal(), self.memory()):
-            if audience.may_see(chunk_message(path, block, self.zone).passage):
+        identity = path.removeprefix(BY_ID)
+        names = {identity, unquote(identity, errors="surrogatepass")}
+        if audience.sees_all or names & self.parts().seen_by(audience, now).messages:
+            for block in self._blocks(identity, now, audience):
                 return block.shown.split("\n")
         raise NotFound(path)
 
+    def _blocks(self, identity: str, now: datetime, audience: Audience) -> Iterator[Block]:
+        """Yield the texts of the message that *audience* may see."""
+        from recalld.supervisor.index.chunking import chunk_message
+
+        for block in self.unfiled().blocks_of(identity, now, self.journal(), self.memory()):
+            if audience.may_see(chunk_message(BY_ID, block, self.zone).passage):
+                yield block
+
     def _is_attached(self, name: str, now: datetime, audience: Audience) -> bool:
-        """Tell whether a message that *audience* may see has the picture or the file."""
-        if any(name in one.text and audience.may_see(one) for one in self.unfiled().passages(now).passages):
-            return True
-        for file in self.memory().dated():
-            place = self.memory().path_of(file.name)
-            version = self.files.read_stable(place) if name in file.attachments else None
-            passages = self._passages(place, version.data) if version else ()
-            if any(name in one.text and audience.may_see(one) for one in passages):
-                return True
-        return False
+        """Tell whether a message that *audience* may see has the picture or the file, and does not only name it."""
+        seen = self.parts().seen_by(audience, now).passages
+        ids = dict.fromkeys(one.message for one in seen if one.message and name in one.text)
+        blocks = (block for one in ids for block in self._blocks(quote(one, errors="surrogatepass"), now, audience))
+        return any(name in attachments_of(block.fields) for block in blocks)
+
+    def _resolve_seen(self, path: str, now: datetime, audience: Audience) -> Path:
+        """Return the absolute path of a file of which *audience*, a group, may see something; NotFound for any other."""
+        parts = _parts_of(path)
+        if digest_in_name(path):
+            is_seen = self._is_attached(path, now, audience)
+        elif parts[0] == "memory" or "/".join(parts) in LONG_TERM:
+            is_seen = "/".join(parts) in self.parts().seen_by(audience, now).notes
+        else:
+            raise BadRequest("path", Text("lines.no_memory_file", path=path))
+        with contextlib.suppress(BadRequest):  # a link or a folder has just come in its place
+            if is_seen:
+                return self._resolve(path)
+        raise NotFound(path)
 
     def _resolve(self, path: str) -> Path:
         """Return the absolute path of a memory file; BadRequest for anything else."""
-        parts = PurePosixPath(path).parts
-        not_memory = BadRequest("path", Text("lines.no_memory_file", path=path))
-        is_attachment = bool(digest_in_name(path))
-        climbs = ".." in PurePosixPath(path.lower().replace("%2e", ".").replace("%2f", "/")).parts  # also as in a URI
-        no_name = "\0" in path or not _can_be_named(parts)
-        if not parts or path.startswith("/") or climbs or no_name or not (path.endswith(".md") or is_attachment):
-            raise not_memory
+        parts = _parts_of(path)
         place = self.paths.root.joinpath(*parts)
-        if not is_attachment and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
+        if not digest_in_name(path) and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
+            not_memory = BadRequest("path", Text("lines.no_memory_file", path=path))
             raise NotFound(path) if self.files.disk.stat(place) is None else not_memory
         if any(_is_link(self.files, self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
             raise BadRequest("path", Text("lines.through_link", path=path))
@@ -164,6 +190,16 @@ class LineReader:
         if found is None and day_of_name(parts[-1]):
             return self.memory().path_of(parts[-1])  # memory/ is read only for a file that has moved
         return place
+
+
+def _parts_of(path: str) -> tuple[str, ...]:
+    """Return the names in the path; BadRequest where by its form it is that of no file of memory."""
+    parts = PurePosixPath(path).parts
+    climbs = ".." in PurePosixPath(path.lower().replace("%2e", ".").replace("%2f", "/")).parts  # also as in a URI
+    no_name = "\0" in path or not _can_be_named(parts)
+    if not parts or path.startswith("/") or climbs or no_name or not (path.endswith(".md") or digest_in_name(path)):
+        raise BadRequest("path", Text("lines.no_memory_file", path=path))
+    return parts
 
 
 def _can_be_named(parts: Sequence[str]) -> bool:

@@ -169,11 +169,23 @@ class Calibration:
 def parse_calibration(data: bytes) -> Calibration:
     """Return the calibration that `to_bytes` made; ValueError if the bytes are none, or of other foreign questions."""
     try:
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            if any(one.compress_type != zipfile.ZIP_STORED or one.file_size > len(data) for one in packed.infolist()):
+                raise ValueError("it is packed, and what is in it may be of any size")
         with np.load(io.BytesIO(data), allow_pickle=False) as found:
             measured = {name.partition(" ")[2]: found[name] for name in found.files if name.startswith("measured ")}
             fields = {name: found[name] for name in _FIELDS}
             made = Calibration(**fields, rows=int(found["rows"]), measured=measured)
-    except (zipfile.BadZipFile, KeyError, OSError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        KeyError,
+        OSError,
+        EOFError,
+        MemoryError,
+        TypeError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise ValueError(f"it is no calibration ({type(error).__name__})") from None
     size = made.middle.shape[0] if made.middle.ndim == 1 else 0
     if made.foreign.shape != (len(FOREIGN), size) or made.gates.shape != (2,) or made.floors.shape != (2,):

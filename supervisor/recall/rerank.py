@@ -13,7 +13,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from recalld.supervisor.index.documents import chunk_file
+from recalld.supervisor.index.documents import beginning, chunk_file
 from recalld.supervisor.index.hit import BackendResult, Hit
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import within
@@ -186,17 +186,15 @@ def add_found(
     top = max([*said, *found.near.values()], default=0.0)
     if not top:
         return None
-    most = max((hit.score for hit in hits), default=0.0) or 1.0
+    most = max((hit.rank for hit in hits), default=0.0) or 1.0
     there = {(hit.unit.path, hit.unit.start) for hit in hits}
     more = passages(found.near.keys()) if found.near else ()
     new = [(Hit(passage, 0.0), found.near[passage.unit]) for passage in more if (passage.path, passage.start) not in there]
     scored = [
-        replace(hit, score=round(hit.score + WORTH * most * score / top, 4), because=(*hit.because, "meaning"))
-        if score
-        else hit
+        replace(hit, score=round(hit.rank + WORTH * most * score / top, 4), because=(*hit.because, "meaning")) if score else hit
         for hit, score in [*zip(hits, said, strict=True), *new]
     ]
-    return sorted(scored, key=lambda hit: -hit.score)
+    return sorted(scored, key=lambda hit: -hit.rank)
 
 
 def add_scores(hits: Sequence[Hit], scores: Sequence[float | None]) -> list[Hit] | None:
@@ -213,13 +211,13 @@ def add_scores(hits: Sequence[Hit], scores: Sequence[float | None]) -> list[Hit]
     if not known:
         return None
     low, span = min(known), max(known) - min(known)
-    most = max(hit.score for hit in hits) * WORTH
+    most = max(hit.rank for hit in hits) * WORTH
     gained = [0.0 if score is None or not span else most * ((score - low) / span) for score in scores]
     raised = [
-        replace(hit, score=round(hit.score + gain, 4), because=(*hit.because, "meaning")) if gain else hit
+        replace(hit, score=round(hit.rank + gain, 4), because=(*hit.because, "meaning")) if gain else hit
         for hit, gain in zip(hits, gained, strict=True)
     ]
-    return sorted(raised, key=lambda hit: -hit.score)
+    return sorted(raised, key=lambda hit: -hit.rank)
 
 
 def precompute_vectors(
@@ -257,7 +255,7 @@ def precompute_vectors(
                 chunks = chunk_file(files, paths, wanted[content], records[wanted[content]], zone)
             except (OSError, SupervisorError):
                 continue
-            backend.learn(content, [chunk.passage for chunk in chunks])
+            backend.learn(content, [beginning(chunk).passage for chunk in chunks])
             done += 1
         backend.keep({_UNFILED, *wanted})
     except SupervisorError as error:

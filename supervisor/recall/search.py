@@ -10,24 +10,26 @@ from __future__ import annotations
 
 import stat
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from recalld.supervisor.index.bm25 import load_numpy
 from recalld.supervisor.index.chunking import chunk_note
+from recalld.supervisor.index.documents import MOST_CHARS
 from recalld.supervisor.index.gate import gate_of
 from recalld.supervisor.index.hit import Answer, SearchResult
 from recalld.supervisor.index.literal import hits_of, literal_terms, newest_and_fullest, search_files
-from recalld.supervisor.index.scan import PATIENCE_S, long_term_name
+from recalld.supervisor.index.scan import MOST_BYTES, PATIENCE_S, long_term_name
+from recalld.supervisor.protocol.marks import only_pinned
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.query.parse import Query, parse_query
-from recalld.supervisor.recall.audience import nameless
-from recalld.supervisor.recall.unfiled import UnfiledPassages, path_by_id
+from recalld.supervisor.recall.audience import ALONE
+from recalld.supervisor.recall.unfiled import UnfiledPassages
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, within
-from recalld.supervisor.storage.control import UNLIMITED
+from recalld.supervisor.storage.control import UNENDING, UNLIMITED
 from recalld.supervisor.storage.errors import BadFile, as_supervisor_error
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.tokenizer import tokens
@@ -53,14 +55,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: The most hits that a search returns: of the ordinary memories and of the originals each.
 LIMIT: Final = 100
-_LITERAL_LIMIT: Final = 20
-#: Bytes of memory.md that are read as its first lines: more than the largest budget takes.
-_PINNED_BYTES: Final = 64_000
+LITERAL_LIMIT: Final = 20
+#: Per cent.
+_ALL: Final = 100
+#: Seconds of one part of an index that is made whole.
+_PART_S: Final = 10.0
+#: Characters by which a hit is judged when time is up.
+_LATE_CHARS: Final = 1_000
 #: A hit that scores less than this share of the best one is noise.
 MIN_SHARE: Final = 0.2
 _ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "unfiled", "summary")
 #: The groups of tiers that are searched one after the other, by `[recall] originals`; None is all tiers at once.
-_TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
+TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
     "always": (None,),
     "fallback": (_ORDINARY, ("original",)),
     "never": (_ORDINARY,),
@@ -79,6 +85,7 @@ class Searcher:
     unfiled: Unfiled
     settings: Recall
     events: Events
+    for_group: Callable[[Searcher, Audience, datetime], Search]  # the steps for an audience that may not see all
 
     def search(
         self,
@@ -88,19 +95,22 @@ class Searcher:
         deadline: Deadline | None = None,
         *,
         is_input: bool = False,
+        audience: Audience = ALONE,
     ) -> SearchResult:
         """
         Return the passages that answer *question*, asked at *now* after the messages *recent* (oldest first), best first.
 
         With *is_input* the question is what a user has just said: it is no answer to itself where history.json has it already,
-        and the result has the first lines of memory.md as well.
+        and the result has the first lines of memory.md as well. For an *audience* that may not see all nothing counts but what
+        it may see.
         Never raises: an error becomes an event, and the result has the hits that were found without the failed step. Without
         a *deadline* the search ends `[recall] timeout_ms` after the libraries are loaded.
         """
         began = time.perf_counter()
-        search = _Search(self)
-        query = search.attempt(lambda: self._parsed(question, now, recent), Query({}, text=question))
-        search.attempt(self.reranker.backend, None)
+        search = Search(self) if audience.sees_all else self.for_group(self, audience, now)
+        query = search.attempt(lambda: self._parsed(question, now, recent, search.first_day), Query({}, text=question))
+        if search.asks_backend:
+            search.attempt(self.reranker.backend, None)
         search.attempt(lambda: self._load_libraries(query, now), None)
         deadline = deadline or within(self.settings.timeout_ms / 1000)
         unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())
@@ -116,35 +126,43 @@ class Searcher:
             hits = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), [])
             how = "literal" if hits else "none"
         nothing: tuple[Passage, ...] = ()
-        pinned = search.attempt(lambda: _first_lines(self.files, self.paths), nothing) if is_input else nothing
+        pinned = search.attempt(lambda: _pinned(self.files, self.paths), nothing) if is_input else nothing
         search.emit_events(len(hits))
-        return SearchResult(
+        result = SearchResult(
             hits=tuple(_each_once(hits)),
             terms=tuple(query.words),
             dates=tuple(days.label for days in query.days),
             files=self.index.file_count,
             pinned=pinned,
             miss=None if hits else answer.miss,
-            unfiled=len(unfiled.passages) - unfiled.left,
-            unsearched=_reasons((*search.faults, *_unread(self.index.unread))),
+            unfiled=unfiled.overlay.units,
+            unsearched=_reasons((*search.faults, *_unmade(self.index.made_percent), *_unread(self.index.unread))),
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
         )
+        return search.told(result)
 
-    def refresh(self, wait_s: float = 0.0, control: Control = UNLIMITED, *, rebuild: bool = False) -> Changes:
+    def for_input(self, question: str, now: datetime, recent: Sequence[Message], audience: Audience) -> SearchResult:
+        """Return the passages for what a user has just said to *audience*, as `search` does."""
+        return self.search(question, now, recent, is_input=True, audience=audience)
+
+    def refresh(
+        self, wait_s: float = 0.0, control: Control = UNLIMITED, *, rebuild: bool = False, for_s: float = UNENDING
+    ) -> Changes:
         """
         Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
 
-        A damaged index is rebuilt, with an event. *wait_s* is how long to wait for another process that writes the index; if
-        it still does, the changes are held in memory, as far as a turn's time allows. May raise OSError, and BadFile where
-        even a new index can't be read.
+        After *for_s* seconds of work it ends with what it has made; the next time it goes on. A damaged index is
+        rebuilt, with an event. *wait_s* is how long to wait for another process that writes the index; if it still does, the
+        changes are held in memory, as far as a turn's time allows. May raise OSError, and BadFile where even a new index
+        can't be read.
         """
         control = replace(control, deadline=within(wait_s + self.settings.timeout_ms / 1000))
         try:
-            changes = self.index.update(wait_s, control, rebuild=rebuild)
+            changes = self.index.update(wait_s, control, for_s, rebuild=rebuild)
         except BadFile as error:
             self.report_damage(error)
-            changes = self.index.update(wait_s, control)
+            changes = self.index.update(wait_s, control, for_s)
         else:
             if changes.rebuilt:
                 self.events.emit("index_damaged", why="it was made by another version, or a part of it is gone")
@@ -155,6 +173,21 @@ class Searcher:
         first = {"file": unread[0], "why": changes.unread[unread[0]]} if unread else {}
         self.events.transition("file_unread", tuple(unread), files=len(unread), **first)
         return changes
+
+    def refresh_whole(self, wait_s: float = 0.0, control: Control = UNLIMITED) -> Changes:
+        """
+        Bring all of the index up to date, as `refresh` does, in parts: what is made is found meanwhile, and a kill costs one.
+
+        Ends early where another process has the lock, or *control* says stop.
+        """
+        total = part = self.refresh(wait_s, control, for_s=_PART_S)
+        before, for_s = 0, _PART_S
+        while self.index.made_percent < _ALL and not part.shared and not control.should_stop():
+            # what does not grow is a file that takes longer than a part
+            before, for_s = self.index.made_percent, _PART_S if self.index.made_percent > before else UNENDING
+            part = self.refresh(wait_s, control, for_s=for_s)
+            total = total.then(part)
+        return total
 
     def report_damage(self, error: BadFile) -> None:
         """Discard the damaged commit, so that the next update builds the index again (`Index.is_lost`)."""
@@ -167,22 +200,21 @@ class Searcher:
             load_numpy()
             self.unfiled.load_tokenizer(now)
 
-    def _parsed(self, question: str, now: datetime, recent: Sequence[Message]) -> Query:
+    def _parsed(self, question: str, now: datetime, recent: Sequence[Message], first_day: Callable[[], date | None]) -> Query:
         count = self.settings.recent_messages
         before = [message.text for message in recent][-count:] if count else ()
-        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords, self._first_day)
-
-    def _first_day(self) -> date | None:
-        """Return the first day that memory has messages of; None if nothing is filed yet."""
-        return min(filter(None, (day_of_name(PurePath(path).name) for path in self.index.records())), default=None)
+        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords, first_day)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """The steps of one search; the error of a step is kept in `faults`, and the next step goes on."""
+class Search:
+    """The steps of one search of all memory; the error of a step is kept in `faults`, and the next step goes on."""
 
-    of: Searcher
-    faults: list[str] = field(default_factory=list)
+    #: Whether the hits are reranked by the backend, which may have read all of memory.
+    asks_backend = True
+
+    def __init__(self, of: Searcher) -> None:
+        self.of = of
+        self.faults: list[str] = []
 
     def attempt(self, step: Callable[[], T], otherwise: T) -> T:
         """Return the result of the step, *otherwise* if it raises anything."""
@@ -194,13 +226,7 @@ class _Search:
 
     def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
         """Return the messages that no file holds yet, but for those that are the *question*, in a line or in all of it."""
-        asked = f"\n{question.strip()}\n"
-
-        def is_asked(message: Message) -> bool:
-            text = message.text.strip()
-            return bool(text) and f"\n{text}\n" in asked
-
-        found = self.of.unfiled.passages(now, deadline, is_asked)
+        found = self.of.unfiled.passages(now, deadline, is_asked_by(question))
         if found.left:
             self.faults.append(Text("search.unfiled_unsearched", count=found.left))
         return found
@@ -210,26 +236,26 @@ class _Search:
         if query.is_empty:
             return Answer()
         try:
-            answer = self._indexed(query, deadline, unfiled)
+            answer = self.indexed(query, deadline, unfiled)
         except BadFile as error:
             self.of.report_damage(error)
-            answer = self._indexed(query, deadline, unfiled)
-        if self.of.index.left:
+            answer = self.indexed(query, deadline, unfiled)
+        if self.of.index.left and self.of.index.made_percent == _ALL:
             self.faults.append(Text("search.changed_unsearched"))
         return answer
 
-    def _indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
+    def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
         """Return what the index answers, with the originals as `[recall] originals` says."""
         # a message that is no longer unfiled is in a file that may be too new for the index
         self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
-        settings, tiers = self.of.settings, _TIERS[self.of.settings.originals]
+        settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
         return self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, unfiled.overlay)
 
     def reranked(self, query: Query, hits: list[Hit], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit] | None:
         """Return the hits with those of the backend; None if it has none, or the question has no words but of days."""
-        if query.only_days or not any(word.isalpha() for word in query.words):
+        if not self.asks_backend or query.only_days or not any(word.isalpha() for word in query.words):
             return None
-        index, tiers = self.of.index, _TIERS[self.of.settings.originals]
+        index, tiers = self.of.index, TIERS[self.of.settings.originals]
         return self.of.reranker.rerank(
             query.text, hits, deadline, lambda units: index.same(units, tiers, LIMIT, unfiled.overlay)
         )
@@ -241,15 +267,14 @@ class _Search:
         Without such words, those that contain a part of the question that is no word of the index. What the gate stops is
         not found in this way either.
         """
-        index = self.of.index
 
         def is_known(run: str) -> bool:
-            return index.is_readable and any(index.frequency(word) for word in tokens(run))
+            return self.is_readable and any(self.frequency(word) for word in tokens(run))
 
         wanted = list(passed) or literal_terms(query.text, is_known)
         if all(len(word) == 1 and not word.isascii() for word in query.words):
             wanted += [word for word in query.words if not is_known(word)]  # a part of another word there: 猫 of 猫叫
-        if not index.is_readable:
+        if not self.knows_all:
             wanted += [part for word in query.words for part in literal_terms(word, is_known) if part not in wanted]
         if not wanted:
             return []
@@ -257,16 +282,45 @@ class _Search:
         literal = [*wanted, *(word for word in query.words if not word.isascii())]
 
         def is_answer(hit: Hit) -> bool:
-            there, text = {*tokens(hit.unit.searched)}, hit.unit.searched.casefold()
+            chars = _LATE_CHARS if deadline.is_over else MOST_CHARS
+            there, text = {*tokens(hit.unit.searched[:chars])}, hit.unit.searched.casefold()
             parts = [part for part in literal if part in text]
             return gate.share(word for word in gate.worth if word in there or any(word in part for part in parts)) >= 1.0
 
-        records = index.records()
-        hits = search_files(self.of.files, self.of.paths, records, wanted, _LITERAL_LIMIT, self.of.zone, deadline)
+        hits = [*filter(is_answer, self.containing(wanted, unfiled, deadline))]
+        return newest_and_fullest(hits, wanted) if passed else hits
+
+    # ── what they work on ────────────────────────────────────────────────────
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is an index."""
+        return self.of.index.is_readable
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether there is an index, and it has all of memory."""
+        return self.is_readable and self.of.index.made_percent == _ALL
+
+    def frequency(self, word: str) -> int:
+        """Return how many passages have the word."""
+        return self.of.index.frequency(word)
+
+    def containing(self, wanted: Sequence[str], unfiled: UnfiledPassages, deadline: Deadline) -> list[Hit]:
+        """Return the newest passages that contain one of *wanted*, in the order of path and line."""
+        records = self.of.index.records()
+        hits = search_files(self.of.files, self.of.paths, records, wanted, LITERAL_LIMIT, self.of.zone, deadline)
         if deadline.is_over:
             self.faults.append(Text("search.time_up"))
-        hits = [*filter(is_answer, hits + hits_of(unfiled.passages, wanted)[-_LITERAL_LIMIT:])]
-        return newest_and_fullest(hits, wanted) if passed else hits
+        return hits + hits_of(unfiled.passages, wanted)[-LITERAL_LIMIT:]
+
+    def first_day(self) -> date | None:
+        """Return the first day that memory has messages of; None if nothing is filed yet."""
+        return min(filter(None, (day_of_name(PurePath(path).name) for path in self.of.index.records())), default=None)
+
+    def told(self, result: SearchResult) -> SearchResult:
+        """Return the result as who asked is told it."""
+        return result
 
     def emit_events(self, hits: int) -> None:
         """Emit an event for each lasting fault that has begun or ended with this search."""
@@ -276,25 +330,28 @@ class _Search:
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
 
 
-def heard(found: SearchResult, audience: Audience) -> SearchResult:
-    """
-    Return the result with the hits that *audience* may see, as if nothing else were in memory.
+def is_asked_by(question: str) -> Callable[[Message], bool]:
+    """Return what tells whether a message is the *question*, in a line or in all of it."""
+    asked = f"\n{question.strip()}\n"
+    lines = frozenset(asked.split("\n"))  # most messages have none of them, and a question may be a pasted file
 
-    The words in the name of a dated file may come from another talk: its messages are named by their id.
-    """
-    if audience.sees_all:
-        return found
-    hits = tuple(replace(hit, unit=_unnamed(hit.unit)) for hit in found.hits if audience.may_see(hit.unit))
-    pinned = tuple(one for one in found.pinned if audience.may_see(one))
-    how = found.how if hits or found.how == "failed" else "none"
-    unsearched = found.unsearched and Text("search.part_unread")  # the reasons name files of other talks
-    return replace(found, hits=hits, pinned=pinned, miss=None, unfiled=0, unsearched=unsearched, how=how)
+    def is_asked(message: Message) -> bool:
+        text = message.text.strip()
+        return bool(text) and text.partition("\n")[0] in lines and f"\n{text}\n" in asked
+
+    return is_asked
 
 
 def _reasons(faults: Iterable[str]) -> str:
     """Return the different faults as the clauses of one sentence, "" for none."""
     found = [Text("search.reason", reason=fault) for fault in dict.fromkeys(faults)]
     return reduce(lambda before, after: Text("search.reasons", before=before, after=after), found) if found else ""
+
+
+def _unmade(percent: int) -> Iterator[str]:
+    """Yield how far the index is, while it is being made."""
+    if percent < _ALL:
+        yield Text("search.index_unfinished", percent=percent)
 
 
 def _unread(files: Mapping[str, str]) -> Iterator[str]:
@@ -306,27 +363,20 @@ def _unread(files: Mapping[str, str]) -> Iterator[str]:
         yield f"{len(files) - 1} more files are not searched"
 
 
-def _unnamed(unit: Passage) -> Passage:
-    if not unit.message:
-        return replace(unit, path=nameless(unit.path))
-    return replace(unit, path=path_by_id(unit.message), start=1, end=unit.text.count("\n") + 1)
-
-
 def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield the hits without the unfiled messages that a file among them holds: it was written a moment ago."""
-    filed = {(hit.unit.message, hit.unit.text) for hit in hits if hit.unit.tier != "unfiled"}
+    filed = {(hit.unit.message, hit.unit.text[:MOST_CHARS]) for hit in hits if hit.unit.tier != "unfiled"}
     for hit in hits:
-        if hit.unit.tier != "unfiled" or (hit.unit.message, hit.unit.text) not in filed:
+        if hit.unit.tier != "unfiled" or (hit.unit.message, hit.unit.text[:MOST_CHARS]) not in filed:
             yield hit
 
 
-def _first_lines(files: Files, paths: WorkspacePaths) -> tuple[Passage, ...]:
-    """Return the first lines of memory.md, which a direct chat is given whatever it asks; none if there is no such file."""
+def _pinned(files: Files, paths: WorkspacePaths) -> tuple[Passage, ...]:
+    """Return the pinned lines of memory.md, newest first; none if there is no such file, or it is too large to be searched."""
     name = long_term_name(files, paths)
     found = files.disk.stat(paths.root / name) if name else None
-    if found is None or not stat.S_ISREG(found.mode):
+    if found is None or not stat.S_ISREG(found.mode) or found.size > MOST_BYTES:
         return ()
     version = files.read_stable(paths.root / name, PATIENCE_S)
-    data = version.data if version else b""
-    whole = data if len(data) <= _PINNED_BYTES else data[: data.rfind(b"\n", 0, _PINNED_BYTES) + 1]
-    return tuple(chunk.passage for chunk in chunk_note(name, decoded(whole), None, "long_term"))
+    text = only_pinned(decoded(version.data)) if version else ""
+    return tuple(reversed([chunk.passage for chunk in chunk_note(name, text, None, "long_term")] if text else []))

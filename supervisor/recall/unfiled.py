@@ -1,7 +1,8 @@
 """
-Passages of the messages that no dated file holds yet, so that what was acknowledged is found at once.
+Passages of the messages that no dated file holds yet, or whose file is gone, so that what was acknowledged is found at once.
 
-They come from history.json, from the seen journal (where another program has just lost them) and from the drop-box. They are
+They come from history.json, from the seen journal (where another program has just lost them) and from the drop-box; those of a
+file that is gone from history.json or any copy of it (`archive/deletions`). They are
 scored with the files, as one memory (`index/snapshot`), with the group of their day, which is the one that they will be filed
 under. Their path has the id in place of lines, since their place in history.json changes. Nothing is written here.
 """
@@ -20,7 +21,7 @@ from recalld.supervisor.archive.identity import assign_ids
 from recalld.supervisor.archive.journal import SeenJournal
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
 from recalld.supervisor.index.chunking import chunk_message, neighbours
-from recalld.supervisor.index.documents import talk_documents
+from recalld.supervisor.index.documents import MOST_CHARS, beginning, talk_documents
 from recalld.supervisor.index.hit import BY_ID
 from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
 from recalld.supervisor.protocol.dated_file import block_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recalld.supervisor.archive.append import DropBox
+    from recalld.supervisor.archive.deletions import Deletions
     from recalld.supervisor.archive.history import HistoryStore
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.index.chunking import Chunk
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.overlay import OverlayGroup
     from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.message import Key
+    from recalld.supervisor.protocol.message import History, Key
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.clock import Deadline
     from recalld.supervisor.storage.files import Files
@@ -68,10 +70,17 @@ class Unfiled:
     """The messages of a workspace that no dated file holds yet; what was made of them is kept while they are the same."""
 
     def __init__(
-        self, files: Files, paths: WorkspacePaths, history: HistoryStore, drop_box: DropBox, settings: Archive
+        self,
+        files: Files,
+        paths: WorkspacePaths,
+        history: HistoryStore,
+        drop_box: DropBox,
+        deletions: Deletions,
+        settings: Archive,
     ) -> None:
-        self._history, self._drop_box, self._settings = history, drop_box, settings
+        self._history, self._drop_box, self._deletions, self._settings = history, drop_box, deletions, settings
         self._journal = SeenJournal(files, paths, settings.zone, only_unwritten=True)
+        self._present: tuple[History, tuple[int, int], list[Message]] = ((), (0, 0), [])
         self._chunks: dict[Key, tuple[Message, Chunk]] = {}
         self._groups: dict[tuple[object, ...], OverlayGroup] = {}
         self._last = UnfiledPassages()
@@ -94,7 +103,7 @@ class Unfiled:
 
     def _messages(self, now: datetime) -> list[Message]:
         self._journal.refresh()
-        journal, present = self._journal, self._present(now)
+        journal, present = self._journal, self._present_messages(now)
         ids = {message.id for message in present}
         # the journal's copies have the names of pictures in place of their bytes
         found = {one.key: journal.unwritten.get(one.key, one) for one in present if _is_unfiled(one, journal)}
@@ -103,11 +112,21 @@ class Unfiled:
         found |= {one.key: one for one in others if one.id not in ids and journal.file_of(one.key) is None}
         return sorted(found.values(), key=lambda one: one.created_at or now)
 
+    def searched(self, now: datetime) -> list[Message]:
+        """Return the messages and those whose dated file is gone, oldest first."""
+        with self._lock:
+            messages, lost = self._messages(now), []
+            with contextlib.suppress(SupervisorError, OSError):  # the supervisor reports it
+                lost = self._deletions.lost_messages(self._present_messages(now))
+            there = {message.key for message in messages}
+            messages += [message for message in lost if message.key not in there]
+            return sorted(messages, key=lambda one: one.created_at or now) if lost else messages
+
     def load_tokenizer(self, now: datetime) -> None:
         """Load the libraries that the words of the messages need, once, before the time of a search begins."""
         if not self._is_loaded:
             self._is_loaded = True
-            scripts = {bool(_HAN.search(message.text)) for message in self.messages(now)}
+            scripts = {bool(_HAN.search(message.text[:MOST_CHARS])) for message in self.searched(now)}
             tokens(" ".join("漢字" if is_chinese else "words" for is_chinese in scripts))
 
     def passages(
@@ -118,15 +137,8 @@ class Unfiled:
             return self._passages(now, deadline, skip)
 
     def _passages(self, now: datetime, deadline: Deadline, skip: Callable[[Message], bool]) -> UnfiledPassages:
-        days: defaultdict[str, list[Chunk]] = defaultdict(list)
-        messages = self.messages(now)
-        if len(self._chunks) > _MOST_OLD + 2 * len(messages):
-            self._chunks = {}
-        for message in messages:
-            chunk = self._chunk(message)
-            if not skip(message):
-                days[f"day {chunk.passage.day}"].append(chunk)
-        before, self._groups, left = self._groups, {}, 0
+        days, left = self._days(self.searched(now), deadline, skip)
+        before, self._groups = self._groups, {}
         for day in sorted(days, reverse=True):
             for talk in neighbours(days[day]):
                 for key, window, places in reversed([*_windows(day, talk)]):
@@ -152,24 +164,53 @@ class Unfiled:
         One that was filed since is found in its dated file, by what *journal* has recorded.
         """
         wanted = unquote(identity, errors="surrogatepass")
-        yield from (block_of(one) for one in self.messages(now) if one.id in {wanted, identity})
+        yield from (block_of(one) for one in self.searched(now) if one.id in {wanted, identity})
         journal.refresh()
         names = dict.fromkeys(name for key, name in [*journal.written.items()] if key[0] == wanted)
         yield from (block for name in names for block in memory.blocks(name) if block.key[0] == wanted)
 
-    def _chunk(self, message: Message) -> Chunk:
+    def _days(
+        self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]
+    ) -> tuple[dict[str, list[Chunk]], int]:
+        """Return the chunks of the messages by day, oldest first, and how many there was no time to make."""
+        days: defaultdict[str, list[Chunk]] = defaultdict(list)
+        left = 0
+        half = deadline.part(0.5)  # the other half is for their words
+        if len(self._chunks) > _MOST_OLD + 2 * len(messages):
+            self._chunks = {}
+        for message in reversed(messages):
+            chunk = self._chunk(message, half)
+            if chunk is None:
+                left += 1
+            elif not skip(message):
+                days[f"day {chunk.passage.day}"].append(chunk)
+        return {day: chunks[::-1] for day, chunks in days.items()}, left
+
+    def _chunk(self, message: Message, deadline: Deadline) -> Chunk | None:
+        """Return the chunk of the message; None when it has to be made, and time is up."""
         before, chunk = self._chunks.get(message.key, (None, None))
-        if chunk is None or before != message:
-            chunk = chunk_message(path_by_id(message.id), block_of(message), self._settings.zone)
-            self._chunks[message.key] = message, chunk
+        if chunk and (before is message or before == message):
+            return chunk
+        if deadline.is_over:
+            return None
+        chunk = beginning(chunk_message(path_by_id(message.id), block_of(message), self._settings.zone))
+        self._chunks[message.key] = message, chunk
         return chunk
 
-    def _present(self, now: datetime) -> list[Message]:
-        """Return the messages of history.json; none while it can't be read, which the supervisor reports."""
+    def _present_messages(self, now: datetime) -> list[Message]:
+        """
+        Return the messages of history.json; none while it can't be read, which the supervisor reports.
+
+        While nothing changes they are the same: one without a time keeps that of the first look, and what was made of it.
+        """
         with contextlib.suppress(SupervisorError, OSError):
-            history = self._history.read(_PATIENCE_S)
-            entries = assign_ids(history, self._journal.known, now, self._settings.future_limit)
-            return [entry for entry in entries if isinstance(entry, Message)]
+            history, version = self._history.read(_PATIENCE_S), self._journal.version
+            known, at, messages = self._present
+            if history is not known or version != at:
+                entries = assign_ids(history, self._journal.known, now, self._settings.future_limit)
+                messages = [entry for entry in entries if isinstance(entry, Message)]
+                self._present = history, version, messages
+            return messages
         return []
 
     def _dropped(self) -> Iterator[Message]:

@@ -1,5 +1,5 @@
 """
-Instants, local days and deadlines: the one reader of the clock, the stored form of times, the parser of foreign times.
+Instants, local days and deadlines: the one reader of the clock, the stored form of times.
 
 Stored times are UTC with milliseconds and `Z`; a day is a calendar day in the workspace's time zone (docs/architecture.md).
 A function that needs the time gets a `Clock` or a moment as argument. A `Deadline` limits how long a turn may take: each step
@@ -13,12 +13,13 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
@@ -27,12 +28,6 @@ Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 SMALL: Final = timedelta(hours=1)
 LARGE: Final = timedelta(days=1)
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/reference/protocol.md, 2: an earlier time is impossible
-# The year 10000 in seconds. As milliseconds the same number is in 1978, before _EARLIEST: a smaller number can only be
-# seconds, any other only milliseconds, and no plausible instant is misread.
-_YEAR_10000: Final = 253_402_300_800
-_LEAP_SECOND: Final = 60
 # "UTC+8", "GMT-03:30" and "+0800", which people write for a time zone; the cities that may be meant by them.
 _OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-][0-9]{1,2})(?::?([0-9]{2}))?")
 _CITIES: Final = (
@@ -41,16 +36,6 @@ _CITIES: Final = (
     *("America/Los_Angeles", "Pacific/Honolulu", "Pacific/Auckland"),
 )
 _HALF_YEARS: Final = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC))
-_MICROSECOND_DIGITS: Final = 6
-
-#: Characters of a wrong time that a sentence quotes.
-_MOST_QUOTED: Final = 40
-_NUMBER: Final = re.compile(r"[0-9]{9,15}(?:\.[0-9]{1,12})?")
-_ISO: Final = re.compile(
-    r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})"  # 2026-01-31 or 20260131
-    r"(?:[Tt ]+([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2})(?:[.,]([0-9]+))?)?)?"  # T08:00:00.123, from hours on
-    r" ?(?:(Z|z|UTC|GMT)|([+-])([0-9]{2})(?::?([0-5][0-9]))?)?)?",  # Z, +08:00, +0800, +08
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +54,10 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether the deadline has passed."""
         return self.now() >= self.ends_at
+
+    def part(self, share: float) -> Deadline:
+        """Return the deadline of the first part of the time that is left."""
+        return Deadline(self.now() + share * self.left_s, self.now)
 
 
 #: The deadline of work that nobody waits for.
@@ -105,7 +94,7 @@ def to_wire(t: datetime) -> str:
     """
     Return *t* as it is stored: UTC, milliseconds (truncated, not rounded), `Z`. ValueError for a naive *t*.
 
-    >>> to_wire(datetime(2026, 1, 31, 16, 0, tzinfo=timezone(timedelta(hours=8))))
+    >>> to_wire(datetime(2026, 1, 31, 16, 0, tzinfo=ZoneInfo("Asia/Shanghai")))
     '2026-01-31T08:00:00.000Z'
     """
     if t.utcoffset() is None:
@@ -127,53 +116,6 @@ def from_wire(text: str) -> datetime:
     except OverflowError as error:
         raise ValueError(f"not a time that can be represented: {text!r}") from error
     raise ValueError(f"a time without a zone: {text!r}")
-
-
-def read_instant(value: object, zone: tzinfo) -> datetime | None:
-    """
-    Return the aware UTC instant that a message's createdAt means, or None for an unknown form; never raises.
-
-    Known forms are ISO 8601 strings (`Z`, offsets, a space for the T, any number of decimals, comma fractions, a date alone, a
-    leap second as the last moment before it; without an offset the time is in *zone*), and numbers or strings of digits as
-    epoch seconds or milliseconds, distinguished by size. A time before 2000 or after 9999 returns None.
-    """
-    t = _parse_instant(value, zone)
-    return t if t is not None and t >= _EARLIEST else None
-
-
-def why_no_instant(value: object, zone: tzinfo) -> str:
-    """Return why `read_instant` returns None, as in "'noon' is no time; write it like …"."""
-    if (t := _parse_instant(value, zone)) and t < _EARLIEST:
-        return Text("time.before_2000", value=_quoted(value))
-    return Text("time.no_time", value=_quoted(value))
-
-
-def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
-    """Return why a message can't have been said at *value*, which may be at *latest*; "" if it can."""
-    t = read_instant(value, zone)
-    if t is None:
-        return why_no_instant(value, zone)
-    return Text("time.too_far", value=_quoted(value)) if t > latest else ""
-
-
-def _quoted(value: object) -> str:
-    """Return the value as a sentence quotes it, its beginning where it is long: it may be the text of a message."""
-    text = repr(value)
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
-
-
-def _parse_instant(value: object, zone: tzinfo) -> datetime | None:
-    try:
-        if isinstance(value, str):
-            text = value.strip()
-            t = _from_number(float(text)) if _NUMBER.fullmatch(text) else _from_iso(text, zone)
-        elif isinstance(value, int | float):  # True too: it is one second after 1970, hence None
-            t = _from_number(value)
-        else:
-            return None
-    except (ValueError, OverflowError):  # day 31 of February, hour 25, offset +24:00, year 9999 west of Greenwich
-        return None
-    return t
 
 
 def local(t: datetime, zone: tzinfo) -> datetime:
@@ -237,31 +179,6 @@ def machine_zone(environ: Mapping[str, str] = os.environ, etc: Path = Path("/etc
     return "UTC"
 
 
-def _from_number(number: float) -> datetime | None:
-    """Epoch seconds or milliseconds; the comparison refuses NaN, infinities and integers too large for a float."""
-    if not 0 <= number < _YEAR_10000 * 1000:
-        return None
-    return _EPOCH + (timedelta(seconds=number) if number < _YEAR_10000 else timedelta(milliseconds=number))
-
-
-def _from_iso(text: str, zone: tzinfo) -> datetime | None:
-    found = _ISO.fullmatch(text)
-    if found is None:
-        return None
-    year, _, month, day, hour, minute, second, fraction, utc, sign, off_hours, off_minutes = found.groups()
-    seconds = int(second or 0)
-    micro = int((fraction or "")[:_MICROSECOND_DIGITS].ljust(_MICROSECOND_DIGITS, "0"))
-    if seconds == _LEAP_SECOND:  # the last microsecond before it, which keeps the order
-        seconds, micro = 59, 999_999
-    if utc:
-        zone = UTC
-    elif sign:
-        offset = timedelta(hours=int(off_hours), minutes=int(off_minutes or 0))
-        zone = timezone(-offset if sign == "-" else offset)
-    local = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), seconds, micro, tzinfo=zone)
-    return local.astimezone(UTC)
-
-
 def _is_zone(name: str) -> bool:
     try:
         ZoneInfo(name)
@@ -272,7 +189,7 @@ def _is_zone(name: str) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_outside(path).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -35,5 +35,7 @@ class Control:
     deadline: Deadline = NEVER
 
 
+#: Seconds of work that goes on until it is done.
+UNENDING: Final = float("inf")
 #: A call that goes on until it is done.
 UNLIMITED: Final = Control()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER_MODE = 0o700
+#: Bytes of a file outside a workspace, at most: units, keys and names of time zones have some hundred.
+MOST_OUTSIDE = 1 << 20
 #: Seconds between two tries of a lock that is held.
 _POLL_S = 0.005
 _RENAME_NOREPLACE = 1
@@ -98,6 +100,9 @@ class Disk(Protocol):
     def mkdir(self, folder: Path) -> None:
         """Create one folder with mode 0700; FileExistsError when the name is taken."""
 
+    def rmdir(self, folder: Path) -> None:
+        """Remove the folder; OSError (ENOTEMPTY) when there is anything in it."""
+
     def sync_file(self, path: Path) -> None:
         """Make the bytes of a file durable that another process has written; follows no link."""
 
@@ -128,6 +133,29 @@ def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return handle
+
+
+def open_outside(path: Path | str) -> int:
+    """
+    Return a handle to read a regular file that recalld did not make, such as a unit in somebody's home; a link is followed.
+
+    OSError (EINVAL) for anything else: no pipe blocks, and no device is opened, since that alone may start something.
+    """
+    if modes.S_ISREG(os.stat(path).st_mode):
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        if modes.S_ISREG(os.fstat(handle).st_mode):  # it may have been replaced between the two
+            return handle
+        os.close(handle)
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def read_outside(path: Path | str, most: int = MOST_OUTSIDE) -> bytes:
+    """Return the bytes of a file as `open_outside` opens it; OSError (EFBIG) where it has more than *most*."""
+    with open(open_outside(path), "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return data
 
 
 class RealDisk:
@@ -213,6 +241,9 @@ class RealDisk:
 
     def mkdir(self, folder: Path) -> None:
         os.mkdir(folder, FOLDER_MODE)
+
+    def rmdir(self, folder: Path) -> None:
+        os.rmdir(folder)
 
     def sync_file(self, path: Path) -> None:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)

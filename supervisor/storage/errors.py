@@ -185,6 +185,16 @@ class LockLost(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
+class NoWorkspace(SupervisorError):
+    """Nobody has made a workspace at *root*, as where its disk is not mounted; nothing was made there."""
+
+    exit_code = 74
+    http_status = 503
+    code = "error.no_workspace"
+    root: PurePath | str
+
+
+@dataclass(eq=False, repr=False)
 class Conflict(SupervisorError):
     """The file changed between reading and writing. The caller reads it again and applies its change again."""
 
@@ -341,17 +351,15 @@ def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
 
 def why_refused(error: OSError) -> str:
     """Return the clause of the system for *error*."""
+    if error.errno == errno.EINVAL:  # of RealDisk, as in `_NO_FILE`; the system's own words for it say nothing
+        return Text("file.not_regular")
     with contextlib.suppress(KeyError):  # an error without a number, or one that the catalogue does not have
         return Text(f"system.{errno.errorcode[error.errno or 0].lower()}")
     return error.strerror or str(error) or type(error).__name__
 
 
 class ErrorCollector:
-    """
-    Lets each of many items fail alone: ``with each: …`` keeps the error of one item, `raise_first` raises the first error kept.
-
-    One bad file must never stop the others.
-    """
+    """Lets each of many items fail alone: ``with each: …`` keeps an error, `raise_first` raises the first one kept."""
 
     def __init__(self) -> None:
         self._first: Exception | None = None
@@ -370,9 +378,6 @@ class ErrorCollector:
         """Raise the first error that was kept, if there is one."""
         if self._first:
             raise self._first
-
-
-# ── arguments of the wrong type ──────────────────────────────────────────────
 
 
 def refuse_no_text(field: str, value: object) -> None:

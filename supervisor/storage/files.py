@@ -122,17 +122,20 @@ class Files:
 
     # ── reading ──────────────────────────────────────────────────────────────
 
-    def read_stable(self, path: Path, wait_s: float = sum(RETRY_PAUSES_S)) -> FileVersion | None:
+    def read_stable(self, path: Path, wait_s: float = sum(RETRY_PAUSES_S), most: int | None = None) -> FileVersion | None:
         """
         Return a version of the file that did not change while it was read; None when there is none.
 
-        Another program may be writing it in place: Busy when it still changes after about *wait_s* seconds.
+        Another program may be writing it in place: Busy when it still changes after about *wait_s* seconds. OSError (EFBIG)
+        where it has more than *most* bytes.
         """
         waited_s = 0.0
         for pause_s in (*RETRY_PAUSES_S, 0.0):
             before = self.disk.stat(path)
             if before is None:
                 return None
+            if most is not None and before.size > most:
+                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
             try:
                 data = self.disk.read(path)
             except FileNotFoundError:

@@ -1,22 +1,41 @@
 """
 Lenient JSON: parsing that loses nothing of what other programs write, and rendering that every parser accepts.
 
-`recover_prefix` returns the elements before the damage in a truncated or damaged array (docs/reference/protocol.md, 5).
+`recover` returns the elements of a damaged array, those before and after each fault, and what it could not read
+(docs/reference/protocol.md, 5).
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.text.decoding import encoding_of
 
 #: The most levels of arrays and objects in a history. Python's limit on nested calls would allow parsing a few more, but
 #: rendering them, called from a deeper place of the program, could fail.
 DEEPEST: Final = 500
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
+#: Where an object begins. In a string the quote would be escaped.
+_OBJECT: Final = re.compile(r'\{[ \t\r\n]*"')
+_NEXT_OBJECT: Final = re.compile(r'([ \t\r\n]*,[ \t\r\n]*)\{[ \t\r\n]*"')
+#: All that a fault between two elements may leave: signs without words.
+_SIGNS: Final = re.compile(r"[\s\[\]{},:;.，；、。：“”‘’\"'\ufeff]*")
+#: What some programs put around the array.
+_WRAPPER: Final = re.compile(r'\s*\{\s*"(?:messages|history|conversation)"\s*:\s*\[\s*')
+#: Bytes that are no UTF-8, as "surrogateescape" decodes them.
+_BROKEN: Final = re.compile(r"[\udc80-\udcff]")
+#: Characters in which a value is looked for first; the longest piece of JSON that can't be told from a half one.
+_WINDOW: Final = 1024
+_TOKEN: Final = 16
+#: What an input method types in place of the signs of JSON.
+_FULL_WIDTH: Final = dict(zip("“”，：［］｛｝", '"",:[]{}', strict=True))
+#: How many times its own length may be read in vain while the next object is looked for.
+_TRIES: Final = 16
 
 
 def parse_json(data: bytes) -> Any:
@@ -33,9 +52,29 @@ def parse_json(data: bytes) -> Any:
     except RecursionError:
         raise ValueError(Text("file.nested")) from None
     except UnicodeDecodeError as error:
-        raise ValueError(Text("file.not_utf8_at", at=error.start)) from None
+        raise ValueError(not_utf8(data) or Text("file.not_utf8_at", at=error.start)) from None
     except json.JSONDecodeError as error:
-        raise ValueError(Text("file.not_json_in_line", line=error.lineno, column=error.colno)) from None
+        raise ValueError(not_utf8(data) or _why_not_json(error)) from None
+
+
+def not_utf8(data: bytes) -> Text | None:
+    """Return in which other encoding the file seems to be, with the command that converts it; None if that is not known."""
+    encoding = encoding_of(data)
+    return Text("file.encoded", encoding=encoding) if encoding not in {"UTF-8", ""} else None
+
+
+def _why_not_json(error: json.JSONDecodeError) -> Text:
+    """Return what people type by mistake at this place, or that it is not JSON."""
+    place = {"line": error.lineno, "column": error.colno}
+    sign, rest = error.doc[error.pos : error.pos + 1], error.doc[_next(error.doc, error.pos + 1) :][:1]
+    before = error.doc[max(0, error.pos - _TOKEN) : error.pos].rstrip()
+    if sign in _FULL_WIDTH:
+        return Text("file.full_width", found=sign, meant=_FULL_WIDTH[sign], **place)
+    if (sign in {"]", "}"} and before.endswith(",")) or (sign == "," and rest in {"]", "}"}):
+        return Text("file.trailing_comma", **place)
+    if sign == "[" and error.msg.startswith("Extra data"):
+        return Text("file.two_arrays", **place)
+    return Text("file.not_json_in_line", **place)
 
 
 def render_json(value: object) -> bytes:
@@ -57,24 +96,97 @@ def is_deeper(value: object, levels: int) -> bool:
     return bool(layer)
 
 
-def recover_prefix(data: bytes) -> list[Any]:
-    """Return the complete elements of a JSON array before the place where *data* is damaged; never raises."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        text = data[: error.start].decode("utf-8-sig")
-    found: list[Any] = []
-    at = _next(text, 0)
-    while text[at : at + 1] in ((",",) if found else ("[",)):
-        try:
-            element, at = _DECODER.raw_decode(text, _next(text, at + 1))
-        except (ValueError, RecursionError):
-            break
-        if is_deeper(element, DEEPEST):
-            break
-        found.append(element)
-        at = _next(text, at)
+@dataclass(slots=True)
+class Recovered:
+    """The *elements* of a damaged array that are whole, in their order, and the *unread* pieces between them."""
+
+    elements: list[Any] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+
+def recover(data: bytes) -> Recovered:
+    """
+    Return the complete elements of a JSON array, before and after each place where *data* is damaged; never raises.
+
+    After the first fault only objects count, and the first one after each fault only if it has a role, since a part of a
+    broken message is an object too. Takes a time in proportion to the size: what has been tried in vain too often is unread.
+    """
+    encoding = encoding_of(data)
+    if encoding.startswith("UTF-16"):
+        found = _recovered(data[: len(data) & -2].decode(encoding, "surrogatepass"))
+        if found.elements:
+            return found  # else it has only lost its beginning
+    return _recovered(data.decode("utf-8", "surrogateescape"))
+
+
+def _recovered(text: str) -> Recovered:
+    text = text.removeprefix("\ufeff")
+    found = Recovered()
+    start = at = _prefix(text, found)  # where what is not read begins, and where the next object is looked for
+    fuel = _TRIES * len(text)
+    while (begin := _OBJECT.search(text, at)) and fuel > 0:
+        element, end, cost = _tried(text, begin.start())
+        if isinstance(element, dict) and isinstance(element.get("role"), str):
+            _keep_unread(found, text[start : begin.start()])
+            found.elements.append(element)
+            start = at = _following(text, end, found)
+        else:
+            fuel -= max(cost, _WINDOW // 2)
+            at = begin.start() + 1
+    _keep_unread(found, text[start:])
     return found
+
+
+def _prefix(text: str, found: Recovered) -> int:
+    """Take the elements before the first fault, and return where they end."""
+    at = _next(text, 0)
+    while text[at : at + 1] == ("," if found.elements else "["):
+        element, end, _ = _tried(text, _next(text, at + 1))
+        if element is _NOTHING:
+            break
+        found.elements.append(element)
+        at = _next(text, end)
+    return at
+
+
+def _following(text: str, at: int, found: Recovered) -> int:
+    """Take the objects that follow at *at*, each after a comma, and return where they end."""
+    while begin := _NEXT_OBJECT.match(text, at):
+        element, end, _ = _tried(text, begin.end(1))
+        if element is _NOTHING:
+            break
+        found.elements.append(element)
+        at = end
+    return at
+
+
+def _tried(text: str, at: int) -> tuple[Any, int, int]:
+    """
+    Return the JSON value at *at*, its end, and how many characters it took to know it; `_NOTHING` if there is none.
+
+    It is looked for in windows that grow, since an error of json counts the lines of all that it was given.
+    """
+    size = _WINDOW
+    while True:
+        window = text[at : at + size]
+        is_last = at + size >= len(text)
+        try:
+            element, end = _DECODER.raw_decode(window)
+        except json.JSONDecodeError as error:
+            if is_last or (error.pos < size - _TOKEN and not error.msg.startswith("Unterminated")):
+                return _NOTHING, at, len(window) if is_last else error.pos + 1
+        except (ValueError, RecursionError):
+            return _NOTHING, at, len(text)
+        else:
+            if is_last or end < size:
+                is_sound = not is_deeper(element, DEEPEST) and not _BROKEN.search(text, at, at + end)
+                return element if is_sound else _NOTHING, at + end, end
+        size *= 8
+
+
+def _keep_unread(found: Recovered, piece: str) -> None:
+    if not _SIGNS.fullmatch(piece) and not _WRAPPER.fullmatch(piece):
+        found.unread.append(piece)
 
 
 def _next(text: str, at: int) -> int:
@@ -105,3 +217,5 @@ def _int(text: str) -> int | str:
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=str, parse_float=_float, parse_int=_int)
+#: What stands for no value: null is one.
+_NOTHING: Final = object()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
 from recalld.supervisor.summaries.phrases import (
     continues_the_talk,
+    gives_orders,
     has_unclosed_thought,
     is_data,
     is_error,
@@ -125,7 +126,8 @@ def reject_reason(
     - input: an error that says that the material was too long.
     - vague: hardly any of the material's telling words, so that an extract would say more: "Okay, noted."
     - refused: all else. A refusal or apology, an error page, JSON, thinking aloud, the prompt (its sentences are
-      *prompt_marks*), an answer or further talk, repetition, the wrong language, forged structure, more than *max_chars*.
+      *prompt_marks*), an answer or further talk, an order to its reader, repetition, the wrong
+      language, forged structure, more than *max_chars*.
 
     *material* is a sample of what was summarised, *material_language* its language by `language_of` ("en" also covers all
     others). A sentence that is in the sample is neither an echo of the prompt nor a forged tag. An *extract* consists of
@@ -281,6 +283,7 @@ _RULES: Final[tuple[tuple[Callable[[str], bool], Reason], ...]] = (
     (thinks_aloud, "refused"),
     (is_prompt, "refused"),
     (continues_the_talk, "refused"),
+    (gives_orders, "refused"),
     (_repeats_itself, "refused"),
     (_is_cut_off, "truncated"),
 )

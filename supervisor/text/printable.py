@@ -29,6 +29,16 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(_escape, text)
 
 
+def printable_line(text: str) -> str:
+    r"""
+    Return the text as one line: a line break in it, of the name of a file say, is an escape, too.
+
+    >>> printable_line("记忆\nfiles: 999.tar")
+    '记忆\\nfiles: 999.tar'
+    """
+    return printable(text).replace("\n", r"\n")
+
+
 def printable_json(line: str) -> str:
     r"""
     Return a line of JSON with each such character as an escape of JSON, so that it says the same.

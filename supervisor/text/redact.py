@@ -11,9 +11,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.secret_forms import found_secrets
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+#: The number of the rules, raised when they hide more or less: vectors made of hidden text are kept under it.
+RULES: Final = 3
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
 #: What is matched as if it were written otherwise: full-width letters, digits and signs as ASCII, characters without width not
@@ -22,44 +26,7 @@ _FOLDED: Final = {
     **{code: code - 0xFEE0 for code in range(0xFF02, 0xFF5F) if chr(code) not in "（），：；？"},
     **dict.fromkeys([0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE0080)]),
 }
-_IS_FOLDED: Final = re.compile("[" + "".join(map(chr, _FOLDED)) + "]")
-#: Patterns of keys and passwords. The words around them stay; what can't be distinguished from prose is not matched. A pattern
-#: that is tried at many places of one long word has a limited length, since a pasted file would otherwise take minutes.
-_SECRETS: Final = re.compile(
-    r"""
-      (?P<file>(?a:\b)attachments/[0-9a-f]{32}\.[a-z0-9]{1,5}(?a:\b))  # the name of a picture: long hex, and no secret
-    | (?a:\b)(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|hf|npm|pypi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_\-]{12,}  # vendors
-    | (?a:\b)eyJ[A-Za-z0-9_\-]{8,2000}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*  # JWT
-    | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
-    | (?a:\b)bearer\s{1,9}[A-Za-z0-9._~+/=-]{22,}
-    | (?=[ackmopstv口密暗パ비校驗验])  # of the first letters of a label, to be quick
-      (?:(?P<label>pass(?:word|wd|phrase|code|wort)|kennwort|contraseña|mot[ ]de[ ]passe|senha|pwd|secret|token|api[_ -]?key
-          |口令|密(?:[码碼]|[钥鑰])|パスワード|暗証番号|비밀번호|[验驗][证證][码碼]|校验码|verification[ ]code)
-        | (?P<short>(?a:\b)(?:pass|pw|pin|otp)码?)(?=\s{0,9}(?:[:=：是]|\d{4})))
-      [\\"'`*_]{0,3}
-      (?:\s?[(（](?P<note>[^()（）\n]{1,40})[)）])?
-      (?: \s*+(?:[:=：は]|\b(?:is|was|ist|est|es)\b(?:\s(?:now|still|currently|set\sto|changed\sto)\b)?)
-        | \s*+(?:还|就|现在|目前|仍|应该)?是(?!什么|多少|啥)
-        | \s*+为(?!什么|何)
-        | [^，。；！？\n]{0,20}?(?:改|设|換|换|变|更新|重置|设置)(?:成|为)了?
-        | (?<!secret)(?<!token)\s(?:for|of|to|on|in)(?P<of>(?:\s[^\s.;:!?：]{1,30}){1,5}?)(?:\s(?:is|was)\b|\s?[:=：])
-        | \s(?:was|has\sbeen|is)?\s?(?:changed|set|reset)\sto\b
-        | (?=\s\S*\d) | (?<=码)(?=\d{4})
-      )
-      \s*+[:=：]?[*_`]{0,3}\s*+
-      (?: \\?"[^"\n]{1,200}" | '[^'\n]{1,200}' | “[^”\n]{1,200}” | ‘[^’\n]{1,200}’ | 「[^」\n]{1,200}」 | 『[^』\n]{1,200}』
-        | ["']?[^\s，。；、！？）】」』]+ )  # in Chinese no blank follows
-    | ://[^/\s:@]+:[^/\s:@]+@  # user:password@
-    | (?a:\b)[0-9a-f]{32,}(?a:\b)  # long hex
-    | (?a:\b)(?=[A-Za-z0-9+/_-]{24,}?(?a:\b))(?=[^\s0-9]{0,99}[0-9])(?=[^\sa-z]{0,99}[a-z])[A-Za-z0-9+/_-]{24,}={0,2}  # base64
-    | (?a:\b)\d(?:[ \xa0\u2009\u202f\u3000-]?\d){12,18}(?a:\b)  # card numbers
-    | (?a:\b)\d{4}(?:\.\d{4}){3}(?:\.\d{1,3})?(?a:\b) | (?a:\b)\d{4}\.\d{6}\.\d{5}(?a:\b)
-    | (?a:\b)\d(?:[ \xa0-]?\d){16}[ \xa0-]?X(?a:\b)  # identity numbers of China
-    | [\w.+-]{1,64}@[\w-]+\.[\w.-]+  # mail addresses
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
+_FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
 #: The end of a sentence; a point ends one only before a blank, since addresses and numbers have points.
 _SENTENCE_END: Final = re.compile(r"[\n。！？；!?;]|\.(?=\s)")
 
@@ -69,9 +36,9 @@ class Secret:
     """
     A secret at *start* to *end* of a text.
 
-    *label* is the word for it that is hidden with it, "password" of "password: hunter2-demo", "" if it has none. *before* is
-    the sentence up to the secret, from the end of the secret before it on, and what stands behind the label: "the password for
-    the wifi is …" is about the wifi.
+    *label* has the words for it, "password" of "password: hunter2-demo", those that ask for it where it has none beside it, or
+    "". *before* is the sentence up to the secret, from the end of the secret before it on, and what stands behind the label:
+    "the password for the wifi is …" is about the wifi.
     """
 
     start: int
@@ -103,20 +70,11 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
 
 def _matches(text: str) -> list[tuple[int, int, str, str]]:
     """Return of each match in the folded text its start and end in *text*, the label, and what the label is followed by."""
-    folded = text.translate(_FOLDED) if _IS_FOLDED.search(text) else text
+    folded = text.translate(_FOLDED) if not _FOLDED_CHARS.isdisjoint(set(text)) else text
     places: Sequence[int] = range(len(text))
     if len(folded) < len(text):
         places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
-    return [
-        (
-            places[match.start()],
-            places[match.end() - 1] + 1,
-            match["label"] or match["short"] or "",
-            match["note"] or match["of"] or "",
-        )
-        for match in _SECRETS.finditer(folded)
-        if not match["file"]
-    ]
+    return [(places[one.start], places[one.end - 1] + 1, one.label, one.of) for one in found_secrets(folded)]
 
 
 def redacted(

@@ -7,6 +7,7 @@ may join. Positions are code points.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -65,7 +66,7 @@ def snippet_span(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int,
     """
     if len(text) <= chars:
         return 0, len(text)
-    finds = _finds(_comparable(text, terms), terms)
+    finds = _finds(_comparable(text, terms), terms) if terms else []
     start = 0
     if finds:
         first, last = _densest(finds, chars)
@@ -119,19 +120,25 @@ def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
 def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
     """Return start and end of the first span within *chars* that has the most terms, and among those the rarest."""
     often = Counter(term for _, _, term in finds)
-    best, most = finds[0][:2], (0, 0.0)
-    for i, (start, end, _) in enumerate(finds):
-        last = end
-        terms: set[str] = set()
-        for _, other_end, term in finds[i:]:
-            if other_end - start > chars:
-                break
-            last = max(last, other_end)
-            terms.add(term)
-        worth = len(terms), sum(1 / often[term] for term in terms)
-        if worth > most:
-            best, most = (start, last), worth
-    return best
+    scale = math.lcm(*often.values())  # rarities as whole numbers, whose sums are exact in any order
+    within: Counter[str] = Counter()
+    best, most, rarity, stop = (0, 1), (0, 0), 0, 0
+    for i, (start, _, first) in enumerate(finds):
+        while stop < len(finds) and finds[stop][1] - start <= chars:
+            term = finds[stop][2]
+            rarity += 0 if within[term] else scale // often[term]
+            within[term] += 1
+            stop += 1
+        if stop <= i:  # longer than the span
+            stop = i + 1
+            continue
+        if (worth := (len(within), rarity)) > most:
+            best, most = (i, stop), worth
+        within[first] -= 1
+        if not within[first]:
+            del within[first]
+            rarity -= scale // often[first]
+    return finds[best[0]][0], max(end for _, end, _ in finds[best[0] : best[1]])
 
 
 def _is_separate(char: str) -> bool:

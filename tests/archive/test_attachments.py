@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.storage.errors import BadRequest, NotFound
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
+from tests.kinds import OTHERS
 from tests.protocol.test_attachments import JPEG, PDF, PNG, path
 from tests.world import World, message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 FILE = path(PNG, "png")
 
@@ -146,13 +148,88 @@ def test_archive_names_a_file_by_its_bytes_whatever_its_type_says(world, data, e
     assert (world.root / path(data, extension)).read_bytes() == data
 
 
+# ── a file is what its name says ─────────────────────────────────────────────
+
+WRONG = {
+    **OTHERS,
+    "half of it": lambda path: path.write_bytes(PNG[: len(PNG) // 2]),
+    "other bytes": lambda path: path.write_bytes(PNG[::-1]),
+}
+
+
+def plant(world: World, kind: str) -> Path:
+    """Put what is not the picture under its name."""
+    place = world.root / FILE
+    place.parent.mkdir(mode=0o700, exist_ok=True)
+    place.unlink(missing_ok=True)
+    WRONG[kind](place)
+    return place
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_append_writes_a_picture_whatever_has_its_name(world, kind):
+    """Else history.json has the only bytes, and they are gone with the message's next trim."""
+    place = plant(world, kind)
+    world.append(photo("1", "2026-01-31T09:00"))
+    assert place.read_bytes() == PNG
+    assert not place.is_symlink()
+    assert [one.name for one in place.parent.iterdir() if one != place] == [f"{place.name}.aside"]
+    world.settle()
+    world.write([])
+    assert world.fsck().is_sound
+    assert world.fsck().unnamed == [f"{FILE}.aside"]
+    assert (place.parent.parent / "别处").exists() == (kind == "a link to a file")
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_archive_and_trim_write_a_picture_that_is_wrong_by_then(world, kind):
+    world.reopen("[history]\nsoft_cap = 1\n[archive]\nkeep_newest = 1\n")
+    world.append(photo("1", "2026-01-29T09:00"))
+    plant(world, kind)
+    world.archive(everything=True)
+    assert (world.root / FILE).read_bytes() == PNG
+    (world.root / f"{FILE}.aside").rename(world.root / "别的")
+    plant(world, kind)
+    world.settle()
+    world.append(message("2", "2026-01-31T09:00"), message("3", "2026-01-31T09:01"))
+    world.settle()
+    assert "1" not in world.ids()
+    assert (world.root / FILE).read_bytes() == PNG
+    assert world.fsck().is_sound
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_nightly_check_writes_a_picture_again_while_history_has_it(world, kind):
+    world.append(photo("1", "2026-01-31T09:00"))
+    world.settle()
+    place = plant(world, kind)
+    assert not world.fsck().is_sound
+    ledger, wrong = world.report()
+    assert (ledger.damage, [one for one in wrong if "attachments" in one]) == ([], [])
+    assert place.read_bytes() == PNG
+    assert world.events.of("repaired")[-1]["pictures"] == 1
+    assert world.report()[0].is_sound
+    assert [one.name for one in place.parent.iterdir() if one != place] == [f"{place.name}.aside"]
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_nothing_is_told_of_a_picture_that_is_not_what_its_name_says(world, kind):
+    world.append(photo("1", "2026-01-31T09:00"))
+    plant(world, kind)
+    with pytest.raises((BadFile, BadRequest, NotFound, OSError)):
+        world.get(FILE)
+    world.ws.journal.refresh()
+    (only,) = world.ws.journal.unwritten.values()
+    assert FILE in json.dumps(world.ws.journal.original(only).raw)
+
+
 # ── get and fsck ─────────────────────────────────────────────────────────────
 
 
 def test_get_says_what_an_attachment_is_and_where(world):
     world.append(photo("1", "2026-01-31T09:00"))
     found = world.get(FILE)
-    assert (found.path, found.text) == (FILE, f"image, {len(PNG)} bytes: {world.root / FILE}")
+    assert (found.path, found.text) == (FILE, f"image, {len(PNG)} bytes: {FILE}")
     with pytest.raises(NotFound):
         world.get(path(PDF, "pdf"))
     for wrong in ("attachments/x.png", "attachments/../history.json", f"../{FILE}"):
@@ -188,8 +265,9 @@ def test_repair_brings_a_picture_back_that_a_copy_of_its_message_has(world, dama
     assert world.repair().pictures == (FILE,)
     assert (world.root / FILE).read_bytes() == PNG
     assert len(world.fsck().damage) == 1
-    kept = [one.read_bytes() for one in world.paths.quarantine.glob("attachment.*")]
-    assert kept == ([] if damaged is None else [damaged])
+    aside = world.root / f"{FILE}.aside"
+    assert (aside.read_bytes() if aside.exists() else None) == damaged
+    assert world.fsck().unnamed == ([] if damaged is None else [f"{FILE}.aside"])
     assert world.repair().pictures == ()
 
 

@@ -164,6 +164,8 @@ def test_copy_is_told_once_and_again_by_fsck(world):
     copied(world, path, "X (2).md")
     world.settle()
     assert [one["files"] for one in world.events.of("copy_found")] == [1, 2]
+    world.reopen().settle()
+    assert len(world.events.of("copy_found")) == 2
     ledger = world.fsck()
     assert ledger.copies == [f"{one} is a copy of {path}" for one in sorted(world.ws.memory.copies())]
     assert ledger.is_sound

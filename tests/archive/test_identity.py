@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.identity import Known, assign_ids
+from recalld.supervisor.archive.identity import Known, add_messages, assign_ids, renumbered
 from recalld.supervisor.protocol.message import History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, ODD, entry, parsed_message
@@ -237,3 +238,56 @@ def test_assign_ids_restores_the_assigned_time_in_a_backup_from_before_it():
     (found,) = assign_ids((late,), known, NOON)
     assert found.raw["createdAt"] == "2026-01-31T02:00:00.000Z"
     assert assign_ids((found,), known, NOON - timedelta(days=9)) == (found,)  # and it stays, though the clock is set back
+
+
+# ── many equal messages ──────────────────────────────────────────────────────
+
+
+class Asked(dict[Any, None]):
+    """A collection that counts how often it is asked."""
+
+    times = 0
+
+    def __contains__(self, key: object) -> bool:
+        Asked.times += 1
+        return super().__contains__(key)
+
+
+def counted(known: Known) -> Known:
+    Asked.times = 0
+    ids = {base: dict.fromkeys(them) for base, them in known.by_fingerprint.items()}
+    return replace(known, by_fingerprint=ids, in_history=Asked.fromkeys(known.in_history), ids=Asked.fromkeys(known.ids))
+
+
+@pytest.mark.parametrize("fields", [{}, {"createdAt": TIME}], ids=["without a time", "of one time"])
+def test_assign_ids_asks_as_often_for_each_of_many_equal_messages(fields):
+    count = 2_000
+    nameless = tuple(said("继续", **fields) for _ in range(count))
+    first = assign_ids(nameless, counted(Known()), NOON)
+    assert len(set(ids(first))) == count
+    assert Asked.times <= 8 * count
+    known = counted(known_of(first))
+    assert ids(assign_ids(nameless, known, NOON)) == ids(first)
+    assert Asked.times <= 8 * count
+
+
+def test_renumbered_judges_each_of_many_equal_messages_as_often():
+    count, asked = 2_000, 0
+    first = assign_ids(tuple(said("go on", createdAt=TIME) for _ in range(count)), Known(), NOON)
+    known = known_of(first)
+
+    def holds(key: Any) -> bool:
+        nonlocal asked
+        asked += 1
+        return known.holds(key)
+
+    again = tuple(said("go on", createdAt=TIME, id=f"{n}") for n in range(count))
+    found = renumbered(again, replace(counted(known), holds=holds))
+    assert sorted(found.values()) == sorted(one.key for one in first if isinstance(one, Message))
+    assert asked <= 4 * count
+
+
+def test_add_messages_names_each_of_many_that_were_stripped():
+    new = [parsed_message(f"id-{n}", text="早") for n in range(2_000)]
+    stripped = tuple(said("早", createdAt=TIME) for _ in new)
+    assert ids(add_messages(stripped, new, lambda _: False)) == ids(tuple(new))

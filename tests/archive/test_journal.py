@@ -209,6 +209,16 @@ def test_journal_remembers_every_file_name_after_compaction(paths):
     assert journal.names == {NAME, "2026-01-30-copy.md", "2026-01-30-empty.md"}
 
 
+def test_journal_that_is_not_parsed_names_the_files_as_they_are_now(paths):
+    ours, theirs = open_journal(paths), SeenJournal(Files(RealDisk()), paths, ZONE)
+    assert theirs.file_names() == set()
+    for name in (NAME, "2026-01-30-copy.md"):
+        ours.record_written(name, [block_of(ONE)])
+        assert name in theirs.file_names()
+    paths.seen.unlink()
+    assert theirs.file_names() == set()
+
+
 def test_journal_is_bloated_when_most_lines_are_stale(paths):
     journal = open_journal(paths)
     for _ in range(1_100):

@@ -148,13 +148,17 @@ def test_trim_keeps_every_unwritten_message(world):
     assert len(world.history()) == 40
 
 
-def test_trim_drops_messages_whose_file_a_person_deleted(world):
+def test_trim_drops_messages_whose_file_a_person_deleted_and_accepted(world):
     world.reopen(world.toml + "[history]\nsoft_cap = 25\nhard_cap = 30\n")
     world.write(talk("2026-01-30T09:00", 25))
     world.settle()
     for name in world.dated_files():
         (world.root / name).unlink()
     world.add(*talk("2026-01-31T09:00", 3))
+    world.settle()
+    assert len(world.history()) == 28
+    for name in world.ws.deletions.absences().lost:
+        world.accept(name)
     world.settle()
     assert len(world.history()) == 25
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
+from recalld.supervisor.checks.table import account
 from recalld.supervisor.protocol.message import digest_of_text
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadFile
 from tests.world import FaultyDisk, message, talk, without
 
 if TYPE_CHECKING:
@@ -92,11 +96,120 @@ def test_restore_history_uses_the_journal_when_the_backup_is_damaged(world):
     assert len(world.ids()) == 2
 
 
-def test_restore_history_leaves_a_damaged_file_without_backup_or_journal(world):
-    data = '[{"role": "user", "text": "二十年的对话，最后少了一个括号"}'.encode()
+@pytest.mark.parametrize(
+    "data", [b"{{{", json.dumps([message("1", "2026-01-31T09:00", text="备份好了。")], ensure_ascii=False).encode("gbk")]
+)
+def test_restore_history_leaves_a_file_of_which_nothing_is_known(world, data):
     world.write(data)
-    world.restore()
+    assert world.restore() == 0
     assert world.paths.history.read_bytes() == data
+
+
+# ── what could not be read ───────────────────────────────────────────────────
+
+
+def spoilt(world: World, count: int, before: str, after: str) -> None:
+    """A history of *count* messages that nobody has seen, in which somebody has typed."""
+    data = json.dumps(talk("2026-01-31T09:00", count), ensure_ascii=False)
+    assert before in data
+    world.write(data.replace(before, after, 1).encode())
+
+
+def wrong(world: World) -> list[str]:
+    """What `status` and `fsck` say of it, both the same."""
+    ledger = account(world.look())
+    found = [why for why in ledger.faults if isinstance(why, Text) and why.code.startswith("status.unread")]
+    assert [why for why in world.verdict()[0] if why in found] == found
+    return found
+
+
+def test_restore_history_reads_past_a_full_width_comma(world):
+    said = talk("2026-01-31T09:00", 50)
+    spoilt(world, 50, '}, {"id": "' + said[11]["id"], '}，{"id": "' + said[11]["id"])
+    assert world.restore() == 50
+    assert world.ids() == [raw["id"] for raw in said]
+    assert wrong(world) == []
+
+
+def test_restore_history_misses_nothing_of_an_array_in_an_object(world):
+    said = talk("2026-01-31T09:00", 4)
+    world.paths.history.write_text(json.dumps({"messages": said}, ensure_ascii=False), encoding="utf-8")
+    assert world.restore() == 4
+    assert wrong(world) == []
+
+
+def test_restore_history_says_what_it_could_not_read_until_it_is_mended(world, tmp_path):
+    said = talk("2026-01-31T09:00", 5)
+    spoilt(world, 5, '"role": "user"', '"role": “user"')
+    assert world.restore() == 4
+    (unread,) = world.ws.unread.read()
+    assert unread.messages == 1
+    (kept,) = world.paths.quarantine.iterdir()
+    assert kept.name == unread.name == world.events.of("history_restored")[0]["kept"]
+    (why,) = wrong(world)
+    assert kept.name in why
+    assert world.restore() == 0
+    world.settle()
+    assert len(wrong(world)) == 1
+    mended = tmp_path / "修好的.json"
+    mended.write_bytes(kept.read_bytes().replace("“".encode(), b'"'))
+    assert world.add_missing(mended) == 1
+    assert wrong(world) == []
+    world.settle()
+    assert world.archived_texts() == sorted(raw["text"] for raw in said)
+
+
+def test_restore_history_takes_another_copy_for_no_mended_one(world, tmp_path):
+    spoilt(world, 5, '"role": "user"', '"role": “user"')
+    world.restore()
+    other = tmp_path / "别的.json"
+    other.write_text(json.dumps(talk("2026-01-30T09:00", 9)))
+    world.add_missing(other)
+    assert len(wrong(world)) == 1
+
+
+def test_restore_history_says_nothing_of_a_half_message_that_it_knows(world):
+    world.write(talk("2026-01-31T09:00", 4))
+    world.settle()
+    data = world.paths.history.read_bytes()
+    for end in range(len(data) - 3, data.rindex(b"{"), -7):
+        world.write(data[:end])
+        world.restore()
+        assert wrong(world) == [], data[:end][-60:]
+        for path in world.paths.quarantine.iterdir():
+            path.unlink()
+
+
+def test_restore_history_names_the_encoding(world):
+    spoken = [message("1", "2026-01-31T09:00", text="备份好了，在 /srv/backup。"), message("2", "2026-01-31T09:01", "ok")]
+    world.write(json.dumps(spoken, ensure_ascii=False).encode("gbk"))
+    with pytest.raises(BadFile, match=r"it is GBK, not UTF-8 \(`iconv -f GBK -t UTF-8`"):
+        world.ws.history.read()
+    assert world.restore() == 1
+    (why,) = wrong(world)
+    assert "iconv -f GBK -t UTF-8 .recalld/quarantine/" in why
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"unread": 7}', b'{"format": 1, "unread": [{"name": 7}]}'])
+def test_unread_store_reads_a_damaged_file_as_empty(world, content):
+    world.put(".recalld/unread.json", content)
+    assert world.ws.unread.read() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ('[{"role"：1}]', "it has ： in place of : at line 1, column 9"),
+        ('[“a"]', 'it has “ in place of " at line 1, column 2'),
+        ("[1,\n2,\n]", "it has a comma too many at line 3, column 1"),
+        ("[1]\n[2]", "a second array begins at line 2, column 1"),
+        ("[1 2]", "it is not JSON at line 1, column 4"),
+    ],
+)
+def test_history_store_names_a_typing_error(world, said, why):
+    world.write(said.encode())
+    with pytest.raises(BadFile, match=re.escape(why)):
+        world.ws.history.read()
 
 
 def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
@@ -153,6 +266,18 @@ def test_supervisor_restores_a_history_after_a_minute_without_writes(world):
     supervisor.tick(world.clock())
     supervisor.tick(world.clock())
     assert world.history() == expected
+
+
+def test_supervisor_restores_an_unseen_history_within_a_minute(world):
+    spoilt(world, 50, '"role": "user"', '"role"： "user"')
+    supervisor = world.supervisor()
+    supervisor.tick(world.clock())
+    for seconds in (30, 30.5):
+        assert b"\xef\xbc\x9a" in world.paths.history.read_bytes()
+        world.clock.forward(seconds=seconds)
+        assert world.clock() >= supervisor.due_at
+        supervisor.tick(world.clock())
+    assert len(world.history()) == 49
 
 
 def test_supervisor_restores_a_deleted_history_at_once(world):
@@ -377,7 +502,7 @@ def test_take_in_replaced_leaves_what_was_restored_already(world):
     """A writer died in the middle; a day later another talk has the same words."""
     world.write(json.dumps(window(*WINDOW))[:-1].encode())
     os.utime(world.paths.history, (world.clock().timestamp(),) * 2)
-    assert world.restore(unknown=True) == len(WINDOW)
+    assert world.restore() == len(WINDOW)
     world.settle()
     world.write(window("另一件事。", "继续", "继续"))
     world.settle()
@@ -460,11 +585,11 @@ def test_round_archives_any_readable_history_without_loss_and_settles(world, dat
 
 
 def test_round_archives_a_20_mb_history_and_trims_it_to_10_mb(world):
-    raws = talk("2026-01-30T01:00", 60)
+    raws = talk("2026-01-30T01:00", 45)
     for raw in raws:
-        raw["text"] += "很长的一段话。" * 16_000
+        raw["text"] += "很长的一段话。" * 22_000
     world.write(json.dumps(raws, ensure_ascii=False).encode())
     assert world.paths.history.stat().st_size > 20_000_000
     world.settle()
     assert world.paths.history.stat().st_size <= 10_000_100
-    assert len(world.archived()) == 60
+    assert len(world.archived()) == 45

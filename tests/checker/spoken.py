@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 #: Stored times have milliseconds.
 _EXACT = timedelta(milliseconds=1)
+_WHOLE = timedelta(seconds=1)
 #: Other programs' spellings of a role.
-_ROLES = {"agent": "assistant", "teller": "assistant"}
+_ROLES = {"agent": "assistant", "teller": "assistant", "human": "user", "用户": "user", "ai": "assistant", "助手": "assistant"}
 
 
 def spoken(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
@@ -72,7 +73,8 @@ def _as_said(seen: Seen, acked: Sequence[Acked], given: Given) -> Iterator[str]:
         times = [given.instant(one.created_at) for one in ones]
         known = [time for time in times if time]
         at = given.instant(created_at)
-        if known and len(known) == len(times) and (at is None or all(abs(time - at) > _EXACT for time in known)):
+        near = _WHOLE if where == "history.json" else _EXACT  # another program may write that one in whole seconds
+        if known and len(known) == len(times) and (at is None or all(abs(time - at) > near for time in known)):
             yield f"{identity} is of {ones[0].created_at}, and {where} has {created_at}"
 
 

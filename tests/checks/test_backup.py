@@ -538,6 +538,9 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
     "digest that is none": (of_first(sha256=None), "was not made by"),
     "program that is a word": (of_first(executable="no"), "was not made by"),
     "long name": (renamed(f"memory/{'记' * 86}.md"), "is not the name of a file"),
+    "folders in one another": (renamed(f"{'深/' * 65}x.md"), "is not the name of a file"),
+    "long path": (renamed(f"{'/'.join(['a' * 200] * 21)}.md"), "is not the name of a file"),
+    "list with room for more": (lambda members: relisted(members[-1][1] + b" " * 20_000)(members), "was not made by"),
     "name with a NUL": (renamed("memory/记\0.md"), "is not the name of a file"),
     "newer": (relisted({"recalld": FORMAT + 1, "files": {}}), f"has format {FORMAT + 1} of a newer recalld"),
 }
@@ -556,6 +559,34 @@ def test_restore_refuses_a_bad_archive_before_anything_is_written(lived, place, 
             attempt()
         assert refused.value.exit_code == (78 if kind == "newer" else 65)
         assert sorted(place.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("size", [b"-0000001000\0", b"\xff" * 10 + b"\xfe\0"])
+def test_restore_and_verify_end_where_a_size_is_negative(lived, place, size):
+    """CVE-2025-8194: Python's tarfile goes back by such a size, and reads the header before it for ever."""
+    file = created(lived, place / "一.tar").file
+    data = bytearray(file.read_bytes())
+    data[124:136], data[148:156] = size, b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data[:512])
+    file.write_bytes(data)
+    for attempt in (
+        lambda: service.restore(file, place / "新的", lived.clock()),
+        lambda: service.verify(file, {}, lived.clock),
+    ):
+        with pytest.raises(BadBackup, match="was not made by"):
+            attempt()
+
+
+def test_create_leaves_out_folders_that_no_backup_gives_back(lived, place):
+    deep = lived.root.joinpath(*["深"] * 64)
+    deep.mkdir(parents=True)
+    (deep / "一.md").write_text("在")
+    (deep / "太深").mkdir()
+    (deep / "太深" / "二.md").write_text("不在")
+    made = created(lived, place / "一.tar")
+    assert made.left_out[-1:] == (f"{'深/' * 64}太深",)
+    service.restore(made.file, place / "新的", lived.clock())
+    assert (place / "新的").joinpath(*["深"] * 64, "一.md").read_text() == "在"
 
 
 def test_restore_refuses_what_is_no_tar_and_every_part_of_a_backup(lived, place):

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from recalld.supervisor.checks.fsck import Repairs
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
+from recalld.supervisor.storage.errors import BadFile, BadRequest
 from tests.world import World, message, talk
 
 
@@ -180,17 +180,16 @@ def test_restore_history_keeps_new_messages_before_the_damage(world):
     assert world.archived_texts() == sorted([*said, "钥匙在门口的花盆下面"])
 
 
-def test_restore_history_restores_an_unknown_history_only_on_request(world):
+def test_restore_history_restores_an_unknown_history(world):
     world.write('[{"role": "user", "text": "二十年的对话，最后少了一个括号"}'.encode())
-    assert world.restore() == 0
-    assert world.restore(unknown=True) == 1
+    assert world.restore() == 1
     world.settle()
     assert world.archived_texts() == ["二十年的对话，最后少了一个括号"]
 
 
 def test_restore_history_keeps_a_damaged_history_without_messages(world):
     world.write(b"{{{")
-    assert world.restore(unknown=True) == 0
+    assert world.restore() == 0
     assert world.paths.history.read_bytes() == b"{{{"
 
 
@@ -219,7 +218,7 @@ def test_add_missing_refuses_a_missing_copy_and_one_without_messages(world, tmp_
     copy.write_text("{}")
     with pytest.raises(BadRequest):
         world.add_missing(copy)
-    with pytest.raises(NotFound):
+    with pytest.raises(BadRequest, match="does not exist; check the path"):
         world.add_missing(tmp_path / "没有.json")
     world.write(b"[")
     copy.write_text("[1]")

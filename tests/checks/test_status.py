@@ -86,6 +86,14 @@ def test_plan_names_the_files_that_the_run_then_creates(world):
     assert len(made) == 3
 
 
+def test_plan_foretells_the_summaries_that_the_run_submits(world):
+    world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-12T09:00", 3), *talk("2026-01-31T03:00", 2)])
+    ahead = world.plan(everything=True)
+    world.round("all")
+    assert {one["group"] for one in ahead["summaries"]} == set(world.ws.task_queue.active_groups())
+    assert [one["messages"] for one in ahead["summaries"]] == [3, 2]
+
+
 def test_plan_skips_a_file_name_that_was_used_before(world):
     world.write([message("0", "2026-01-20T09:00", "重启 nginx")])
     world.settle()

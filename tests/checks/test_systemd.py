@@ -13,23 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.checks.systemd import (
-    Done,
-    Systemd,
-    failed_unit,
-    install,
-    installation,
-    linger,
-    lingers,
-    restart,
-    run_program,
-    state_of,
-    uninstall,
-)
+from recalld.supervisor.checks.install import install, restart, uninstall
+from recalld.supervisor.checks.remains import delete, remains
+from recalld.supervisor.checks.systemd import Done, Systemd, failed_unit, installation, linger, lingers, run_program, state_of
 from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, workspace_of
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from recalld.supervisor.storage.files import Files
+from tests.kinds import OTHERS
 from tests.world import FaultyDisk, at
 
 if TYPE_CHECKING:
@@ -56,6 +47,7 @@ class Machine:
         }
     )
     journal: str = ""
+    has_recalld: bool = True
     called: list[list[str]] = field(default_factory=list)
 
     def run(self, words: Iterable[str]) -> Done:
@@ -63,13 +55,15 @@ class Machine:
         program, *rest = [word for word in self.called[-1] if not word.startswith("-")]
         if program == "journalctl":
             return Done(0, self.journal, "")
+        if program != "systemctl":
+            return Done(0 if self.has_recalld else 1, "", "")
         verb = rest[0]
         if verb in self.refuses:
             return Done(1, "", self.refuses[verb])
         return Done(0, "\n".join(f"{name}={value}" for name, value in self.properties.items()), "")
 
-    def systemd(self, user: str = "") -> Systemd:
-        return Systemd(user, self.run, self.booted, self.folder)
+    def systemd(self, user: str = "", name: str = "") -> Systemd:
+        return Systemd(user, self.run, self.booted, self.folder, name)
 
     def verbs(self) -> list[str]:
         called = [words for words in self.called if words[0] == "systemctl"]
@@ -93,11 +87,24 @@ def test_install_writes_the_units_and_starts_them(machine):
 
 
 def test_install_again_brings_the_units_up_to_date(machine):
-    install(HERE, machine.systemd(), FILES, NOW)
-    unit = machine.folder / SERVICE
-    unit.write_bytes(unit.read_bytes() + b"# of an older version\n")
+    install(replace(HERE, key=Path("/key")), machine.systemd(), FILES, NOW)
     install(HERE, machine.systemd(), FILES, NOW)
     assert machine.tree() == HERE.units()
+
+
+def test_install_again_keeps_a_copy_of_a_unit_that_was_edited(machine):
+    install(HERE, machine.systemd(), FILES, NOW)
+    unit = machine.folder / SERVICE
+    edited = unit.read_bytes() + b"Nice=5\n"
+    unit.write_bytes(edited)
+    install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == {**HERE.units(), "recalld.service.20260131T020000": edited}
+    (machine.folder / "recalld.service.20260131T020000").unlink()
+    unit.write_bytes(edited)
+    machine.refuses["enable"] = "No space left on device"
+    with pytest.raises(NoService):
+        install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == {**HERE.units(), SERVICE: edited}
 
 
 @pytest.mark.parametrize("theirs", [b"[Service]\nExecStart=/bin/true\n", Installation(Path("/elsewhere")).units()[SERVICE]])
@@ -110,6 +117,18 @@ def test_install_leaves_a_unit_alone_that_is_not_of_this_workspace(machine, thei
     assert machine.called == []
     install(HERE, machine.systemd(), FILES, NOW, force=True)
     assert machine.tree() == {**HERE.units(), "recalld.service.20260131T020000": theirs}
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a link to a device", "4 TB of zeros"])
+def test_install_leaves_what_is_no_unit_alone(machine, kind):
+    machine.folder.mkdir(parents=True)
+    OTHERS[kind](machine.folder / SERVICE)
+    with pytest.raises(ForeignUnit):
+        install(HERE, machine.systemd(), FILES, NOW)
+    with pytest.raises(ForeignUnit):
+        uninstall(machine.systemd(), FILES)
+    install(HERE, machine.systemd(), FILES, NOW, force=True)
+    assert machine.systemd().read(FILES, SERVICE)[1].data == HERE.units()[SERVICE]
 
 
 def test_install_leaves_a_link_alone(machine):
@@ -241,7 +260,7 @@ def test_restart_starts_the_service_that_is_installed(machine):
     install(HERE, machine.systemd(), FILES, NOW)
     assert installation(machine.systemd(), FILES) == HERE
     machine.called.clear()
-    restart(machine.systemd(), SERVICE)
+    restart(machine.systemd(), HERE)
     assert machine.verbs() == ["daemon-reload", "reset-failed", "restart"]
 
 
@@ -249,7 +268,7 @@ def test_restart_of_a_service_that_does_not_start_says_why(machine):
     machine.refuses["restart"] = "Job for recalld.service failed."
     machine.properties |= {"ActiveState": "failed", "Result": "watchdog"}
     with pytest.raises(NoService, match="it hung, and the watchdog killed it; `recalld doctor` may say more"):
-        restart(machine.systemd(), SERVICE)
+        restart(machine.systemd(), HERE)
 
 
 def test_uninstall_removes_the_units_and_names_the_memory(machine):
@@ -275,6 +294,12 @@ def test_uninstall_leaves_a_unit_alone_that_is_not_ours(machine):
     [
         ({"ActiveState": "active"}, "", ""),
         ({"ActiveState": "activating", "Result": "signal"}, "", ""),
+        ({"ActiveState": "activating", "SubState": "auto-restart", "Result": "signal"}, "", "a signal killed it"),
+        (
+            {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "226"},
+            "",
+            "systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted",
+        ),
         ({"ActiveState": "inactive", "Result": "success"}, "", "it was stopped"),
         (
             {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "243"},
@@ -294,6 +319,40 @@ def test_state_of_says_why_the_service_is_down(machine, properties, journal, dow
     assert (found.unit, found.workspace, found.down) == (SERVICE, str(HERE.workspace), down)
 
 
+@pytest.mark.parametrize(("code", "has_recalld"), [("203", True), ("1", False)])
+def test_state_of_a_service_without_its_python_says_how_to_make_it_again(machine, code, has_recalld):
+    install(replace(HERE, python="/opt/recalld/bin/python3"), machine.systemd(), FILES, NOW)
+    machine.properties = {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": code}
+    machine.has_recalld = has_recalld
+    found = state_of(machine.systemd(), FILES).down
+    assert found.startswith("its Python, /opt/recalld/bin/python3, is gone or has no recalld any more")
+    assert "`python3 -m venv --clear /opt/recalld`" in found
+
+
+def test_services_of_two_workspaces_are_apart(machine):
+    work = Installation(Path("/home/我/工作"), name="work")
+    for one in (HERE, work):
+        install(one, machine.systemd(name=one.name), FILES, NOW)
+    assert machine.tree() == {**HERE.units(), **work.units()}
+    assert state_of(machine.systemd(name="work"), FILES).workspace == "/home/我/工作"
+    assert uninstall(machine.systemd(), FILES) == str(HERE.workspace)
+    assert machine.tree() == work.units()
+    assert installation(machine.systemd(name="work"), FILES) == work
+
+
+def test_remains_of_a_service_are_named_and_deleted(tmp_path):
+    environ = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    stamps, cache = tmp_path / "data/systemd/timers", tmp_path / "cache/recalld"
+    for folder in (stamps, cache):
+        folder.mkdir(parents=True)
+    (cache / "dictionary").touch()
+    for timer in ("recalld-fsck.timer", "other.timer"):
+        (stamps / f"stamp-{timer}").touch()
+    assert remains(HERE, environ) == [cache, stamps / "stamp-recalld-fsck.timer"]
+    delete(remains(HERE, environ))
+    assert (remains(HERE, environ), [path.name for path in stamps.iterdir()]) == ([], ["stamp-other.timer"])
+
+
 @pytest.mark.parametrize(
     ("environ", "sentence"),
     [
@@ -304,6 +363,14 @@ def test_state_of_says_why_the_service_is_down(machine, properties, journal, dow
         (
             {"MONITOR_UNIT": "recalld@我.service", "MONITOR_SERVICE_RESULT": "oom-kill"},
             "`recalld service logs --system 我` shows",
+        ),
+        (
+            {"MONITOR_UNIT": "recalld@work.service", "MONITOR_SERVICE_RESULT": "oom-kill", "MANAGERPID": "7"},
+            "`recalld service logs --name work` shows",
+        ),
+        (
+            {"MONITOR_UNIT": "recalld@我:work.service", "MONITOR_SERVICE_RESULT": "oom-kill"},
+            "`recalld service logs --system 我 --name work` shows",
         ),
     ],
 )

@@ -99,6 +99,19 @@ def a_message_that_is_in_two_files(it: Broken) -> None:
     it.dated.with_name("2026-01-29-copy.md").write_bytes(it.dated.read_bytes() + "\n这句是后来写的\n".encode())
 
 
+def a_history_of_which_a_part_is_unread(it: Broken) -> None:
+    it.world.write(it.world.paths.history.read_bytes()[:-3] + ', {"role": “user", "text": "钥匙在门口。"}]'.encode())
+    assert it.world.restore()
+
+
+def a_dropped_file_with_a_typing_error(it: Broken) -> None:
+    it.world.put("inbox.d/new/a.json", '{"role"：1}')
+
+
+def a_note_in_gbk(it: Broken) -> None:
+    it.world.put("memory/旅行.md", "我们六月去京都。\n".encode("gbk"))
+
+
 def a_picture_that_is_gone(it: Broken) -> None:
     url = f"data:image/png;base64,{base64.b64encode(bytes(48)).decode()}"
     it.world.add(message_on("2026-01-31", content=[{"type": "image_url", "image_url": {"url": url}}]) | {"text": None})
@@ -132,6 +145,8 @@ def a_disk_that_is_read_only(it: Broken) -> None:
 def a_disk_that_is_full(it: Broken) -> None:
     it.patch.setattr(machine, "SCARCE_BYTES", 1 << 62)
     it.patch.setattr(machine, "_FULL_BYTES", 1 << 62)
+    it.patch.setattr(machine, "_SCARCE_PART", 2)
+    it.patch.setattr(machine, "_FULL_PART", 2)
 
 
 def a_clock_that_was_set_back(it: Broken) -> None:
@@ -203,6 +218,9 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_file_without_its_head: memory.damaged,
     a_file_that_is_cut_off_between_two_messages: memory.damaged,
     a_message_that_is_in_two_files: memory.accounting,
+    a_history_of_which_a_part_is_unread: memory.unread,
+    a_dropped_file_with_a_typing_error: memory.dropped,
+    a_note_in_gbk: memory.encodings,
     a_picture_that_is_gone: memory.attachments,
     a_file_of_another_user: machine.rights,
     a_queue_outside_the_workspace: machine.folders,
@@ -222,8 +240,8 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
 }
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
-    *(machine.links, machine.file_events, memory.quarantine, memory.long_term, memory.tasks),
-    *(memory.newer_format, machine.environment, model.model),
+    *(machine.links, machine.file_events, memory.moved, memory.undated, memory.quarantine, memory.long_term, memory.tasks),
+    *(memory.marked_by_machine, memory.newer_format, machine.environment, model.model),
 }
 
 
@@ -237,6 +255,15 @@ def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
     assert [one for one in examine(broken.look(), None) if one.state == "bad"] == []
     assert account(broken.look()).is_well
     assert verdict(broken.look())[1]
+
+
+def test_table_finds_nothing_wrong_where_memory_is_no_folder_yet(world: World):
+    world.reopen(WITHOUT_MODEL)
+    world.paths.summaries.rmdir()
+    world.paths.originals.rmdir()
+    world.paths.memory.rmdir()
+    assert [one for one in examine(world.look(), None) if one.state == "bad"] == []
+    assert account(world.look()).is_well
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,6 +107,27 @@ def test_verdict_names_a_disk_that_is_mounted_read_only(world):
             "(`mount -o remount,rw`)."
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("size_mib", "free_mib", "is_told", "is_well"),
+    [
+        (100_000, 300, False, True),
+        (100_000, 200, True, True),
+        (100_000, 10, True, False),
+        (40, 12, False, True),
+        (40, 3, True, True),
+        (40, 1, True, False),
+    ],
+)
+def test_verdict_names_a_disk_that_is_full_or_nearly_full(world, monkeypatch, size_mib, free_mib, is_told, is_well):
+    size, free = (mib << 10 for mib in (size_mib, free_mib))
+    monkeypatch.setattr(
+        os, "statvfs", lambda _: SimpleNamespace(f_bavail=free, f_frsize=1024, f_blocks=size, f_files=0, f_flag=0)
+    )
+    sentences, found_well = world.verdict()
+    sentence = f"the disk of {world.root} has only {free_mib} MiB free; make room, `df -h {world.root}` shows the disk."
+    assert (sentence in sentences, found_well) == (is_told, is_well)
 
 
 def test_verdict_names_messages_that_wait_a_day_without_a_supervisor(world):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.checks.units import (
+    AGAIN,
     BACKUP,
     FSCK,
     SERVICE,
@@ -23,12 +24,15 @@ from recalld.supervisor.checks.units import (
     Installation,
     in_command,
     installation_of,
+    installed,
     key_of,
     origin_of,
+    refused_units,
     user_folder,
     workspace_of,
 )
 from recalld.supervisor.storage.errors import BadRequest
+from tests.kinds import OTHERS
 
 ROOT = Path(__file__).parents[2]
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
@@ -51,13 +55,17 @@ def test_units_have_the_names_of_their_templates_and_of_the_user():
         "recalld-fsck.service",
         "recalld-fsck.timer",
         "recalld-trouble.service",
+        "recalld-again.timer",
     }
     assert set(Installation(Path("/w"), "alice").units()) == {
         "recalld@alice.service",
         "recalld-fsck@alice.service",
         "recalld-fsck@alice.timer",
         "recalld-trouble@alice.service",
+        "recalld-again@alice.timer",
     }
+    assert Installation(Path("/w"), name="work").unit(SERVICE) == "recalld@work.service"
+    assert Installation(Path("/w"), "alice", name="work").unit(TIMER) == "recalld-fsck@alice:work.timer"
 
 
 def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
@@ -68,7 +76,7 @@ def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
     }
     text = text_of(wanted, BACKUP)
     assert values(text, "ExecStart")[0].endswith(f' -w /w backup nightly "{tmp_path}/备份 100%%" --keep 14')
-    assert values(text, "ReadWritePaths") == ['"/w"', f'-"{tmp_path}/备份 100%%"']
+    assert values(text, "ReadWritePaths") == ['-"/w"', f'-"{tmp_path}/备份 100%%"']
     assert values(text, "OnFailure") == ["recalld-fsck@alice.service"]
     assert installation_of(wanted.units()["recalld@alice.service"], "alice") == wanted
     assert "recalld-backup@alice.timer" in wanted.started
@@ -87,12 +95,14 @@ def test_service_says_what_the_supervisor_promises(user):
     text = text_of(Installation(Path("/w"), user), SERVICE)
     assert values(text, "Type") == ["notify"]
     assert values(text, "Restart") == ["on-failure"]
-    assert {"64", "75", "77", "78"} <= set(values(text, "RestartPreventExitStatus")[0].split())
+    assert values(text, "RestartPreventExitStatus") == ["64 78 243"]
     assert values(text, "StartLimitBurst") != []
     assert values(text, "WatchdogSec") == ["120"]
-    assert values(text, "OnFailure") == ["recalld-trouble@alice.service" if user else "recalld-trouble.service"]
+    at = f"@{user}" if user else ""
+    assert values(text, "OnFailure") == [f"recalld-trouble{at}.service recalld-again{at}.timer"]
+    assert values(text, "RequiresMountsFor") == ['"/w"']
     assert values(text, "LoadCredential") == []
-    assert values(text, "User") == (["%i"] if user else [])
+    assert values(text, "User") == ([user] if user else [])
     assert "DynamicUser" not in text
     assert values(text, "WantedBy") == ["multi-user.target" if user else "default.target"]
 
@@ -107,10 +117,51 @@ def test_fsck_runs_at_night_when_nothing_else_does():
 @pytest.mark.parametrize("user", ["", "alice"])
 def test_service_that_is_down_is_told_by_a_unit_that_nothing_else_starts(user):
     wanted = Installation(Path("/w"), user, backups=Backups(Path("/b"), 7))
-    assert values(text_of(wanted, TROUBLE), "ExecStart")[0].endswith(" -w /w fsck --report")
     name = wanted.unit(TROUBLE)
     assert [unit for unit, data in wanted.units().items() if name in data.decode()] == [wanted.unit(SERVICE)]
     assert name not in wanted.started
+
+
+@pytest.mark.parametrize("user", ["", "alice"])
+def test_alarm_shares_nothing_with_the_service_but_its_folder(user):
+    wanted = Installation(Path("/home/我/记忆"), user, python="/opt/环境/bin/python3", name="work")
+    text, service = text_of(wanted, TROUBLE), text_of(wanted, SERVICE)
+    body = text.partition("[Service]")[2]
+    assert "/opt/环境" not in body
+    assert "记忆" not in body
+    words = values(text, "ExecStart")[0].replace('"', "")
+    options = " --system alice --name work" if user else " --name work"
+    instance = "alice:work" if user else "work"
+    assert words == f"/bin/sh {wanted.alarm}/trouble.sh recalld@{instance}.service {options}"
+    assert f'"RECALLD_ALARM={wanted.alarm}"' in values(service, "Environment")
+    if user:
+        assert values(text, "StateDirectory") == values(service, "StateDirectory") == ["recalld/alice+work"]
+        assert wanted.alarm == Path("/var/lib/recalld/alice+work")
+
+
+@pytest.mark.parametrize("user", ["", "alice"])
+def test_service_that_is_down_is_tried_again_until_somebody_stops_it(user):
+    wanted = Installation(Path("/w"), user)
+    text = text_of(wanted, AGAIN)
+    assert values(text, "Unit") == values(text, "PartOf") == [wanted.unit(SERVICE)]
+    assert values(text, "OnUnitInactiveSec") == ["10min"]
+    assert wanted.unit(AGAIN) not in wanted.started
+
+
+def test_memory_is_limited_where_that_is_asked_for():
+    wanted = Installation(Path("/w"), memory_max="400M")
+    assert values(text_of(wanted, SERVICE), "MemoryMax") == ["400M"]
+    assert installation_of(wanted.units()[SERVICE], "") == wanted
+    assert values(text_of(Installation(Path("/w")), SERVICE), "MemoryMax") == []
+    for size in ("much", "400M\nExecStart=/bin/sh", "120%", "-1"):
+        with pytest.raises(BadRequest, match="--memory-max"):
+            replace(wanted, memory_max=size).units()
+
+
+@pytest.mark.parametrize("name", ["a b", "工作", "-x", "a/b", "a:b", "a@b", "x" * 65])
+def test_name_of_a_service_is_one_that_a_unit_can_have(name):
+    with pytest.raises(BadRequest, match="--name"):
+        Installation(Path("/w"), name=name).units()
 
 
 def test_key_is_a_credential_and_never_a_variable():
@@ -128,18 +179,47 @@ def test_unit_of_ours_is_known_with_its_workspace(path, user):
 
 
 def test_unit_tells_what_was_installed_and_whether_it_was_edited():
-    wanted = Installation(Path("/home/我/记忆 100%"), "alice", KEY, "/opt/环境/bin/python3")
+    wanted = Installation(Path("/home/我/记忆 100%"), "alice", KEY, "/opt/环境/bin/python3", name="work", memory_max="20%")
     for unit in wanted.units().values():
         assert not origin_of(unit).edited
         assert origin_of(unit + b"Nice=5\n").edited
         assert origin_of(unit).version == version("recalld")
-    assert installation_of(wanted.units()["recalld@alice.service"], "alice") == wanted
+    assert installation_of(wanted.units()["recalld@alice:work.service"], "alice") == wanted
     assert origin_of(b"[Unit]\n").edited
 
 
 @pytest.mark.parametrize("data", [b"", b"[Unit]\nDescription=mine\n", b"\xff", b"# Made by `recalld service install`\n"])
 def test_unit_of_somebody_else_has_no_workspace_of_ours(data):
     assert workspace_of(data) is None
+
+
+@pytest.mark.parametrize("said", ["/w\\u0000", "/w\\ud800", "/w\\n"])
+def test_unit_that_another_user_wrote_breaks_no_reader(said):
+    """Root reads the units of all users: a path that no file can have is none, and a nested line is no origin."""
+    first = Installation(Path("/w")).units()[SERVICE].partition(b"\n")[0].decode()
+    nested = "[" * 100_000
+    for made in (nested, '{"keep": 1e999, "backups": "/b"}', f'{{"recalld": "1", "python": "{said}", "sha256": ""}}'):
+        unit = f'{first}\n# The workspace: "{said}"\n# Made with: {made}\n'.encode()
+        assert workspace_of(unit) is None
+        assert origin_of(unit).python == ""
+    assert key_of(b"LoadCredential=recalld-key:/k\0\n") is None
+
+
+@pytest.mark.parametrize("kind", sorted({*OTHERS} - {"a link to a file", "an empty file", "a foreign file"}))
+def test_services_are_looked_for_in_regular_files_of_a_unit_s_size(tmp_path, kind):
+    """A pipe in a user's folder of units hung `status`, and a link to /dev/zero took all memory of the machine."""
+    folder = user_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path / "配置")})
+    folder.mkdir(parents=True)
+    OTHERS[kind](folder / SERVICE)
+    assert installed(Path("/w"), environ) == []
+    assert [path for path, _ in refused_units(environ)] == ([] if kind == "a link to nothing" else [folder / SERVICE])
+
+
+def test_unit_that_is_masked_is_none(tmp_path):
+    folder = user_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path)})
+    folder.mkdir(parents=True)
+    (folder / SERVICE).symlink_to("/dev/null")
+    assert [*refused_units(environ)] == []
 
 
 @pytest.mark.parametrize(
@@ -158,6 +238,9 @@ def test_unit_of_somebody_else_has_no_workspace_of_ours(data):
     ],
 )
 def test_units_refuse_what_no_unit_can_hold(workspace, user, key):
+    for python in ("/opt/a\nExecStart=/bin/sh", "/opt/\udcff/python3"):
+        with pytest.raises(BadRequest, match=r"^python: "):
+            Installation(Path("/w"), python=python).units()
     given = {"backups": key} if isinstance(key, Backups) else {"key": key and Path(key)}
     with pytest.raises(BadRequest):
         Installation(Path(workspace), user, **given).units()

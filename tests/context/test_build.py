@@ -298,7 +298,7 @@ def test_replay_returns_the_lines_that_would_differ_now(world):
     world.save_receipt(world.context("花生酱呢？", FOUND))
     asked: list[tuple[str, object, list[tuple[str, str, str]]]] = []
 
-    def recall(question, now, recent):
+    def recall(question, now, recent, _audience):
         asked.append((question, now, [(one.id, one.role, one.text) for one in recent]))
         return replace(FOUND, hits=(hit(9, "我对花生和虾都过敏。", message="m1"), FOUND.hits[1]))
 

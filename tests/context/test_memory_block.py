@@ -368,3 +368,28 @@ def test_memory_block_shows_an_extract_or_the_words_it_quotes():
 def test_memory_block_matches_the_golden_file(language, kind, golden):
     block = pack(GOLDEN[language], ["timeout", "超时"], BlockLimits(language=language, hit=kind))
     golden(f"inject/memory.{kind}.{language}.md", block.text.encode())
+
+
+# ── secrets ──────────────────────────────────────────────────────────────────
+
+
+def test_pack_looks_for_secrets_only_in_what_may_still_fit():
+    asked = []
+    hits = [hit(100 - n, f"第 {n} 条，密码 plum77。" + "今天去了茶馆。" * 60, start=n * 9 + 1) for n in range(90)]
+    block = pack(hits, (), BlockLimits(tokens=1000, hide=lambda text: asked.append(text) or text.replace("plum77", "[已隐去]")))
+    assert "plum77" not in block.text
+    assert "[已隐去]" in block.text
+    assert len(asked) <= len(block.shown) + 1
+    assert [why for _, why in block.left_out] == ["tokens"] * (90 - len(block.shown))
+
+
+@given(
+    st.lists(st.sampled_from(["the password is plum77", "好", "茶 " * 90, "tea and a code 4471 " * 30]), max_size=40), LIMITS
+)
+def test_pack_hides_secrets_as_if_they_had_been_hidden_before(texts, limits):
+    def hide(text):
+        return text.replace("plum77", "******").replace("4471", "****")
+
+    hits = [hit(100 - n, f"{n} {text}", start=n * 9 + 1) for n, text in enumerate(texts)]
+    hidden = [replace(one, unit=replace(one.unit, text=hide(one.unit.text))) for one in hits]
+    assert pack(hits, (), replace(limits, hide=hide)).text == pack(hidden, (), limits).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 
 import pytest
@@ -59,6 +60,24 @@ def test_receipt_store_reads_the_newest_or_the_one_with_an_id_prefix(store):
     assert store.read() == receipt(2)
     assert store.read(receipt(1).id[:16]) == receipt(1)
     assert store.turns() == [receipt(n).id for n in range(3)]
+
+
+def test_newest_turn_is_not_one_of_a_clock_that_was_set_back(store):
+    five_years = 5 * 365 * 24 * 60
+    for minute in (five_years, 0, 1):
+        store.write(receipt(minute))
+    assert store.read(now=NOW + timedelta(minutes=2)) == receipt(1)
+    assert store.read(now=NOW - timedelta(days=1)) == receipt(five_years)  # where all are ahead, the newest
+
+
+def test_receipts_of_before_the_clock_was_set_back_are_dropped_first(world):
+    store = ReceiptStore(world.files, world.paths, kept=2)
+    for minute, ahead in ((0, 10**9), (1, 0), (2, 0)):
+        store.write(receipt(minute))
+        path = world.root / "turns" / f"{receipt(minute).id}.json"
+        stat = path.stat()
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + ahead * 10**9))
+    assert store.turns() == [receipt(1).id, receipt(2).id]
 
 
 def test_receipt_store_raises_not_found_for_an_unknown_turn(store):

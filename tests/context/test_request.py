@@ -112,3 +112,21 @@ def test_audience_drops_hits_already_in_the_turn():
     kept, left = admit(hits, ALONE, Contained(frozenset({"m1"}), frozenset({"花生呢？"})))
     assert [one.score for one in kept] == [7]
     assert [why for _, why in left] == ["in the history", "the question"]
+
+
+# ── sessions are apart ───────────────────────────────────────────────────────
+
+
+def test_resolve_input_shows_of_a_named_session_what_was_said_in_it():
+    history = (
+        said("a1", "箱子在阁楼", session="甲"),
+        said("a2", "记下了", role="assistant"),
+        said("b1", "自行车在修", session="乙"),
+        said("b2", "周五取", role="assistant", session="乙"),
+        said("n1", "没有会话的话"),
+        said("n2", "嗯", role="assistant"),
+    )
+    asked = resolve_input("在哪？", [], history, Chat("direct", "乙"))
+    assert [one.id for one in asked.before] == ["b1", "b2"]
+    assert [one.id for one in resolve_input("在哪？", [], history, Chat("direct", "甲")).before] == ["a1", "a2"]
+    assert [one.id for one in resolve_input("在哪？", [], history).before] == ["a1", "a2", "b1", "b2", "n1", "n2"]

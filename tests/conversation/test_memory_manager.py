@@ -82,6 +82,15 @@ def test_memory_manager_makes_the_two_example_rounds_of_004():
     assert fenced(second) == [FIRST, "用户：人工智能有哪些应用？\n助手：人工智能在医疗、金融、教育等领域都有广泛应用。"]
 
 
+@pytest.mark.feature("004.13")
+def test_memory_manager_keeps_the_whole_conversation_beside_what_is_sent():
+    talk = manager(lambda _: SUMMARY, *TALK)
+    talk.summarize()
+    talk.add(question("当前问题"))
+    assert talk.messages == [{"role": "system", "content": SYSTEM}, *TALK, question("当前问题")]
+    assert len(talk.recompose()) == 2
+
+
 @pytest.mark.feature("004.10", "004.11")
 def test_memory_manager_recomposes_system_summary_and_question_as_004():
     talk = manager(lambda _: SUMMARY, *TALK)
@@ -319,6 +328,46 @@ def test_summarize_asks_nothing_for_courtesies_and_hides_secrets():
         )
         secret.summarize()
         assert ("hunter2" in prompts(secret)[0]) is is_shown
+
+
+ENGLISH = [question("Where is the backup?"), answer("On the NAS in the study, port 8443.")]
+
+
+@pytest.mark.parametrize(
+    ("model", "keep", "messages", "why"),
+    [
+        (SUMMARY, 3, TALK, "没有总结：最近的几轮对话保留原话，最多 3 轮（conversation.keep_turns）"),
+        (
+            SUMMARY,
+            2,
+            ENGLISH,
+            "nothing was summed up: the last turns stay as they were said, 2 at most (conversation.keep_turns)",
+        ),
+        (SUMMARY, 0, TALK[:1], "没有总结：问题还没有得到回答"),
+        (SUMMARY, 0, ENGLISH[:1], "nothing was summed up: the question still waits for its answer"),
+        (SUMMARY, 0, (), "nothing was summed up: nothing is new since the last summary"),
+        (None, 0, TALK, "没有总结：这个对话没有可用的模型"),
+    ],
+)
+def test_memory_manager_says_why_there_is_nothing_to_sum_up(model, keep, messages, why):
+    talk = manager(model and (lambda _: model), *messages, keep=keep)
+
+    async def asked():
+        return await talk.asummarize()
+
+    for ask in (talk.summarize, lambda: asyncio.run(asked())):
+        with pytest.warns(UserWarning, match=re.escape(why)) as warned:
+            assert ask() is False
+        assert [str(one.message) for one in warned] == [why]
+        assert warned[0].filename == __file__
+    assert talk.summarize_due() is False  # which nobody asked for by hand
+
+
+def test_memory_manager_says_nothing_when_it_has_summed_up():
+    talk = manager(lambda _: SUMMARY, *TALK)
+    assert talk.summarize()
+    with pytest.warns(UserWarning, match="没有总结|nothing is new"):
+        assert not talk.summarize()
 
 
 def test_memory_manager_without_a_model_keeps_all_and_warns_once():

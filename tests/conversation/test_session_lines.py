@@ -9,6 +9,8 @@ import pytest
 from recalld import Memory
 from recalld.supervisor.conversation.session_lines import extract_line
 from recalld.supervisor.conversation.sessions import session_digest
+from recalld.supervisor.protocol.marks import is_shared
+from recalld.supervisor.storage.catalogue import render
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoSummary
 from tests.conversation.talk import Scripted, fenced
 from tests.world import WITHOUT_MODEL, World, message, talk
@@ -32,6 +34,29 @@ def lines(world: World) -> list[str]:
 
 
 # ── a session ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("mark", ["#shared", "#共享", "##Shared #SHARED", "#sha#sharedred"])
+def test_lines_about_a_talk_never_carry_the_mark_for_groups(world: World, memory: Memory, mark: str) -> None:
+    world.write([{**one, "text": f"{mark} 对青霉素过敏，{one['text']}"} for one in said(130)])
+    by_model = memory.summarize(SESSION, llm=Scripted(lambda _: f"{mark} 用户对青霉素过敏 {mark}"))
+    by_overflow = memory.summarize_overflow(SESSION, llm=Scripted(lambda _: f"青霉素 {mark}"))
+    world.reopen(WITHOUT_MODEL)
+    memory = Memory(world.ws, clock=world.clock)
+    as_extract = memory.summarize(SESSION, again=True)
+    for line in (by_model, by_overflow, as_extract):
+        assert line is not None
+        assert "青霉素" in line.text
+        assert not is_shared(line.text)
+    assert memory.read(recent=9, chat="group").lines == ()
+
+
+def test_mark_is_that_of_a_template_of_the_owner(world: World, memory: Memory) -> None:
+    world.put("prompts/memory-entry.zh.md", "{date}|{source}|{content} #shared\n")
+    world.write(said(2))
+    written = memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
+    assert written is not None
+    assert is_shared(written.text)
 
 
 @pytest.mark.feature("000.34")
@@ -133,13 +158,13 @@ def test_summarize_refuses_a_damaged_marker_rather_than_sum_up_twice(world: Worl
         memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
 
 
-def test_extract_line_has_no_headings() -> None:
-    assert extract_line("> 摘录：一条。\n\n## 部署\n\n- 09:00 用户：改到周五。\n- 10:00 用户：好") == (
-        "摘录：一条；09:00 用户：改到周五；10:00 用户：好"
-    )
+def test_extract_line_has_the_words_alone() -> None:
+    assert extract_line("> 摘录：一条。\n\n## 部署\n\n- 09:00 用户：改到周五。\n- 10:00 用户：好") == ("09:00 用户：改到周五。")
     assert extract_line("> Extract: one message.\n\n- 09:00 user: On Friday.\n- 09:01 user: At four...") == (
-        "Extract: one message; 09:00 user: On Friday; 09:01 user: At four..."
+        "09:00 user: On Friday; 09:01 user: At four..."
     )
+    assert extract_line("> Extract: one message.\n\n- 09:00 user: hello!\n- 09:01 assistant: Hello! How can I help you?") == ""
+    assert extract_line("> 摘录：一条。\n\n- 09:00 用户：你好呀") == ""
     assert extract_line("") == ""
 
 
@@ -274,7 +299,7 @@ def killed(*_: object) -> None:
 
 
 def test_turn_sums_up_the_session_that_the_inbox_names(world: World) -> None:
-    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
+    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n[summarize]\nmessage_threshold = 1000\n')
     world.write(said(103))
     world.ask({"id": "q1", "role": "user", "text": "备份在哪里？", "session": SESSION})
     Memory(world.ws, clock=world.clock).inject()
@@ -289,3 +314,104 @@ def test_turn_goes_on_where_overflow_can_not_and_an_event_says_why(world: World)
     assert Memory(world.ws, clock=world.clock).inject("备份在哪里？", session=SESSION).memory
     (event,) = world.events.of("degraded")
     assert path.name in event["why"]
+
+
+def test_turn_of_context_sums_up_all_that_its_history_no_longer_shows(world: World) -> None:
+    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n[context]\nmax_messages = 6\n')
+    memory = Memory(world.ws, clock=world.clock)
+    for n in range(30):
+        world.add(
+            message(f"m{n}", f"2026-01-30T09:{n:02}", f"第 {n} 箱放在 {n} 号架", ("user", "assistant")[n % 2], session=SESSION)
+        )
+        shown = {one.id for one in memory.context("箱子在哪？", session=SESSION).history}
+        told = world.ws.session_talk.read(SESSION, world.clock(), world.ws.session_files.read(SESSION).markers.get("overflow"))
+        waiting = {block.id for block in told.fresh(told.blocks)}
+        assert len(waiting - shown) < world.ws.config.conversation.overflow_min
+    assert 3 <= len(lines(world)) <= 10
+
+
+GROWS = f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n[summarize]\nchar_threshold = 500\n'
+
+
+@pytest.mark.feature("000.53")
+def test_turn_sums_up_a_session_past_20_messages_but_for_the_last_10(world: World) -> None:
+    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
+    memory = Memory(world.ws, clock=world.clock)
+    messages = said(44)
+    for count, last, written in ((20, 0, 0), (21, 9, 1), (30, 9, 1), (31, 19, 2), (44, 33, 3)):
+        world.write(messages[:count])
+        memory.inject("备份在哪里？", session=SESSION)
+        assert len(lines(world)) == written
+        assert not written or marker(world) == messages[last]["id"]
+    assert all(line.startswith(f"2026-01-31|{SESSION}|") for line in lines(world))
+
+
+@pytest.mark.feature("000.53")
+def test_turn_sums_up_a_session_past_its_characters(world: World) -> None:
+    world.reopen(GROWS)
+    memory = Memory(world.ws, clock=world.clock)
+    messages = [{**one, "text": f"{one['text']}{'备份放在书房的柜子里，钥匙在信箱。' * 3}"} for one in said(12)]
+    world.write(messages[:10])
+    memory.inject("备份在哪里？", session=SESSION)
+    assert lines(world) == []  # the last ten stay, however long
+    world.write(messages)
+    memory.inject("备份在哪里？", session=SESSION)
+    assert marker(world) == messages[1]["id"]
+
+
+def test_what_a_turn_summed_up_is_not_told_again_when_it_overflows(world: World) -> None:
+    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
+    memory = Memory(world.ws, clock=world.clock)
+    world.write(said(120))
+    memory.inject("备份在哪里？", session=SESSION)
+    assert len(lines(world)) == 1
+    assert memory.summarize_overflow(SESSION, llm=Scripted(lambda _: LINE)) is None
+    assert memory.summarize(SESSION, llm=Scripted(lambda _: LINE)) is not None  # who asks for it gets all
+
+
+@pytest.mark.parametrize("mode", ["off", "summary"])
+def test_turn_writes_no_line_of_a_long_session_unless_it_is_told_to(world: World, mode: str) -> None:
+    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "{mode}"\n')
+    world.write(said(60))
+    Memory(world.ws, clock=world.clock).inject("备份在哪里？", session=SESSION)
+    assert lines(world) == []
+
+
+def test_talk_of_jokes_is_believed_to_have_nothing_and_not_paid_for_again(world: World, memory: Memory) -> None:
+    jokes = [
+        ("user", "讲个笑话吧"),
+        ("assistant", "为什么程序员分不清万圣节和圣诞节？因为 Oct 31 等于 Dec 25。"),
+        ("user", "哈哈哈，再来一个！"),
+    ]
+    world.write([message(f"j{n}", f"2026-01-30T09:0{n}", text, role, session=SESSION) for n, (role, text) in enumerate(jokes)])
+    model = Scripted(lambda _: "无需记录")
+    assert memory.summarize(SESSION, llm=model) is None
+    assert memory.summarize(SESSION, llm=model) is None
+    assert (len(model.prompts), lines(world)) == (1, [])
+
+
+def test_line_that_is_refused_as_vague_says_so(world: World, memory: Memory) -> None:
+    facts = [f"第 {n} 箱放在 {n} 号仓库的{word}架上，编号 K{n}97" for n, word in enumerate("东西南北上下左右前后里外")]
+    world.write([message(f"v{n}", f"2026-01-30T09:{n:02}", text, session=SESSION) for n, text in enumerate(facts)])
+    with pytest.raises(NoSummary) as refused:
+        memory.summarize(SESSION, llm=Scripted(lambda _: "用户聊了聊日常安排"))
+    assert refused.value.reason == "vague"
+    assert str(refused.value.sentence) == (
+        "no summary was written: the model's text is vague, and names hardly anything of what was said; what was there stays, try again later."
+    )
+    assert render(refused.value.sentence, "zh") == (
+        "没有写成摘要：模型写得太空泛，几乎没提到说过的事；原有的内容不变，请稍后再试。"
+    )
+    assert lines(world) == []
+
+
+def test_greeting_makes_no_line_without_a_model(world: World) -> None:
+    world.reopen(WITHOUT_MODEL)
+    world.write(
+        [
+            message("g1", "2026-01-30T09:00", "你好呀", session=SESSION),
+            message("g2", "2026-01-30T09:01", "你好！有什么可以帮你的吗？", "assistant", session=SESSION),
+        ]
+    )
+    assert Memory(world.ws, clock=world.clock).summarize(SESSION) is None
+    assert lines(world) == []

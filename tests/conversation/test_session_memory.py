@@ -64,6 +64,7 @@ def test_session_memory_continues_where_the_session_is(world: World, memory: Mem
         world.forward(minutes=1)
     assert talk.summarize()
     talk.add(question(fact(12)))
+    assert [n for raw in talk.messages[1:] for n in facts(raw["content"])] == [*range(13)]
 
     assert places(memory) == ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12])
     again = Memory(world.ws, clock=world.clock).conversation(None, "你是家里的助手。", session=SESSION)
@@ -105,7 +106,8 @@ def test_session_memory_keeps_a_call_and_its_results_together(world: World, memo
     assert before.message_buffer == raws
 
     model = telling()
-    memory.conversation(model, session=SESSION, settings=None).summarize()
+    with pytest.warns(UserWarning, match="最近的几轮对话保留原话，最多 3 轮"):
+        assert not memory.conversation(model, session=SESSION, settings=None).summarize()
     assert model.prompts == []  # three turns stay
 
     reopened = world.reopen(f"{WITH_MODEL}[conversation]\nkeep_turns = 1\n")

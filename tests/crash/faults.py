@@ -199,18 +199,18 @@ def everything(files: Any, _: Any) -> frozenset[str]:
     return frozenset(file.name for file in files)
 
 
-def written_late(self: Any, path: Any, data: bytes) -> None:
+def written_late(files: Any, path: Any, data: bytes) -> None:
     """Write a picture as any program writes a file, without waiting for the disk."""
-    if self._files.disk.stat(path) is None:
-        handle = self._files.disk.create(path, 0o600)
-        self._files.disk.write(handle, data)
-        self._files.disk.close(handle)
+    if files.disk.stat(path) is None:
+        handle = files.disk.create(path, 0o600)
+        files.disk.write(handle, data)
+        files.disk.close(handle)
 
 
-def written_once(self: Any, path: Any, data: bytes) -> None:
+def written_once(files: Any, path: Any, data: bytes) -> None:
     """Rely on a picture that is there, whoever wrote it."""
-    if self._files.disk.stat(path) is None:
-        self._files.create(path, data)
+    if files.disk.stat(path) is None:
+        files.create(path, data)
 
 
 def written_first(original: Callable[..., Any]) -> Callable[..., Any]:

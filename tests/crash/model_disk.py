@@ -142,6 +142,12 @@ class ModelDisk(Ledger):
             raise error_of(errno.EISDIR, path)
         self.change(folder, ((name, None),))
 
+    def rmdir(self, folder: Path) -> None:
+        where, name = self.operation("rmdir", folder)
+        if self.names(folder):
+            raise error_of(errno.ENOTEMPTY, folder)
+        self.change(where, ((name, None),))
+
     def mkdir(self, folder: Path) -> None:
         parent, name = self.operation("mkdir", folder)
         if self.find(folder) is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import recalld.supervisor.archive.attachments
 import recalld.supervisor.archive.identity
 import recalld.supervisor.archive.intake
 import recalld.supervisor.archive.memory_folder
@@ -22,7 +23,6 @@ import recalld.supervisor.summaries.collect
 import recalld.supervisor.summaries.schedule
 import recalld.supervisor.summaries.submit
 from recalld.supervisor.archive.append import DropBox
-from recalld.supervisor.archive.attachments import Attachments
 from recalld.supervisor.archive.history import HistoryStore
 from recalld.supervisor.archive.journal import JournalState, SeenJournal
 from recalld.supervisor.archive.memory_folder import MemoryFolder
@@ -79,19 +79,19 @@ MUTANTS = (
         "a picture named before it is on the disk",
         others.Pictures,
         "names attachments/",
-        ((Attachments, "_write", faults.written_late),),
+        ((recalld.supervisor.archive.attachments, "keep_by_content", faults.written_late),),
     ),
     Mutant(
         "a picture of a killed process is relied on",
         others.Pictures,
         "names attachments/",
-        ((Attachments, "_write", faults.written_once),),
+        ((recalld.supervisor.archive.attachments, "keep_by_content", faults.written_once),),
     ),
     Mutant(
         "a dated file has names of bytes that nobody kept",
         others.Pictures,
         "names attachments/",
-        ((Attachments, "_write", faults.nothing),),
+        ((recalld.supervisor.archive.attachments, "keep_by_content", faults.nothing),),
     ),
     # ── history.json and the journal ──
     Mutant("stale read", others.Meanwhile, "LOST: 边", ((HistoryStore, "_parse", faults.stale_parse(_PARSE)),)),
@@ -185,7 +185,7 @@ MUTANTS = (
         "a message without a name is never known again",
         others.Nameless,
         "was said 1 times, and is written 2 times",
-        ((recalld.supervisor.archive.identity, "_free_ids", lambda *_: iter(())),),
+        ((recalld.supervisor.archive.identity, "_known_keys", lambda *_: iter(())),),
     ),
     Mutant(
         "newer words of an id are always the same message",

@@ -312,9 +312,10 @@ class Respelled(Workload):
 
     def happen(self, life: Program) -> None:
         life.say("一", "记住这一句。", "2026-01-28T02:00:00.000Z")
+        life.say("二", "这一句带毫秒。", "2026-01-28T02:00:01.456Z")
         for entry in entries_of(life.disk):
             life.voice.said.add(entry["text"])
-        for spelled in ("{:%Y-%m-%dT%H:%M:%S+00:00}", "{:%Y-%m-%d %H:%M:%S.%fZ}"):
+        for spelled in ("{:%Y-%m-%d %H:%M:%S.%fZ}", "{:%Y-%m-%dT%H:%M:%S+00:00}"):
             own = [
                 {"role": one["role"], "text": one["text"], "createdAt": spelled.format(from_wire(one["createdAt"]))}
                 for one in entries_of(life.disk)

@@ -1,4 +1,4 @@
-"""The pipeline under the crash explorer: a share of `python -m tests.crash`, and proof that it finds every mutant."""
+"""The pipeline under the crash explorer: a share of `python -m tests.crash`, and proof that it finds mutants."""
 
 from __future__ import annotations
 
@@ -75,8 +75,9 @@ def test_pipeline_loses_nothing_after_an_io_error_of_any_call(kind: type[Workloa
         assert workload.judge(disk, disk.acks) == [], f"{errno.errorcode[error]} at {number}: {disk.log[number]}"
 
 
-@pytest.mark.parametrize("mutant", [m for m in MUTANTS if not m.survives], ids=lambda mutant: mutant.name)
-def test_explorer_finds_every_mutant_of_the_pipeline(mutant: Mutant) -> None:
+# a third of them: `script/prove` asks for every one (`python -m tests.crash --mutants`).
+@pytest.mark.parametrize("mutant", [m for m in MUTANTS if not m.survives][::3], ids=lambda mutant: mutant.name)
+def test_explorer_finds_a_mutant_of_the_pipeline(mutant: Mutant) -> None:
     report = prove(mutant)
     assert is_found(mutant, report), f"{report} does not show {mutant.by!r}"
 

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import re
+import warnings
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -185,7 +186,9 @@ class Continuing(Overflowing):
         if self.in_two_writes:
             marker_first(workspace.session_files)
         model = Scripted(lambda prompt: "；".join(f"第{n}件事的端口是{n}" for n in self.told("".join(fenced(prompt)))))
-        open_session(workspace, SESSION, self.refuse, model, "", None, Clock(NOW)).summarize()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the first program may have summed all up
+            open_session(workspace, SESSION, self.refuse, model, "", None, Clock(NOW)).summarize()
 
     def refuse(self, message: object) -> None:
         raise AssertionError(message)

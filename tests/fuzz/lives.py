@@ -140,7 +140,7 @@ def _turn(world: World) -> None:
 
 
 def _mend(world: World) -> None:
-    world.restore(unknown=True)
+    world.restore()
     world.repair()
 
 

@@ -29,7 +29,7 @@ from recalld.supervisor.protocol.task import Result, Task, parse_result, parse_t
 from recalld.supervisor.query import dates, parse
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.files import Files
-from recalld.supervisor.storage.lenient_json import parse_json, recover_prefix, render_json
+from recalld.supervisor.storage.lenient_json import parse_json, recover, render_json
 from recalld.supervisor.summaries import quality
 from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
 from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_after, is_due
@@ -127,7 +127,7 @@ def answered(data: bytes) -> None:
 
 
 def jsons(data: bytes) -> None:
-    recover_prefix(data)
+    recover(data)
     value = parse_json(data)
     assert parse_json(render_json(value)) == value
 

@@ -88,7 +88,7 @@ def test_background_index_step_reports_a_full_disk_once_and_backs_off(filled):
 
 
 def test_background_index_step_retries_and_reports_a_locked_index(filled, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.host.background._LOCK_WAIT", type(filled.ws.config.care.poll)(0))
+    monkeypatch.setattr("recalld.supervisor.host.background.LOCK_WAIT", type(filled.ws.config.care.poll)(0))
     updater = filled.index_updater()
     filled.files.make_folder(filled.paths.state / "index")
     with filled.files.lock(filled.paths.state / "index.lock"):

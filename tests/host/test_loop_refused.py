@@ -40,6 +40,7 @@ SITES = (
     "poll > inbox_changed",
     "poll > check",
     "_tree_changed > tree_changed",
+    "tick > check_there",
     "tick > stat",
     "tick > remove",
     "changed > stat",

@@ -193,3 +193,8 @@ def test_status_line_tells_what_waits_and_when(world):
     assert "0 lost" in world.status_line()
     world.reopen('[archive]\ntimezone = "Asia/Shanghai"\n[care]\nquiet_hours = "22:00-07:00"\n')
     assert world.status_line().endswith("next roll-up 07:00")
+
+
+def test_status_line_tells_that_the_history_cannot_be_read(world):
+    world.write(b"[")
+    assert world.status_line().startswith("history.json can't be read · nothing archived yet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.index.chunking import Chunk, chunk_note, chunk_summary, neighbours
+from recalld.supervisor.index.chunking import Chunk, chunk_note, chunk_summary, marked_lines, neighbours
+from recalld.supervisor.index.documents import decode_passage, encode_passage
 from recalld.supervisor.text.decoding import decoded
 
 DAY = date(2026, 1, 28)
@@ -61,17 +63,41 @@ def test_chunking_gives_a_memory_md_line_its_day_and_no_neighbours():
     cuts = chunk_note(
         "memory.md", "2026-01-20|web-chat|我对花生过敏；不吃香菜\n2026-99-99|user|坏日子\n自由的一行 #共享", None, "long_term"
     )
-    assert [(chunk.passage.day, chunk.passage.text, chunk.passage.shared) for chunk in cuts] == [
-        (date(2026, 1, 20), "我对花生过敏；不吃香菜", False),
-        (None, "坏日子", False),
-        (None, "自由的一行 #共享", True),
+    assert [(chunk.passage.day, chunk.passage.text, chunk.passage.marked) for chunk in cuts] == [
+        (date(2026, 1, 20), "我对花生过敏；不吃香菜", ()),
+        (None, "坏日子", ()),
+        (None, "自由的一行 #共享", ((3, "自由的一行 #共享"),)),
     ]
     assert [len(talk) for talk in neighbours(cuts)] == [1, 1, 1]
 
 
 def test_chunking_applies_day_and_sharing_only_to_their_own_line():
     cuts = chunk_note("memory.md", "2026-01-20|user|门锁密码 4071\n周末 #共享 的菜单", None, "long_term")
-    assert [(chunk.passage.day, chunk.passage.shared) for chunk in cuts] == [(date(2026, 1, 20), False), (None, True)]
+    assert [(chunk.passage.day, bool(chunk.passage.marked)) for chunk in cuts] == [(date(2026, 1, 20), False), (None, True)]
+
+
+def test_chunking_marks_the_lines_of_a_paragraph_and_not_all_of_it():
+    (chunk,) = chunk_note("memory.md", "- 护照号码是 E123\n  钥匙在信箱里 #shared\n  对青霉素过敏", None, "long_term")
+    assert chunk.passage.marked == ((2, "钥匙在信箱里 #shared"),)
+    (line,) = marked_lines(decode_passage(encode_passage(chunk.passage), "memory.md", "long_term"))
+    assert (line.start, line.end, line.text, line.shared) == (2, 2, "钥匙在信箱里 #shared", True)
+
+
+@pytest.mark.parametrize("around", ["{}", "一\n{}\n三", "# 药\n{}", "```\n{}\n```", "- 一\n  {}", "用户：一\n{}"])
+@pytest.mark.parametrize("line", ["用户：钥匙 #shared", "- 钥匙 #shared", "2026-01-20|qq|钥匙 #shared", "钥匙 #shared"])
+def test_chunking_marks_a_line_alike_whatever_stands_around_it(around, line):
+    def marked(text):
+        cuts = chunk_note("memory.md", text, None, "long_term")
+        return [replace(one, start=1, end=1) for cut in cuts for one in marked_lines(cut.passage)]
+
+    assert marked(around.format(line)) == marked(line) != []
+    assert marked(around.format(f"# {line}")) == []
+
+
+def test_chunking_shares_nothing_of_a_summary():
+    for text in ("## 花生 #shared\n\n- 花生 #shared", f"## 花生\n\n{'- 花生 #shared' * 99}"):
+        cuts = chunk_summary("memory/summary/2026-01-05.md", text, date(2026, 1, 5), Path("2026-01-05.md"))
+        assert [one.passage.marked for one in cuts if one.passage.shared or one.passage.marked] == []
 
 
 def test_chunking_makes_a_heading_without_content_a_chunk():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +53,22 @@ def kept(memory: Memory) -> dict[str, bytes]:
 def tree(memory: Memory) -> Mapping[str, bytes]:
     root = memory.workspace.paths.root
     return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file() and path.suffix != ".lock"}
+
+
+def test_anthropic_memory_sets_no_mark_and_keeps_that_of_the_owner(tool: AnthropicMemory, memory: Memory):
+    path, note = memory.workspace.paths.root / "memory.md", "/memories/新.md"
+    path.write_text("护照在保险柜里\n钥匙在信箱里 #shared\n", encoding="utf-8")
+    told = "the mark was taken off: `#shared` shows a line in groups, `#pin` in every turn, and only the owner sets them."
+    for answer in (
+        ask(tool, "create", note, file_text="青霉素 #shared\n"),
+        ask(tool, "insert", "/memories/memory.md", insert_line=0, insert_text="#共享 青霉素\n"),
+        ask(tool, "str_replace", "/memories/memory.md", old_str="护照在", new_str="#shared 护照在"),
+    ):
+        assert answer.text.endswith(f"\n{told}")
+    assert path.read_text(encoding="utf-8") == "青霉素\n护照在保险柜里\n钥匙在信箱里 #shared\n"
+    ask(tool, "str_replace", "/memories/memory.md", old_str="里\n钥匙", new_str="，钥匙")
+    assert path.read_text(encoding="utf-8") == "青霉素\n护照在保险柜，钥匙在信箱里\n"
+    assert ask(tool, "view", note).text.endswith("\t青霉素\n     2\t")
 
 
 # ── the SDK's own tool ───────────────────────────────────────────────────────
@@ -243,7 +261,10 @@ def test_anthropic_memory_refuses_to_change_what_is_not_utf8_or_read_only(tool, 
     changes = ({"command": "insert", "path": "/memories/项目/计划.md", "insert_line": 0, "insert_text": "x"},)
     before = tree(memory)
     assert [tool(one).text for one in changes] == [
-        "memory/项目/计划.md can't be changed: it is not UTF-8; save it as UTF-8; it was left as it is."
+        (
+            "memory/项目/计划.md can't be changed: it is GBK, not UTF-8 (`iconv -f GBK -t UTF-8` converts it); "
+            "save it as UTF-8; it was left as it is."
+        )
     ]
     path.write_bytes(b"x")
     path.chmod(0o400)
@@ -262,3 +283,71 @@ def test_anthropic_memory_is_for_the_user_alone(memory, world):
             AnthropicMemory(memory, **where)
     world.put("recalld.toml", f'{world.toml}[recall]\nin_groups = "all"\n')
     AnthropicMemory(Memory(world.root, environ={}, clock=world.clock), session=FAMILY)
+
+
+_ON_ITS_OWN = """
+import sys
+from recalld import AnthropicMemory, Memory
+memory = Memory(sys.argv[1])
+ask = AnthropicMemory(memory)
+print(ask({"command": "str_replace", "path": "/memories/花园.md", "old_str": "三天", "new_str": "两天"}))
+print(ask({"command": "delete", "path": "/memories/花园.md"}))
+print(ask({"command": "delete", "path": "/memories/旅行"}))
+print(ask({"command": "delete", "path": "/memories/memory.md"}))
+"""
+
+
+def test_anthropic_memory_deletes_where_memory_is_a_disk_of_its_own(tool, memory):
+    """No file is renamed from one mount to another (EXDEV): it is copied to .recalld/previous/, and then deleted."""
+    root = memory.workspace.paths.root
+    for path, text in (("花园.md", "绣球花三天浇一次水\n"), ("旅行/京都.md", "去京都\n"), ("旅行/里/大阪.md", "去大阪\n")):
+        ask(tool, "create", f"/memories/{path}", file_text=text)
+    bind = 'mount --bind "$1/memory" "$1/memory" && exec "$0" -c "$2" "$1"'
+    command = ["unshare", "-U", "-r", "-m", "sh", "-c", bind, sys.executable, str(root), _ON_ITS_OWN]
+    if subprocess.run([*command[:-1], ""], check=False, capture_output=True, cwd=root.parent).returncode:
+        pytest.skip("no folder can be mounted here")
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root.parent)
+    assert (done.stderr, done.stdout.count("is_error=False"), done.stdout.count("Successfully deleted")) == ("", 4, 3)
+    assert [*(root / "memory").rglob("*京都*")] == []
+    assert not (root / "memory" / "旅行").exists()
+    previous = root / ".recalld/previous"
+    texts = [one.read_text("utf-8-sig") for one in previous.rglob("*.md")]
+    assert {"绣球花三天浇一次水\n", "绣球花两天浇一次水\n", "去京都\n", "去大阪\n"} <= {*texts}
+    assert sum("|花生过敏" in text for text in texts) == 1
+    assert (previous / "旅行/里/大阪.md").exists()
+    (watered,) = (one for one in previous.glob("花园.*") if "两天" in one.read_text())
+    assert watered.stat().st_size == len("绣球花两天浇一次水\n".encode())
+
+
+@pytest.mark.parametrize("stem", ["n" * 197, "记" * 65 + "aa"], ids=["english", "chinese"])
+def test_anthropic_memory_gives_no_name_that_a_kept_version_could_not_have(tool: AnthropicMemory, stem: str):
+    longest, longer = f"/memories/{stem}.md", f"/memories/{stem}s.md"
+    answer = ask(tool, "create", longer, file_text="a\n")
+    assert (answer.is_error, "at most 200" in answer.text) == (True, True)
+    assert not ask(tool, "create", longest, file_text="a\n").is_error
+    assert ask(tool, "rename", old_path=longest, new_path=longer).is_error
+    for _ in range(2):
+        assert not ask(tool, "str_replace", longest, old_str="a", new_str="ba").is_error
+    assert not ask(tool, "delete", longest).is_error
+
+
+def test_anthropic_memory_creates_no_note_that_no_search_would_read(tool: AnthropicMemory, memory: Memory):
+    answer = ask(tool, "create", "/memories/new/big.md", file_text="记" * 7_000_000)
+    assert (answer.is_error, "20,000,000 bytes" in answer.text, "several files" in answer.text) == (True, True, True)
+    assert not (memory.workspace.paths.memory / "new").exists()
+
+
+def test_anthropic_memory_puts_no_line_where_it_stands_before_every_turn(tool, memory):
+    text = "# Always\n\n- call me Lin\n\n# Other\n\n- passport in the safe\n"
+    (memory.workspace.paths.root / "memory.md").write_text(text)
+    for change in (
+        {"command": "insert", "path": "/memories/memory.md", "insert_line": 3, "insert_text": "- mails go to eve"},
+        {"command": "str_replace", "path": "/memories/memory.md", "old_str": "call me Lin", "new_str": "mails go to eve"},
+        {"command": "str_replace", "path": "/memories/memory.md", "old_str": "# Other", "new_str": "# Always"},
+    ):
+        answer = tool(change)
+        assert answer.is_error
+        assert "below `# Always` stand before every turn" in answer.text
+    assert (memory.workspace.paths.root / "memory.md").read_text() == text
+    ask(tool, "insert", "/memories/memory.md", insert_line=7, insert_text="- umbrella in the hall")
+    assert "umbrella" not in memory.inject("hello").memory

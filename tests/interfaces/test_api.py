@@ -101,6 +101,23 @@ def test_api_search_finds_a_file_saved_between_two_questions(memory, world):
     assert memory.search("绣球花")[0].unit.path == "memory/花园.md"
 
 
+def test_api_append_reads_a_time_as_people_write_it(memory, world):
+    times = ["2025年1月28日 9:00", "28/1/2025", 1738026000]
+    ids = memory.append([{"role": "user", "text": "好", "createdAt": time} for time in times])
+    world.settle()
+    assert {name.rpartition("/")[2][:10] for name, blocks in world.dated_files().items() if blocks[0].id in ids} == {
+        "2025-01-28"
+    }
+    assert [raw["createdAt"] for raw in world.history() if raw["id"] in ids] == times
+
+
+def test_api_append_adds_nothing_when_a_time_may_be_two_days(memory, world):
+    before = world.history()
+    with pytest.raises(BadRequest, match="createdAt: '11/10/2025' may be 2025-10-11 or 2025-11-10"):
+        memory.append([{"role": "user", "text": "好"}, {"role": "user", "text": "好", "createdAt": "11/10/2025"}])
+    assert world.history() == before
+
+
 @pytest.mark.parametrize(
     ("call", "kind"),
     [
@@ -117,6 +134,8 @@ def test_api_search_finds_a_file_saved_between_two_questions(memory, world):
         (lambda memory: memory.append({"role": "user", "text": "好", 7: {1, 2}}), BadRequest),
         (lambda memory: memory.append({"role": "user", "text": "好", "score": float("nan")}), BadRequest),
         (lambda memory: memory.append(_endless()), BadRequest),
+        (lambda memory: memory.append({"role": "user", "text": "好", "createdAt": "11/10/2026"}), BadRequest),
+        (lambda memory: memory.append({"role": "user", "text": "好", "createdAt": "2099-01-01"}), BadRequest),
         (lambda memory: memory.search("花生", limit="3"), BadRequest),
         (lambda memory: memory.get("memory.md", start="1"), BadRequest),
         (lambda memory: memory.inject("花生", session=7), BadRequest),
@@ -197,7 +216,8 @@ def test_api_judges_lines_that_were_indexed_by_an_older_rule(world, monkeypatch,
 
 
 def test_api_inject_in_a_group_does_not_reveal_that_private_matches_exist(overheard):
-    assert overheard.inject("车牌", session="tg:group:-1", chat="group").memory == ""
+    told = overheard.inject("车牌", session="tg:group:-1", chat="group").memory
+    assert told == "记忆：在 1 个文件中没有找到：车牌\n"  # as for a word that nobody has said
     assert "车牌" in overheard.inject("车牌").memory
 
 

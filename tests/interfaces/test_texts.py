@@ -16,7 +16,7 @@ from recalld.supervisor.protocol.message import InvalidEntry, read_message
 from recalld.supervisor.protocol.settings import keys
 from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.clock import why_no_instant, why_not_said_at
+from recalld.supervisor.storage.instant import why_no_instant, why_not_said_at
 
 ROOT = Path(__file__).parents[2]
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -111,7 +111,24 @@ def counted() -> list[str]:
 
 #: Modules whose tables are printed as rows; and what in them is JSON alone, or the name of an option.
 COUNTING = {"status.py", "fsck.py", "service.py", "admin.py", "backup.py"}
-JSON_ALONE = {"chat", "language", "session", "new", "id", "queued", "locked ms", "checks", "mend", "down"}
+JSON_ALONE = {
+    "chat",
+    "language",
+    "session",
+    "new",
+    "id",
+    "queued",
+    "locked ms",
+    "checks",
+    "mend",
+    "down",
+    "retries",
+    "left",
+} | {
+    "original",
+    "ours",
+    "created",
+}
 
 
 @pytest.mark.parametrize("name", [name for name in counted() if name not in JSON_ALONE])
@@ -170,3 +187,8 @@ def test_as_text_names_what_a_row_has_beside_its_first_word():
         "summaries",
         "  day-2026-01-20  files 1  in flight  waits until 2026-01-31 10:10 Asia/Shanghai",
     ]
+
+
+def test_sentences_of_a_list_are_in_the_language_of_who_asked():
+    found = {"faults": [Text("doctor.tasks_newer", count=1)], "damage": [{"why": Text("model.worker_ended"), "lines": 3}]}
+    assert not re.search("[a-z]{3,} [a-z]{3,} [a-z]{3,}", as_text(found, chinese))

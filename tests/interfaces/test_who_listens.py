@@ -244,37 +244,68 @@ def test_read_and_stats_give_each_audience_its_own_lines(tmp_path, situation):
     }
 
 
-def test_read_keeps_the_numbers_and_digests_of_lines_in_a_group(tmp_path):
+def test_read_numbers_the_lines_that_a_group_may_see_among_themselves(tmp_path):
     world, memory = opened(tmp_path, is_filed=False)
     world.put("memory.md", ENTRIES)
     found = memory.read(recent=9, session=FAMILY)
-    assert (str(found), found.total) == ("[3] 2026-01-21|web-chat|花生在信箱里 #shared", 1)
-    assert found.lines == memory.read(3).lines
+    assert (str(found), found.total) == ("[1] 2026-01-21|web-chat|花生在信箱里 #shared", 1)
+    assert [one.digest for one in found.lines] == [one.digest for one in memory.read(3).lines]
     assert memory.stats(session=FAMILY) == {"total": 1, "sources": {"web-chat": 1}, "date_range": "2026-01-21 ~ 2026-01-21"}
 
 
 def test_delete_takes_no_line_that_a_group_may_not_see_and_quotes_none(tmp_path):
     world, memory = opened(tmp_path, is_filed=False)
     path = world.put("memory.md", ENTRIES)
-    (hidden,), (shared,) = memory.read(2).lines, memory.read(3).lines
+    (hidden,), (shared,) = memory.read(2).lines, memory.read(1, session=FAMILY).lines
     for wrong in (hidden.ref, "2@00000000", "9@00000000"):
         with pytest.raises(
             StaleLine, match=f"^{wrong} does not name the line that is there now: there is none; nothing was deleted"
         ):
             memory.delete([shared.ref, wrong], session=FAMILY)
     assert path.read_text(encoding="utf-8") == ENTRIES
+    with pytest.raises(StaleLine, match="it is 1@"):
+        memory.delete("1@00000000", session=FAMILY)
     assert memory.delete(shared.ref, session=FAMILY).total == 0
-    assert "信箱" not in path.read_text(encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == ENTRIES.replace("2026-01-21|web-chat|花生在信箱里 #shared\n", "")
+
+
+def test_mark_is_for_its_line_and_not_for_those_beside_it(tmp_path):
+    world, memory = opened(tmp_path, is_filed=False)
+    world.put("memory.md", "护照号码是 E123\n钥匙在信箱里 #shared\n对青霉素过敏\n\n- 买面包\n  暗号是彩虹\n  牛奶两盒 #共享\n")
+    world.put("memory/日用.md", "工资是两万\n周六去爬山 #shared\n离婚的事问律师\n")
+    group = {"session": FAMILY, "chat": "group"}
+    tools = register_all_tools(memory, **group)
+    queries = ("护照 钥匙 青霉素", "面包 暗号 彩虹 牛奶", "工资 周六 爬山 离婚 律师")
+    given = [repr(replace(memory.find(query, **group), terms=())) for query in queries]
+    given += [memory.inject(query, **group).memory for query in queries]
+    given += [tools.call("memory_search", {"query": query}).text for query in queries]
+    given += [str(memory.read(recent=9, **group)), memory.get("memory.md", **group).text]
+    given += [memory.get("memory/日用.md", **group).text, tools.call("memory_read", {}).text]
+    told = "\n".join(given)
+    private = ("E123", "青霉素", "面包", "彩虹", "工资", "两万", "离婚", "律师")
+    assert [word for word in private if word in told] == []
+    assert [word for word in ("信箱", "牛奶", "周六") if word not in told] == []
+
+
+def test_summary_is_never_told_in_a_group_whatever_it_says(tmp_path):
+    world, memory = opened(tmp_path, is_filed=False)
+    world.put("memory/summary/2026-01-05.md", "## 花生 #shared\n\n- 花生在 Zanzibar 买的 #shared\n")
+    for query in ("花生 Zanzibar", "2026-01-05"):
+        assert "Zanzibar" not in repr(memory.find(query, chat="group").hits)
+    with pytest.raises(NotFound):
+        memory.get("memory/summary/2026-01-05.md", chat="group")
 
 
 # ── exact lines ──────────────────────────────────────────────────────────────
 
 
-def test_get_keeps_the_numbers_of_the_lines_that_a_group_may_see(workspaces):
+def test_get_numbers_the_lines_that_a_group_may_see_among_themselves(workspaces):
     _, memory = workspaces("own")
     whole = memory.get("memory.md", session=FAMILY)
-    assert (whole.text, whole.start, whole.end, whole.total) == ("\n\n\n- 花生在信箱里 #shared", 1, 4, 4)
-    assert memory.get("memory.md#L4", session=FAMILY).text == memory.get("memory.md#L4").text
+    assert (whole.text, whole.start, whole.end, whole.total) == ("- 花生在信箱里 #shared", 1, 1, 1)
+    (hit,) = (hit for hit in memory.search("信箱", session=FAMILY) if hit.unit.path == "memory.md")
+    assert hit.unit.citation == "memory.md#L1"
+    assert memory.get(hit.unit.citation, session=FAMILY).text == memory.get("memory.md#L4").text
 
 
 def test_get_answers_for_hidden_lines_as_for_a_missing_file(workspaces, tmp_path):
@@ -289,10 +320,16 @@ def test_get_answers_for_hidden_lines_as_for_a_missing_file(workspaces, tmp_path
         with pytest.raises(NotFound) as absent:
             memory.get(missing, chat="group")
         assert str(hidden.value).replace(there, "") == str(absent.value).replace(missing, "")
-    with pytest.raises(NotFound):
-        memory.get("memory.md", 1, 3, session=FAMILY)
-    with pytest.raises(BadRequest, match=r"memory\.md has 4 lines"):
-        memory.get("memory.md", 5, session=FAMILY)
+    with pytest.raises(BadRequest, match=r"memory\.md has 1 lines"):
+        memory.get("memory.md", 4, session=FAMILY)
+
+
+def test_get_names_no_dated_file_to_a_group(workspaces):
+    world, memory = workspaces("own")
+    (dated,) = (path for path in files_of(world) if "2026-01-29" in path)
+    for path in (dated, f"memory/{dated.rpartition('/')[2]}"):
+        with pytest.raises(NotFound):
+            memory.get(path, session=FAMILY)  # its name has words of the whole day
 
 
 def test_search_names_a_message_by_its_id_in_a_group(workspaces):
@@ -328,9 +365,9 @@ def test_write_in_a_group_knows_the_lines_that_it_may_see_alone(tmp_path):
     _, memory = opened(tmp_path)
     group = {"session": FAMILY}
     hidden, there = memory.write("- 花生在保险柜里", **group), memory.write("- 花生在信箱里 #shared", **group)
-    assert (hidden.is_new, hidden.is_shown, hidden.total) == (True, False, 1)
-    assert (there.is_new, there.is_shown, there.line, there.total) == (False, True, 4, 1)
-    assert memory.write("- 花生在保险柜里") == replace(hidden, is_new=False, is_shown=True, total=5)
+    assert (hidden.is_new, hidden.is_shown, hidden.line, hidden.total) == (True, False, 0, 1)
+    assert (there.is_new, there.is_shown, there.line, there.total) == (False, True, 1, 1)
+    assert memory.write("- 花生在保险柜里") == replace(hidden, is_new=False, is_shown=True, line=6, total=5)
 
 
 NOT_SHOWN = "what is written here is not shown in this talk unless the owner marks the line `#shared`."

@@ -10,13 +10,16 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="LlamaIndex has an environment of its own: script/test-llamaindex")
 
+import llama_index.core
 from llama_index.core import SummaryIndex
 from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.schema import TextNode
 from llama_index.core.storage.chat_store import SimpleChatStore
+from llama_index.core.utils import get_tokenizer
 
 from recalld.llamaindex import build_chat_memory
+from recalld.supervisor.text.token_count import estimate_tokens
 from tests.llamaindex.scripted import Scripted
 
 SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
@@ -71,6 +74,56 @@ def test_chat_memory_sums_up_above_the_limit_and_the_summary_counts():
     assert memory.get_token_count() <= 400
     assert all(PROMPT in prompt for prompt in llm.prompts)
     assert "示例" not in llm.prompts[0]
+
+
+@pytest.fixture
+def tokenizer():
+    """What sets LlamaIndex's tokenizer for a test."""
+    before = llama_index.core.global_tokenizer
+    yield lambda own: setattr(llama_index.core, "global_tokenizer", own)
+    llama_index.core.global_tokenizer = before
+
+
+def counted(messages):
+    return len(get_tokenizer()(" ".join(one.content for one in messages)))
+
+
+@pytest.mark.feature("002.5")
+@pytest.mark.parametrize("llm", [Scripted(SUMMARY), None], ids=["a model", "no model"])
+def test_chat_memory_keeps_the_limit_as_llamaindex_counts_chinese(llm):
+    memory = build_chat_memory(llm, token_limit=600)
+    most = 0
+    for n in range(40):
+        for message in turn(n):
+            memory.put(message)
+        sent = memory.get()
+        most = max(most, counted(sent))
+        assert memory.get_token_count() == counted(sent)
+    assert 300 < most <= 600
+
+
+def test_chat_memory_counts_with_the_tokenizer_that_is_set(tokenizer):
+    tokenizer(lambda text: list(text.encode()))  # three tokens a character
+    memory = build_chat_memory(None, token_limit=600)
+    fill(memory, 10)
+    sent = memory.get()
+    assert 300 < len(" ".join(texts(sent)).encode()) <= 600
+    with pytest.raises(ValueError, match="600"):
+        memory.put(said("user", "备份" * 101))
+
+
+@pytest.mark.parametrize("fails", [True, False], ids=["one that fails", "one to download"])
+def test_chat_memory_estimates_where_there_is_no_tokenizer(tokenizer, monkeypatch, fails):
+    def failing(text):
+        raise RuntimeError(text)
+
+    tokenizer(failing if fails else None)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "/nowhere")
+    memory = build_chat_memory(None, token_limit=600)
+    put = fill(memory, 20)
+    assert sum(map(estimate_tokens, texts(memory.get()))) <= 600
+    assert memory.get_all() == put
+    assert fails or llama_index.core.global_tokenizer is None
 
 
 @pytest.mark.feature("002.6")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld import MemoryStore, register_all_tools
+from recalld import MemoryReadTool, MemorySearchTool, MemoryStore, MemoryWriteTool, register_all_tools
 from recalld.supervisor.conversation.analyzer import MessageAnalyzer
 
 if TYPE_CHECKING:
@@ -219,3 +219,48 @@ def test_countbot_search_tool_has_the_limit_of_the_store(execute, store):  # 工
         store.append_entry("web-chat", f"第{n}条：喝茶")
     assert execute("memory_search", keywords="喝茶").endswith("\n共 20 条匹配，仅显示前 15 条")
     assert execute("memory_search", keywords="喝茶", max_results=3).count("\n[") == 3
+
+
+@pytest.mark.feature("000.50")
+def test_countbot_makes_and_registers_each_tool(store):
+    tools = register_all_tools()
+    memory_write = MemoryWriteTool(store)
+    memory_write.set_channel("telegram")
+    tools.register(memory_write)
+    tools.register(MemorySearchTool(store))
+    tools.register(MemoryReadTool(store))
+    assert tools.names == ("memory_write", "memory_search", "memory_read")
+    said = [
+        asyncio.run(tool.execute(**given))
+        for tool, given in zip(tools, ({"content": "喜欢茶"}, {"keywords": "日报 茶"}, {"start_line": 2}), strict=True)
+    ]
+    assert said[0] == "已写入记忆第 5 行（共 5 条）"
+    assert said[1] == f"记忆库共 5 条\n\n{shown(3)}\n[5] 2026-02-15|telegram|喜欢茶"
+    assert said[2] == f"记忆库共 5 条\n\n{shown(2)}"
+    assert tools.call("memory_search", {"keywords": "日报"}).text.endswith(shown(3))
+    assert tools.guidance().startswith("## 记忆系统\n你有三个记忆工具")
+    assert [*tools.openai()[1]["function"]["parameters"]["properties"]] == ["keywords", "max_results", "match_mode"]
+
+
+@pytest.mark.feature("000.51")
+def test_register_all_tools_shows_keywords_to_programs_of_countbot(store):
+    def properties(tools):
+        return [*tools.anthropic()[0]["input_schema"]["properties"]]
+
+    assert properties(register_all_tools(store)) == ["keywords", "max_results", "match_mode"]
+    assert properties(register_all_tools(store, dialect="recall")) == ["query", "maxResults", "minScore"]
+
+
+@pytest.mark.parametrize(("folder", "file"), [("bot/memory", "bot/memory/MEMORY.md"), ("notes", "notes/MEMORY.md")])
+def test_countbot_store_of_a_new_folder_makes_memory_md_in_capitals(tmp_path, folder, file):
+    store = MemoryStore(tmp_path / folder)
+    assert (store.read_lines(1), store.get_recent()) == ("记忆为空", "记忆为空")
+    assert not (tmp_path / folder).exists()
+    assert store.append_entry("web-chat", "I prefer tea; 用户偏好Python") == 1
+    assert (tmp_path / file).is_file()
+
+
+def test_countbot_store_of_a_folder_keeps_the_name_that_is_there(tmp_path):
+    (tmp_path / "memory.md").write_text("- tea\n", encoding="utf-8")
+    MemoryStore(tmp_path).append_entry("web-chat", "用户偏好Python")
+    assert not (tmp_path / "MEMORY.md").exists()

@@ -297,7 +297,7 @@ def test_changes_refuse_a_file_that_is_not_utf_8_but_read_it(world, path):
         lambda: world.ws.long_term.delete_numbers([1]),
         lambda: world.ws.long_term.replace(""),
     ):
-        with pytest.raises(Unchangeable, match=r"memory\.md can't be changed: it is not UTF-8") as refused:
+        with pytest.raises(Unchangeable, match=r"memory\.md can't be changed: it is GBK, not UTF-8") as refused:
             change()
         assert refused.value.exit_code == 74
     assert path.read_bytes() == data
@@ -381,7 +381,7 @@ def test_search_finds_a_new_line_though_nobody_has_updated_the_index(world, monk
     assert {hit.unit.path for hit in served.search("钥匙")} == {"memory.md", "memory/家.md"}
     served.delete([served.read(2).lines[0].ref])
     assert {hit.unit.path for hit in served.search("钥匙")} == {"memory/家.md"}
-    monkeypatch.setattr("recalld.supervisor.index.index._AT_ONCE_BYTES", 40)  # a large one waits for the update
+    monkeypatch.setattr("recalld.supervisor.index.scan._AT_ONCE_BYTES", 40)  # a large one waits for the update
     served.write("雨伞放在车里")
     assert {hit.unit.path for hit in served.search("雨伞")} == {"memory/家.md"}
     assert {hit.unit.path for hit in Memory(world.ws, clock=lambda: NOW).search("雨伞")} == {"memory.md", "memory/家.md"}
@@ -431,3 +431,12 @@ def test_memory_store_names_an_argument_of_the_wrong_type(world, path, call, sai
         call(MemoryStore(world.root))
     assert str(refused.value) == said
     assert path.read_text(encoding="utf-8") == "一\n二\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "again"), [("The bike is red.", "The bike is red"), ("车是红的", "车是红的。"), ("Etc...", "Etc...")]
+)
+def test_append_knows_a_line_but_for_its_full_stop(world, said, again):
+    written = write(world, said)
+    known = write(world, again)
+    assert (known.is_new, known.line, known.total) == (False, written.line, 1)

@@ -42,7 +42,7 @@ _SETTINGS = (
 )
 _PEOPLE = (
     *(others.edit_summary, others.delete_summary, others.write_note, others.delete_block, others.delete_file),
-    *(others.move_back, others.delete_state),
+    *(others.move_file, others.cut_file, others.move_back, others.delete_state),
 )
 #: At most one program that writes history.json anew, and one of another kind.
 _PROGRAMS: st.SearchStrategy[tuple[type[Program] | None, ...]] = st.tuples(
@@ -108,6 +108,10 @@ class AnyOrder(RuleBasedStateMachine):
             program.act(count, anew=anew)
             if is_seen:
                 self.world.tick()
+
+    @rule(count=st.integers(1, 4))
+    def write_json_with_a_slip(self, count: int) -> None:
+        others.write_broken(self.world, self.said(count, 0))
 
     # ── people ───────────────────────────────────────────────────────────────
 

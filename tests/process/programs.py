@@ -222,6 +222,36 @@ class Synchroniser(Program):
                 self.wrong.append(f"{copy.name}, a copy, was moved or changed")
 
 
+class Mover(Program):
+    """A person who keeps dated files in a folder of their own for a while: they are read there, and their words not written again."""
+
+    def __init__(self, root: Path, chance: random.Random) -> None:
+        super().__init__(root, chance)
+        self.folder = root / "memory" / "十一月"
+
+    def act(self) -> None:
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if self.chance.random() < 0.4:
+            self._move_back()
+            return
+        files = sorted((self.root / "memory").glob("20??-??-??-*[a-z0-9].md"))
+        for path in self.chance.sample(files, min(1, len(files))):
+            with contextlib.suppress(FileNotFoundError):  # moved to originals/ meanwhile
+                if b"\nkind: dated" in path.read_bytes()[:200]:
+                    path.rename(self.folder / path.name)
+
+    def end(self) -> None:
+        """Move all of them back, which is how the checker finds them."""
+        self._move_back()
+
+    def _move_back(self) -> None:
+        for path in sorted(self.folder.glob("*.md")):
+            home = path.parent.parent / path.name
+            while home.exists():  # the day went on without it
+                home = home.with_name(f"{home.stem}-b.md")
+            path.rename(home)
+
+
 class Formatter(Program):
     """
     Saves dated files without the blank lines around their words, some with CRLF and a BOM: not a word is another.
@@ -307,4 +337,4 @@ def _wire(time: datetime) -> str:
 
 #: Of those that write history.json anew a storm has one, of the others at most one.
 WRITERS: Final = (BySession, ByPosition, Sliding, Typed, SlowWriter)
-OTHERS: Final = (OneName, Formatter, Synchroniser)
+OTHERS: Final = (OneName, Formatter, Synchroniser, Mover)

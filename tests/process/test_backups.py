@@ -56,6 +56,19 @@ def test_backup_commands_answer_in_one_sentence(recalld, tmp_path):
         assert chinese.endswith("。\n")
 
 
+def test_backup_prints_a_name_with_a_line_break_as_one_line(recalld, tmp_path):
+    recalld("init", "-w", str(tmp_path / "记忆"))
+    (tmp_path / "记忆" / "链接\nfiles: 999").symlink_to("/etc/passwd")
+    file = tmp_path / "一\nfiles: 999.tar"
+    made = recalld("backup", "create", "-w", str(tmp_path / "记忆"), str(file))
+    refused = recalld("backup", "create", "-w", str(tmp_path / "记忆"), str(file))
+    verified = recalld("backup", "verify", str(file))
+    for said in (made.out, verified.out, refused.err):
+        assert r"一\nfiles: 999.tar" in said
+        assert not any(line.startswith("files: 999") for line in said.splitlines())
+    assert r"链接\nfiles: 999" in made.out
+
+
 def test_backup_commands_tell_people_local_times_and_programs_wire_times(recalld, tmp_path):
     file, now = str(tmp_path / "一.tar"), {"RECALLD_NOW": "2026-01-31T08:00:00Z"}
     said = {

@@ -88,6 +88,25 @@ def test_status_begins_with_what_is_wrong_and_exits_65(recalld: Command):
     assert recalld("status").out == well.out
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "could not be read"), ("zh", "读不出来")])
+def test_restore_exits_65_until_a_person_ends_what_it_could_not_read(recalld: Command, language: str, said: str):
+    recalld("init")
+    recalld.environ["RECALLD_LANGUAGE"] = language
+    told = [
+        {"id": f"木{n}", "role": "user", "text": f"第 {n} 块木板", "createdAt": f"2026-01-28T09:0{n}:00Z"} for n in range(4)
+    ]
+    broken = json.dumps(told, ensure_ascii=False).replace('第 2 块木板"', "第 2 块木板")
+    (recalld.root / "history.json").write_text(broken, encoding="utf-8")
+    done = recalld("restore")
+    assert (done.code, said in done.err) == (65, True)
+    (name,) = re.findall(r"--give-up (history\.json\.[0-9a-f]{12})", done.err)
+    assert name in recalld("status").out
+    assert recalld("restore", "--give-up", name).code == 0
+    assert name not in recalld("status").out
+    assert recalld("restore", "--give-up", name).code == 64
+    assert [one["id"] for one in json.loads((recalld.root / "history.json").read_bytes())] == ["木0", "木1", "木3"]
+
+
 def test_sentences_name_commands_as_they_must_be_typed(recalld: Command, tmp_path: Path):
     def first(*words: str, **environ: str) -> str:
         return ended(recalld.start(*words, **environ)).out.splitlines()[0]
@@ -216,8 +235,22 @@ def test_commands_name_the_option_of_a_wrong_chat(recalld, command):
     assert (done.code, done.err) == (64, "recalld: --chat：'群' 不是 direct、group 或 channel。\n")
 
 
+@pytest.mark.parametrize("role", ["usr", "boss", "老板"])
+def test_append_refuses_a_role_that_there_is_not_but_in_lines(recalld, role):
+    done = recalld("append", "--role", role, "--text", "猫叫年糕", RECALLD_LANGUAGE="zh")
+    assert (done.code, done.out) == (64, "")
+    assert done.err == f"recalld: --role：没有 '{role}' 这个角色；请用 user、assistant、system 或 tool。\n"
+    assert recalld("append", "--role", "用户", "--text", "猫叫年糕").code == 0
+    done = recalld("append", "--jsonl", stdin=json.dumps({"id": "m1", "role": role, "text": "猫叫年糕"}))
+    assert (done.code, done.out, done.err) == (0, "m1\n", "")
+
+
 def test_append_tells_of_a_time_that_is_not_believed(recalld):
-    for at, why in (("昨天", "is no time; write it like"), ("2099-01-01", "is too far ahead, see archive.future_limit")):
+    for at, why in (
+        ("昨天", "is no time; write it like"),
+        ("11/10/2025", "may be 2025-10-11 or 2025-11-10; write"),
+        ("2099-01-01", "is too far ahead, see archive.future_limit"),
+    ):
         done = recalld("append", "--role", "user", "--text", "猫叫年糕", "--at", at)
         assert (done.code, done.out) == (64, "")
         assert done.err.startswith(f"recalld: --at: '{at}' {why}")
@@ -367,7 +400,7 @@ def test_index_commands_report_contents_and_differences(recalld):
     note.parent.mkdir(exist_ok=True)
     note.write_text("- 买一台电钢琴\n- 学骑马\n", encoding="utf-8")
     (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
-    assert "2 differing" in recalld("index", "status").out
+    assert "as they are now: 2; the next question takes them in" in recalld("index", "status").out
     made = json.loads(recalld("index", "rebuild", "--json").out)
     assert {key: made[key] for key in ("read", "files", "units", "rebuilt")} == {
         "read": 2,
@@ -381,10 +414,28 @@ def test_index_commands_report_contents_and_differences(recalld):
     os.utime(note, ns=(0, 0))
     assert "up to date" in recalld("index", "status").out
     note.write_text("- 买一台古筝\n", encoding="utf-8")
-    assert "1 differing" in recalld("index", "status").out
+    assert "as they are now: 1; the next" in recalld("index", "status").out
     said = recalld("index", "rebuild").out
     assert [line.split() for line in said.splitlines()][:2] == [["files", "2"], ["units", "2"]]
     assert not (recalld.root / "log.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("en", r"the index is being made and has \d+ % of memory"), ("zh", r"索引还在建立，目前有 \d+% 的记忆")],
+)
+def test_questions_say_how_far_the_index_is_until_it_is_whole(recalld, language, told):
+    assert recalld("init").code == 0
+    (recalld.root / "memory/小说.md").write_text("".join(f"- 第 {n} 章讲电钢琴\n" for n in range(5000)), encoding="utf-8")
+    asked_in = {"RECALLD_RECALL_TIMEOUT_MS": "10", "RECALLD_LANGUAGE": language}
+    for words in (["search", "电钢琴"], ["inject", "--query", "电钢琴"], ["context", "--query", "电钢琴"]):
+        asked = recalld(*words, **asked_in)
+        assert (asked.code, asked.err.count("\n")) == (0, 1)
+        assert re.search(told, asked.err)
+    assert re.search(told, json.loads(recalld("inject", "--query", "电钢琴", "--json", **asked_in).out)["unsearched"])
+    assert recalld("run", "--until-settled", "--no-worker").code == 0
+    assert recalld("search", "4999").err == ""
+    assert json.loads(recalld("index", "status", "--json").out)["units"] == 5000
 
 
 def test_why_json_has_its_time_in_wire_format(talked):
@@ -559,7 +610,7 @@ def test_service_install_dry_run_shows_everything_and_changes_nothing(recalld, t
     before, elsewhere = sorted(tmp_path.rglob("*")), Path("/nowhere/记忆 1")
     done = recalld("service", "install", "--dry-run", "--system", "root", "-w", str(elsewhere))
     assert done.code == 0
-    assert f'ReadWritePaths="{elsewhere}"' in done.out
+    assert f'ReadWritePaths=-"{elsewhere}"' in done.out
     assert done.out.splitlines()[-1] == "systemctl --no-pager restart recalld@root.service recalld-fsck@root.timer"
     assert (sorted(tmp_path.rglob("*")), elsewhere.parent.exists()) == (before, False)
 

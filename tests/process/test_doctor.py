@@ -95,6 +95,12 @@ class Broken:
         self.ending.callback(subprocess.run, ["umount", self.root], check=True)
         shutil.copytree(kept, self.root, dirs_exist_ok=True)
 
+    def leave_free(self, count: int) -> None:
+        """Fill the disk but for so many bytes."""
+        found = os.statvfs(self.root)
+        with (self.root / "full").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize - count)
+
     def program(self, name: str, metadata: str, package: str = "") -> None:
         """Have another program installed beside recalld."""
         folder = self.root.parent / "site-packages"
@@ -142,8 +148,8 @@ def findings(broken: Broken) -> set[tuple[str, str]]:
     return {(one["check"], one["state"]) for one in found["checks"] if one["state"] != "good"}
 
 
-def tree(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
-    """All that is in the workspace but what doctor keeps for `status`."""
+def tree(root: Path) -> dict[str, tuple[int, int, int, str]]:
+    """All that is in the workspace but what doctor keeps for `status`; of files the digest, for the sake of who reads a failure."""
     found = {}
     for folder, folders, names in os.walk(root):
         for name in [".", *folders, *names]:
@@ -152,7 +158,7 @@ def tree(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
                 continue
             stat = path.lstat()
             data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
-            found[str(path)] = (stat.st_mtime_ns, stat.st_mode, stat.st_uid, data)
+            found[str(path)] = (stat.st_mtime_ns, stat.st_mode, stat.st_uid, hashlib.sha256(data).hexdigest())
     return found
 
 
@@ -218,11 +224,13 @@ def notes_outside_the_workspace(it: Broken) -> None:
 
 
 def a_disk_that_is_full(it: Broken) -> None:
-    it.on_disk("size=2m")
+    it.on_disk("size=100m")
+    it.leave_free(1 << 20)
 
 
 def a_disk_with_little_room(it: Broken) -> None:
     it.on_disk("size=100m")
+    it.leave_free(8 << 20)
 
 
 def a_disk_without_inodes(it: Broken) -> None:
@@ -290,6 +298,10 @@ def a_quarantine_that_is_full(it: Broken) -> None:
 def two_long_term_files(it: Broken) -> None:
     it.write("memory.md", "- 对花生过敏\n")
     it.write("MEMORY.md", "- 对榛子过敏\n")
+
+
+def a_summary_that_a_machine_has_marked(it: Broken) -> None:
+    it.write("memory.md", "2026-01-29|web-chat|钥匙在信箱里 #shared\n2026-01-29|auto-overflow|对青霉素过敏 #shared\n")
 
 
 def an_index_that_is_damaged(it: Broken) -> None:
@@ -400,6 +412,12 @@ def a_unit_that_was_edited(it: Broken) -> None:
         unit.write("Restart=no\n")
 
 
+def a_unit_that_is_a_pipe(it: Broken) -> None:
+    unit = it.installed() / SERVICE
+    unit.unlink()
+    os.mkfifo(unit)
+
+
 def a_unit_of_another_version(it: Broken) -> None:
     unit = it.installed() / SERVICE
     mark, workspace, _ = unit.read_text(encoding="utf-8").split("\n", 2)
@@ -460,6 +478,7 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_dated_file_that_is_damaged: {("files", "bad")},
     a_quarantine_that_is_full: {("files", "odd")},
     two_long_term_files: {("long-term file", "odd")},
+    a_summary_that_a_machine_has_marked: {("long-term file", "odd")},
     an_index_that_is_damaged: {("index", "bad")},
     an_index_that_nobody_brings_up_to_date: {("index", "odd"), ("supervisor", "bad")},
     a_supervisor_that_hangs: {("supervisor", "bad")},
@@ -483,6 +502,7 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_key_file_that_others_may_read: {("service", "bad")},
     a_unit_that_was_edited: {("service", "odd")},
     a_unit_of_another_version: {("service", "odd")},
+    a_unit_that_is_a_pipe: {("service", "odd")},
     a_timer_that_is_gone: {("service", "odd")},
     a_service_of_an_environment_that_is_gone: {("service", "bad")},
     a_service_that_does_not_run: {("service", "bad")},

@@ -59,7 +59,7 @@ ANSWERS: Final = {
         "backup restore 一.tar --into 新的",
         ["workspace", "backup", "createdAt", "madeBy", "files", "bytes"],
     ),
-    "inject": ("inject --query 花生过敏", ["turn", "text", "tokens", "hits"]),
+    "inject": ("inject --query 花生过敏", ["turn", "text", "tokens", "hits", "unsearched"]),
     "context": ("context --query 花生过敏", ["role", "content"]),
     "search": ("search 花生过敏", HIT),
     "get": ("get memory/长长的笔记.md --lines 1", ["path", "start", "end", "total", "text"]),

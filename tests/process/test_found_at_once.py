@@ -60,7 +60,7 @@ def test_search_finds_a_long_term_line_written_a_moment_ago(recalld, runs):
             (hit,) = json.loads(recalld("search", "--json", f"tango{n * 104729}").out)
             assert (hit["path"], hit["startLine"]) == ("memory.md", n)
             assert [found.unit.start for found in memory.search(f"tango{n * 104729}")] == [n]
-        assert recalld("read", "--recent", "1").out == f"[{n}] {memory.read().lines[-1].text}\n"
+        assert recalld("read", "--recent", "1").out == f"[{memory.read().lines[-1].ref}] {memory.read().lines[-1].text}\n"
         assert recalld("delete", memory.read().lines[-1].ref).code == 0
         assert recalld("search", "--json", f"tango{n * 104729}").out == "[]\n"
 

@@ -101,13 +101,13 @@ def test_summarize_asks_the_configured_model_within_the_calls_of_the_day(recalld
     assert recalld("summarize", "--session", "部署").err.startswith("recalld: nothing in this session is new")
 
 
-def test_summarize_without_a_model_writes_an_extract_that_says_so(recalld: Command):
+def test_summarize_without_a_model_writes_the_words_of_an_extract(recalld: Command):
     talked(recalld)
     done = ended(
         recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", "--json", RECALLD_LLM_PROVIDER="extractive")
     )
     assert done.code == 0
-    assert json.loads(done.out)["text"].startswith("2026-01-31|部署|摘录：没有用模型，从 3 条消息里挑出 ")
+    assert json.loads(done.out)["text"].startswith("2026-01-31|部署|0")
     assert "我对花生过敏" in done.out
 
 
@@ -125,8 +125,8 @@ def test_turns_sum_up_what_overflows_beside_a_supervisor(tmp_path: Path):
             done = recalld(command, "--query", "超时怎么改的？", "--session", "部署")
             assert (done.code, done.err) == (0, "")
     first, second = (recalld.root / "memory.md").read_text("utf-8").splitlines()
-    assert first.startswith("2026-01-31|auto-overflow|摘录：")
-    assert second.startswith("2026-01-31|auto-overflow|摘录：")
+    assert first.startswith("2026-01-31|auto-overflow|0")
+    assert second.startswith("2026-01-31|auto-overflow|0")
 
 
 SUMMARY = "用户对花生过敏；Cloudflare Workers 的超时改成 30 秒，加一次重试。"

@@ -156,3 +156,31 @@ def events(root: Path) -> str:
     """What the log has, with characters instead of their escapes."""
     text = (root / "log.jsonl").read_text(encoding="utf-8") if (root / "log.jsonl").exists() else ""
     return "\n".join(json.dumps(json.loads(line), ensure_ascii=False) for line in text.splitlines())
+
+
+@pytest.mark.parametrize("words", [("append", "--role", "user", "--text", "浇花"), ("write", "浇花"), ("status",)])
+def test_a_folder_that_is_no_workspace_is_told_and_left_as_it_is(tmp_path, words):
+    plain = Command(tmp_path / "文档")
+    plain.root.mkdir()
+    (plain.root / "发票.pdf").write_bytes(b"%PDF")
+    done = plain(*words)
+    assert done.code == 64
+    assert f"{plain.root} is no workspace; `recalld init -w {plain.root}` makes it one" in done.err
+    assert [path.name for path in plain.root.iterdir()] == ["发票.pdf"]
+
+
+@pytest.mark.parametrize("name", ["memory.md", "MEMORY.md", "history.json"])
+def test_a_message_is_added_beside_the_memory_of_an_assistant(tmp_path, name):
+    theirs = Command(tmp_path / "workspace")
+    theirs.root.mkdir()
+    (theirs.root / name).write_text("[]" if name.endswith("json") else "- 对花生过敏\n", encoding="utf-8")
+    assert theirs("append", "--role", "user", "--text", "浇花").code == 0
+
+
+@pytest.mark.parametrize("words", [("search", "花生"), ("status",), ("append", "--role", "user", "--text", "浇花"), ("init",)])
+def test_a_workspace_of_another_user_is_a_matter_of_rights(recalld, without_rights, words):
+    recalld.root.chmod(0)
+    done = ended(recalld.start("-w", str(recalld.root), *words, before=without_rights))
+    recalld.root.chmod(0o700)
+    assert done.code == 77
+    assert "Permission denied; check its owner and mode" in done.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import os
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -236,7 +237,7 @@ def is_a_long_block_shown(world: World) -> bool:
 
 
 def is_memory_md_shown(world: World) -> bool:
-    world.put("memory.md", "- 用户住在杭州。\n")
+    world.put("memory.md", "# 始终\n- 用户住在杭州。\n")
     return "杭州" in world.inject("澳大利亚袋鼠").memory
 
 
@@ -601,6 +602,15 @@ def copies_kept(world: World) -> int:
     return len(list(world.paths.quarantine.iterdir()))
 
 
+def texts_left(world: World) -> int:
+    """How many of two texts of 700 kB are left that were replaced now and forty days ago."""
+    for days in (0, 40):
+        world.ws.replaced_texts.keep(f"花园.{days}.md", bytes([days]) * 700_000)
+        os.utime(world.paths.previous / f"花园.{days}.md", (world.clock().timestamp() - days * 86_400,) * 2)
+    world.round()
+    return len(list(world.paths.previous.iterdir()))
+
+
 def opens_on_a_network_disk(world: World) -> bool:
     mounts = world.root / "mountinfo"
     mounts.write_text(f"30 22 0:26 / {world.root.resolve()} rw - nfs4 server:/export rw\n")
@@ -671,6 +681,9 @@ def lines_of_a_turn(world: World) -> int:
     world.write([{**one, "session": "web"} for one in talk(EVENING, 8)])
     Memory(world.ws, clock=world.clock).context("备份在哪里？", session="web")
     return world.ws.long_term.read().total
+
+
+OVERFLOWING = {"turns.overflow": "memory", "llm.provider": "extractive"}
 
 
 def is_a_line_of_80_characters_kept(world: World) -> bool:
@@ -749,6 +762,9 @@ EFFECTS = {
     "conversation.keep_turns": Effect(messages_that_stay, {0: 0, 3: 6}),
     "conversation.summary_in": Effect(role_with_the_summary, {"system": "system", "user": "user"}),
     "conversation.max_history": Effect(messages_that_overflow, {2: 6, 5: 3, 100: 0}),
+    "summarize.message_threshold": Effect(lines_of_a_turn, {7: 1, 8: 0}, {"summarize.keep_recent": 2, **OVERFLOWING}),
+    "summarize.char_threshold": Effect(lines_of_a_turn, {100: 1, 10000: 0}, {"summarize.keep_recent": 2, **OVERFLOWING}),
+    "summarize.keep_recent": Effect(lines_of_a_turn, {2: 1, 8: 0}, {"summarize.message_threshold": 4, **OVERFLOWING}),
     "conversation.overflow_min": Effect(messages_that_overflow, {3: 3, 4: 0}, {"conversation.max_history": 5}),
     "turns.overflow": Effect(
         lines_of_a_turn, {"off": 0, "memory": 1}, {"conversation.max_history": 2, "llm.provider": "extractive"}
@@ -790,6 +806,8 @@ EFFECTS = {
     "care.poll": Effect(inbox_told_broken_in_two_seconds, {"1s": 1, "10s": 0}),
     "care.tree_poll": Effect(looks_at_the_tree, {"1s": True, "5s": False}, {"care.poll": "50ms"}),
     "care.quarantine_limit": Effect(copies_kept, {10: 3, 2: 2}),
+    "care.previous_age": Effect(texts_left, {"365d": 2, "30d": 1}),
+    "care.previous_bytes": Effect(texts_left, {200_000_000: 2, 1_000_000: 1}),
     "care.allow_network_fs": Effect(opens_on_a_network_disk, {True: True, False: False}),
     "care.quiet_hours": Effect(submitted_at_ten, {"": 1, "09:00-11:00": 0}),
     "care.on_trouble": Effect(told_of_a_damaged_history, {"": "", 'echo 坏了 > "$RECALLD_WORKSPACE/told"': "坏了\n"}),

@@ -262,6 +262,7 @@ def test_claim_leaves_a_task_of_a_newer_recalld_where_it_is(task_queue, name):
     (task_queue.queue / name).write_text('{"version": 9, "kind": "reply"}')
     assert task_queue.claim() is None
     assert names(task_queue.queue) == [name]
+    assert task_queue.newer() == [one for one in [name] if one == f"{task().id}.json"]
 
 
 @pytest.mark.usefixtures("waiting")

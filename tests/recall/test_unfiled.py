@@ -9,7 +9,9 @@ from datetime import timedelta
 
 import pytest
 
+from recalld.supervisor.index.documents import MOST_CHARS
 from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.storage.clock import Deadline
 from recalld.supervisor.storage.errors import NotFound
 from tests.world import WITHOUT_MODEL, World, at, message, without
 
@@ -272,6 +274,41 @@ def test_unfiled_groups_of_a_talk_stay_when_a_message_is_added(world):
     assert len(after) == 6
     assert sum(any(one is other for other in before) for one in after) == 4
     assert world.ws.unfiled.passages(NOW).overlay is world.ws.unfiled.passages(NOW).overlay
+
+
+class Cranked:
+    """A clock that moves by one second whenever it is asked."""
+
+    seconds = 0.0
+
+    def __call__(self):
+        self.seconds += 1.0
+        return self.seconds
+
+
+@pytest.mark.parametrize("fields", [{}, {"createdAt": "2026-01-28T07:00:00Z"}], ids=["without a time", "of one time"])
+def test_unfiled_makes_the_newest_of_many_equal_messages_until_time_is_up(world, fields):
+    world.write([{"role": "user", "text": "花生过敏", **fields} for _ in range(600)])
+    unfiled, all_left = world.ws.unfiled, []
+    for _ in range(100):
+        found = unfiled.passages(NOW, Deadline(100.0, Cranked()))
+        all_left.append(found.left)
+        assert found.overlay.units + found.left == 600
+        if not found.left:
+            break
+    assert all_left[0] > 400
+    assert all_left[-1] == 0
+    assert unfiled.passages(NOW + timedelta(seconds=9)) is found  # one without a time keeps that of the first look
+
+
+@pytest.mark.parametrize("text", ["备份在书房。", "the backup is in the study. "])
+def test_unfiled_reads_the_beginning_of_a_message_of_megabytes(world, text):
+    world.append({"role": "user", "text": text * 100_000})
+    (passage,) = world.ws.unfiled.passages(NOW).passages
+    assert passage.text == (text * 100_000)[:MOST_CHARS]
+    assert len(memory_of(world).search(text)) == 1
+    world.settle()
+    assert len(memory_of(world).search(text)) == 1
 
 
 def test_search_finds_a_file_that_the_index_lacks_yet(world):

@@ -12,7 +12,7 @@ from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import EDITED, sha16
 from tests.checker.reading import text_of
 from tests.simulation.disk import never
-from tests.simulation.others import empty_quarantine, heal, kept, mend
+from tests.simulation.others import empty_quarantine, has_block, heal, kept, mend
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -225,7 +225,28 @@ def settled(world: SimulatedWorld) -> list[str]:
     _settle(world)
     changed = [path for path, data in world.disk.tree().items() if before.get(path) != data and not path.startswith(".recalld")]
     wrong += [f"{path} changes when nothing happens" for path in changed]
-    return wrong + judge(world, calm=True)
+    return wrong + _there_or_told(world) + judge(world, calm=True)
+
+
+def _there_or_told(world: SimulatedWorld) -> list[str]:
+    """Return the words that a person took out of a file, that are nowhere below the workspace, and that `fsck` does not tell."""
+    assert world.life
+    here = {(str(one.get("id")), text_of(one)) for one in world.history() or ()}
+    filed = b"".join(data for path, data in world.disk.tree().items() if path.startswith("memory/"))
+    gone = {
+        word: name
+        for word, name in world.taken.items()
+        if word not in here
+        and not has_block(filed, word[0])
+        and word[1] not in world.nameless
+        # or under another id, which a program has given it since
+        and word[1].encode("utf-8", "surrogatepass") not in filed
+    }
+    if not gone:
+        return []
+    ledger = world.life.app.fsck()
+    told = "\n".join((*ledger.removed_ids, *ledger.lost, *ledger.damage, *ledger.moved, *ledger.faults))
+    return [f"NOT TOLD: {word[0]} of {name}" for word, name in gone.items() if word[0] not in told and name not in told]
 
 
 def _is_paused(world: SimulatedWorld) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import SupervisorError
-from tests.checker.formats import Unreadable, read_dated
+from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.simulation.disk import never
 from tests.simulation.talk import WindowMessage
 
@@ -113,8 +113,33 @@ def tear(world: SimulatedWorld) -> None:
         world.in_order = False
         world.rude = True  # it is put together again from a backup, with the flags that this has
         world.rewrites += 1
+        world.overwritten()
         world.disk.plant("history.json", data[: world.rng.randrange(len(data) - 1)])
         world.unseen = []
+
+
+def write_broken(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
+    """Write history.json anew with more at its end, without the lock, and with the slip of a hand that edits JSON."""
+    history = world.history()
+    if history is None or world.forgetful or not said:
+        return
+    world.in_order = False
+    put(world, [*history, *(one.raw for one in said)])
+    data = (world.disk.bytes_of("history.json") or b"").decode()
+    slip = world.rng.choice(("comma", "bracket", "quote"))
+    if slip == "comma":
+        data = "，".join((data[:-1].rpartition("}, {")[0] + "}", " {" + data[:-1].rpartition("}, {")[2] + "]"))
+    elif slip == "bracket":
+        data = data[:-1] + ",]"
+    else:
+        ahead, name, last = data.rpartition('"id": "')
+        data = ahead + name + last.replace('"', "", 1)  # the name of the last one has no end
+        said = said[:-1]
+    if read_or_none(data.encode()) is None:
+        come(world, said)
+        world.disk.plant("history.json", data.encode())
+        world.owed += said
+        world.broken_with = said
 
 
 def revise(world: SimulatedWorld) -> None:
@@ -132,6 +157,7 @@ def revise(world: SimulatedWorld) -> None:
 
 
 def put(world: SimulatedWorld, messages: Sequence[Any]) -> None:
+    world.overwritten()
     world.rude = True
     world.rewrites += 1
     stripped = [one for one in messages if "id" not in one and isinstance(one.get("text"), str)]
@@ -175,16 +201,9 @@ def delete_block(world: SimulatedWorld) -> None:
         return
     _tidy(world, path)
     data = world.disk.bytes_of(path) or b""
-    words = words_of(data)
     start = data.rfind(b"\n<!-- {")
-    if start < 0 or not words:
-        return
-    world.watch.taken(world.clock())
-    for words_id, text in words:  # the file is a person's now: what is in it is theirs to keep
-        world.deleted.add((words_id, text))
-    world.disk.plant(path, data[: start + 1])
-    name = path.rpartition("/")[2]  # it may be moved to originals/ as it is now
-    world.touched.update((path, name, f"memory/{name}", f"memory/originals/{name[:7]}/{name}"))
+    if start >= 0 and words_of(data):
+        _leave(world, path, data, data[: start + 1])
 
 
 def delete_file(world: SimulatedWorld) -> None:
@@ -195,13 +214,55 @@ def delete_file(world: SimulatedWorld) -> None:
     _tidy(world, path)
     data = world.disk.bytes_of(path) or b""
     world.watch.taken(world.clock())
+    name = path.rpartition("/")[2]
     world.deleted.update(words_of(data))
+    world.taken.update(dict.fromkeys(words_of(data), name))
     world.disk.remove(path)
     world.touched.add(path)
-    name = path.rpartition("/")[2]
     if world.rng.random() < 0.5:
         world.disk.plant(f"memory/projects/{name}", data)
         world.own[f"memory/projects/{name}"] = data
+
+
+def move_file(world: SimulatedWorld) -> None:
+    """Move a dated file to a folder of one's own below memory/, or give it a name of one's own: it is read there."""
+    path = _any_dated(world)
+    if path is None:
+        return
+    _tidy(world, path)
+    data = world.disk.bytes_of(path) or b""
+    name = path.rpartition("/")[2]
+    place = world.rng.choice((f"memory/十一月/{name}", f"memory/日记-{world.disk.operations}.md"))
+    world.watch.taken(world.clock())
+    world.deleted.update(words_of(data))
+    world.taken.update(dict.fromkeys(words_of(data), name))
+    world.disk.remove(path)
+    world.touched.add(path)
+    world.disk.plant(place, data)
+    world.own[place] = data
+
+
+def cut_file(world: SimulatedWorld) -> None:
+    """Cut a dated file off between two messages, as a copy does that ends early."""
+    path = _any_dated(world)
+    if path is None:
+        return
+    data = world.disk.bytes_of(path) or b""
+    starts = [at + 1 for at in range(len(data)) if data.startswith(b"\n<!-- {", at)]
+    if len(starts) < 2:
+        return
+    _tidy(world, path)
+    _leave(world, path, data, data[: world.rng.choice(starts[1:])])
+
+
+def _leave(world: SimulatedWorld, path: str, data: bytes, left: bytes) -> None:
+    """Leave these bytes of the file: it is a person's now, and what is in it is theirs to keep."""
+    world.watch.taken(world.clock())
+    world.deleted.update(words_of(data))
+    name = path.rpartition("/")[2]  # it may be moved to originals/ as it is now
+    world.taken.update((word, name) for word in words_of(data) if not has_block(left, word[0]))
+    world.disk.plant(path, left)
+    world.touched.update((path, name, f"memory/{name}", f"memory/originals/{name[:7]}/{name}"))
 
 
 def _tidy(world: SimulatedWorld, path: str) -> None:
@@ -228,6 +289,7 @@ def delete_state(world: SimulatedWorld) -> bool:
     if not is_all_in_files(world):
         return False
     world.disk.remove_tree(".recalld")
+    world.taken.clear()  # nobody is left who could tell
     world.forgetful = True
     world.watch.spent.clear()  # what the day has had is remembered there
     return True
@@ -266,7 +328,7 @@ def mend(world: SimulatedWorld) -> None:
         return
     is_known = bool(_messages(world.disk.bytes_of("history.json.bak")))
     assert not is_known, "history.json is damaged, its backup lies beside it, and nothing is done"
-    world.life.app.restore(unknown=True)
+    world.life.app.restore()
     if world.history() is None:
         world.disk.remove("history.json")
 
@@ -300,6 +362,18 @@ def kept(world: SimulatedWorld) -> list[WindowMessage]:
         if (one.id, one.text) not in world.deleted
         and ((one.id and one.text not in world.nameless) or one.text not in gone_texts)
     ]
+
+
+def has_block(data: bytes, identity: str) -> bool:
+    """Tell whether a dated file, or what is left of one, has the message."""
+    return b'<!-- {"id": ' + json.dumps(identity).encode() in data
+
+
+def read_or_none(data: bytes) -> tuple[dict[str, Any], ...] | None:
+    try:
+        return read_history(data)
+    except Unreadable:
+        return None
 
 
 def words_of(data: bytes) -> list[tuple[str, str]]:

@@ -28,16 +28,17 @@ from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import Busy, LockLost, SupervisorError
 from recalld.supervisor.storage.files import Files
 from recalld.worker.providers import NoCall
-from tests.checker.formats import Unreadable, read_dated, read_history
+from tests.checker.formats import Unreadable, read_dated
 from tests.crash.ledger import PowerLoss
 from tests.crash.loss import MODES, outcomes
 from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
+from tests.simulation.others import read_or_none
 from tests.simulation.watch import Watch
 from tests.world import Clock, World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from recalld.supervisor.host.round import Round
@@ -100,6 +101,8 @@ class SimulatedWorld:
         self.bare: set[str] = set()  # nameless, and without a time or an id of their own before: they may count as said again
         self.boxed: dict[int, list[WindowMessage]] = {}  # what was dropped, by the inode of its file
         self.deleted: set[tuple[str, str]] = set()  # words that a person deleted
+        self.taken: dict[tuple[str, str], str] = {}  # of these, what a person took out of a file, and the file's name
+        self.broken_with: Sequence[WindowMessage] = ()  # what the broken history.json has that nobody has met
         self.touched: set[str] = set()
         self.thrown: set[str] = set()  # summaries that a person deleted, made anew or not
         self.own: dict[str, bytes] = {}  # a person's files, and the copies of machine files
@@ -204,6 +207,7 @@ class SimulatedWorld:
         found = list(outcomes(self.disk.end(), mode, 6, self.rng.randrange(1000)))
         if mode != "kill":
             self.owed = []  # who wrote them synced nothing
+            self.broken_with = ()
         self.note(f"- {'killed' if mode == 'kill' else 'power lost'} at call {self.disk.operations}")
         self.stop()
         refuse = self.disk.refuse
@@ -213,6 +217,7 @@ class SimulatedWorld:
             # what a process could not sync, the next one can read and takes for durable: no disk is promised that fails, and
             # loses its power before the journal is written anew (docs/explanation/durability.md)
             self.forgetful = True
+            self.taken.clear()
             named = {(str(one.get("id", "")), one.get("text")) for one in self.history() or ()} | set(self.filed())
             texts = {text for _, text in named}
             self.unseen += [one for one in self.promised if one.text in texts and (one.id, one.text) not in named]
@@ -331,6 +336,11 @@ class SimulatedWorld:
         for program in self.programs:
             program.met()
 
+    def overwritten(self) -> None:
+        """Note that somebody else has written history.json: what a broken one had is owed no more."""
+        self.owed = [one for one in self.owed if not any(one is said for said in self.broken_with)]
+        self.broken_with = ()
+
     def due_at(self) -> datetime | None:
         """Return when the supervisor would wake by itself; None where there is none."""
         return self.life.supervisor.due_at if self.life else None
@@ -363,10 +373,7 @@ class SimulatedWorld:
     def history(self) -> tuple[dict[str, Any], ...] | None:
         """Return the messages in history.json; None where it can't be read."""
         data = self.disk.bytes_of("history.json")
-        try:
-            return read_history(data) if data is not None else None
-        except Unreadable:
-            return None
+        return read_or_none(data) if data is not None else None
 
     def in_drop_box(self) -> set[int]:
         """Return the files that nobody has taken in yet, by inode."""

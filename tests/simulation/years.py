@@ -189,6 +189,9 @@ class Years:
         elif kind < 0.95:
             others.write_rudely(world, said)
             others.revise(world)
+        elif kind < 0.96:
+            others.write_broken(world, said)
+            world.watch.cause()
         else:
             rng.choice(self._RUDE)(world)
             world.watch.cause()
@@ -198,7 +201,7 @@ class Years:
     _RUDE: tuple[Callable[[SimulatedWorld], None], ...] = (others.strip, others.tear, lambda world: others.cap(world, 5))
     _PEOPLE: tuple[Callable[[SimulatedWorld], object], ...] = (
         *(others.edit_summary, others.edit_summary, others.delete_summary, others.write_note, others.write_note),
-        *(others.delete_block, others.delete_file, others.move_back, others.delete_state),
+        *(others.delete_block, others.delete_file, others.move_file, others.cut_file, others.move_back, others.delete_state),
     )
 
     def _person(self) -> None:

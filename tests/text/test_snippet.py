@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from itertools import accumulate, permutations
+from fractions import Fraction
+from itertools import accumulate, permutations, takewhile
 
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.snippet import _is_separate, is_grapheme_boundary, snippet_span
+from recalld.supervisor.text.snippet import _densest, _is_separate, is_grapheme_boundary, snippet_span
 
 #: What a person sees as one character, each by a rule of UAX 29.
 CLUSTERS = {
@@ -115,3 +116,17 @@ def test_snippet_loads_regex_only_where_characters_may_join(text, loads):
     probe = "import sys; from recalld.supervisor.text.snippet import snippet_span; snippet_span(sys.argv[1], 100); print('regex' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", probe, text], capture_output=True, text=True, check=True)
     assert done.stdout == f"{loads}\n"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12), st.sampled_from("abcdef")), min_size=1, max_size=14),
+    st.integers(1, 25),
+)
+def test_snippet_takes_the_first_span_with_most_terms_and_the_rarest(found, chars):
+    finds = sorted((start, start + length, term) for start, length, term in found)
+    often = {term: sum(one[2] == term for one in finds) for _, _, term in finds}
+    spans = [[*takewhile(lambda one, at=at: one[1] - finds[at][0] <= chars, finds[at:])] for at in range(len(finds))]
+    terms = [{term for _, _, term in span} for span in spans]
+    best = max(range(len(finds)), key=lambda at: (len(terms[at]), sum(Fraction(1, often[term]) for term in terms[at]), -at))
+    inside = spans[best] or finds[:1]
+    assert _densest(finds, chars) == (inside[0][0], max(end for _, end, _ in inside))

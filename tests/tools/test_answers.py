@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 
@@ -54,6 +55,28 @@ def test_memory_search_returns_path_lines_snippet_and_score(memory):
     answer = tools_of(memory).tools.memory_search("花生过敏")
     assert isinstance(answer, SearchAnswer)
     assert isinstance(answer.results[0], MemorySearchResult)
+
+
+@pytest.mark.feature("001.13")
+def test_functions_take_the_names_of_openclaw_and_those_of_python(memory, world):
+    world.put("memory/list.md", "\n\n".join(f"茶叶第 {n} 种" for n in range(30)))
+    search, get = (tools_of(memory).functions()[name] for name in ("memory_search", "memory_get"))
+    assert len(search(query="茶叶", maxResults=2).results) == len(search("茶叶", max_results=2).results) == 2
+    assert (
+        get(path="memory/list.md", **{"from": 3}, lines=1).text == get("memory/list.md", start=3, lines=1).text == "茶叶第 1 种"
+    )
+    assert [*inspect.signature(search).parameters][:3] == ["query", "max_results", "min_score"]
+
+
+@pytest.mark.feature("001.13")
+def test_memory_search_has_scores_between_0_and_1(memory, world):
+    world.put("memory/list.md", "\n\n".join(["茶叶 乌龙 普洱 龙井 " * 4, "茶叶", "peanut butter " * 9, "peanut"]))
+    for query in ("茶叶 乌龙 普洱 龙井", "peanut butter", "花生过敏"):
+        scores = [one["score"] for one in tools_of(memory).call("memory_search", {"query": query}).data["results"]]
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 < score < 1 for score in scores)
+        least = {"query": query, "minScore": scores[0]}
+        assert {one["score"] for one in tools_of(memory).call("memory_search", least).data["results"]} == {scores[0]}
 
 
 def test_memory_search_returns_five_results_if_not_told_otherwise(memory, world):
@@ -280,11 +303,27 @@ def test_memory_write_in_a_group_does_not_know_the_words_of_a_hidden_line(memory
 
 def test_memory_write_in_a_group_names_a_line_that_it_may_see(memory):
     group = tools_of(memory, session=GROUP, allow_delete=True)
-    there = group.call("memory_write", {"content": "周五团建在海边烧烤 #shared"})
-    assert (there.data["line"], there.data["total"], there.data["new"]) == (5, 1, False)
-    made = group.call("memory_write", {"content": "周日去爬山 #shared"})
-    assert made.text.startswith("written to memory, line 9 (2 in all)")
-    assert group.call("memory_delete", {"lines": [made.data["ref"]]}).data == {"path": "memory.md", "deleted": 1, "total": 1}
+    there = group.call("memory_write", {"content": "周五团建在海边烧烤"})
+    assert (there.data["line"], there.data["total"], there.data["new"]) == (1, 1, False)
+    assert group.call("memory_delete", {"lines": [there.data["ref"]]}).data == {"path": "memory.md", "deleted": 1, "total": 0}
+
+
+@pytest.mark.parametrize(
+    ("language", "note"),
+    [
+        ("en", "the mark was taken off: `#shared` shows a line in groups, `#pin` in every turn, and only the owner sets them."),
+        ("zh", "已去掉标记：带 `#共享` 的行群里看得到，带 `#置顶` 的行每次对话都给出，都只能由主人加上。"),
+    ],
+)
+def test_memory_write_takes_the_mark_for_groups_off_and_says_so(memory, language, note):
+    answer = tools_of(memory, language=language).call("memory_write", {"content": "周日去爬山 #shared"})
+    assert answer.data["note"] == note
+    assert note in answer.text
+    assert memory.read(recent=1).lines[0].text.endswith("|周日去爬山")
+    in_group = tools_of(memory, session=GROUP).call("memory_write", {"content": "#共享 周一去游泳"})
+    assert "unless the owner marks the line" in in_group.data["note"]
+    assert "line" not in in_group.data
+    assert tools_of(memory).call("memory_write", {"content": " #shared"}).is_error
 
 
 def test_memory_write_in_a_group_that_sees_everything_answers_as_alone(world):

@@ -16,7 +16,7 @@ from recalld import Memory
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import commands
-from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
+from recalld.supervisor.interfaces.tools.answers import as_text, as_wire, share
 from recalld.supervisor.interfaces.tools.registry import register_all_tools
 from recalld.supervisor.storage.clock import fixed_clock, to_wire
 from recalld.supervisor.storage.errors import SupervisorError
@@ -93,7 +93,7 @@ TABLE = [
     search("谢谢", "only small talk"),
     search("", "nothing was asked"),
     search("   ", "nothing was asked"),
-    keywords("python", "7 entries in memory"),
+    keywords("python", "entries in memory: 7"),
     keywords("Python FastAPI", "[2] "),
     keywords("python fastapi", "[2] ", match_mode="and"),
     keywords("花生", "[3] ", max_results=1),
@@ -143,7 +143,7 @@ TABLE = [
     read("[1] ", start_line=-1),
     read("[8] ", start_line=99999),
     read("[3] ", start_line=3, end_line=1),
-    read("7 entries in memory", start_line=6, end_line=6),
+    read("entries in memory: 7", start_line=6, end_line=6),
     write("用户搬到了上海", "written to memory, line 9 (8 in all)"),
     write("用户搬到了上海", "written to memory, line 9 (8 in all)"),
     write("分\n两\r\n行  写 的\0", "written to memory, line 10 (9 in all)"),
@@ -325,5 +325,6 @@ def of_command(tool: str, said: Said) -> object:
     if said.data is None:
         return said.text
     if tool == "memory_search":
-        return said.text, [{key: value for key, value in one.items() if key not in {"because", "ref"}} for one in said.data]
+        shown = [{key: value for key, value in one.items() if key not in {"because", "ref"}} for one in said.data]
+        return said.text, [{**one, "score": None if one["score"] is None else share(one["score"])} for one in shown]
     return {key: said.data[key] for key in ("path", "text", "total", "start")} if tool == "memory_get" else said.data

@@ -88,7 +88,7 @@ ROWS: Final = (
     ),
     Undone(
         "a stripped message that the journal was not told of is another",
-        "_with_id_of(entry, new) if isinstance(entry, Message) and entry.key not in given else entry",
+        "_with_id_of(entry, nameless) if isinstance(entry, Message) and entry.key not in given else entry",
         "entry",
         "tests/archive/test_intake.py::test_drop_box_gives_a_stripped_message_its_id_back",
     ),
@@ -130,8 +130,8 @@ ROWS: Final = (
     ),
     Undone(
         "what was dropped is of the window that a program writes",
-        "_is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())",
-        "_is_derived(identity)",
+        "is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())",
+        "is_derived(identity)",
         "tests/archive/test_reused_ids.py",
     ),
     Undone(
@@ -161,7 +161,7 @@ ROWS: Final = (
     ),
     Undone(
         "a session has no mark",
-        "chat is None and not _GROUP.search(words)",
+        "chat is None and not (key and re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE))",
         "chat is None",
         "tests/protocol/test_inbox.py",
     ),
@@ -191,8 +191,8 @@ ROWS: Final = (
     ),
     Undone(
         "the server is quoted",
-        'about = f" ({error.status_code})"',
-        'about = f" ({error.status_code} {_words(error)})"',
+        "about = str(error.status_code)",
+        'about = f"{error.status_code} {_words(error)}"',
         "tests/llm/test_provider.py",
     ),
     Undone(

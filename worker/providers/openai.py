@@ -261,7 +261,7 @@ class OpenAi:
                 problem = http_errors.ENDINGS["length"] if answer.began else error.problem
             case openai.APIStatusError():
                 problem, headers = http_errors.classify(error.status_code, _words(error)), error.response.headers
-                about = f" ({error.status_code})"
+                about = str(error.status_code)
             case openai.APITimeoutError() | TimeoutError():
                 connecting = not answer.began and type(error.__cause__).__name__ == "ConnectTimeout"
                 problem = http_errors.UNREACHABLE if connecting else http_errors.SILENT
@@ -271,11 +271,12 @@ class OpenAi:
                 problem = http_errors.classify(None, f"{error.code or ''} {_words(error)}")
             case _:
                 problem = http_errors.BROKEN if answer.began else http_errors.STRANGE
-                about = f" ({type(error).__name__})"
-        model, server = (" ".join(one.split()) for one in (self.model, f"{without_credentials(self.base_url)}{about}"))
+                about = type(error).__name__
+        model, server = (" ".join(one.split()) for one in (self.model, without_credentials(self.base_url)))
+        fault = Text("model.fault", why=problem.why, model=model, server=server)
         return ProviderError(
             problem.reason,
-            Text("model.fault", why=problem.why, model=model, server=server),
+            Text("model.fault_as", fault=fault, about=about) if about else fault,
             usage=usage + answer.usage,
             overflow=problem.overflow,
             retry_after_s=http_errors.retry_after(headers),

@@ -15,6 +15,7 @@ from recalld.supervisor.operations import upkeep
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadFile, BadRequest
+from recalld.supervisor.text.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,11 +45,12 @@ def status(
 ) -> None:
     """Show the state of the workspace, and first what is wrong with it; 65 when something is."""
     call: Call = ctx.obj
-    ws, _ = call.opened(workspace, now)
+    ws, _ = call.opened_made(workspace, now)
     ask, version = supervisor_of(ws.paths.root, call)
     found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version), workspace, now)
     told = as_text(in_local_times(found.facts, ws.zone), call.teller())
-    call.show(as_json(found.facts) if json else "\n".join([*map(call.teller(), found.sentences), "", told]))
+    sentences = (printable_line(call.tell(sentence)) for sentence in found.sentences)
+    call.show(as_json(found.facts) if json else "\n".join([*sentences, "", told]))
     if not found.is_well:
         raise typer.Exit(BadFile.exit_code)
 
@@ -70,6 +72,12 @@ def plan(
 def fsck(
     ctx: Context,
     repair: Annotated[bool, typer.Option("--repair", help="mend what can be mended; no byte goes without a copy")] = False,
+    accept: Annotated[
+        Path | None, typer.Option("--accept", help="what is missing of this dated file is wanted no more")
+    ] = None,
+    accept_times: Annotated[
+        bool, typer.Option("--accept-times", help="messages whose time can't be read are of the day they came")
+    ] = False,
     report: Annotated[bool, typer.Option("--report", help="tell what is wrong to status, log and care.on_trouble")] = False,
     workspace: Folder = None,
     now: Now = None,
@@ -83,11 +91,18 @@ def fsck(
     from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.systemd import failed_unit
     from recalld.supervisor.checks.table import account
+    from recalld.supervisor.workspace import check_made
 
+    if report:
+        check_made(call.root_of(workspace))
     ws, at = call.opened(workspace, now)
     mended: dict[str, object] = {}
+    if accept:
+        mended = {"accepted": call.perform(upkeep.accept, upkeep.AcceptRequest(file=accept), workspace, now)}
+    if accept_times:
+        mended |= {"acceptedTimes": call.perform(upkeep.accept_times, upkeep.StateRequest(), workspace, now)}
     if repair:
-        mended = {"repaired": wire(asdict(call.perform(upkeep.repair, upkeep.StateRequest(), workspace, now)))}
+        mended |= {"repaired": wire(asdict(call.perform(upkeep.repair, upkeep.StateRequest(), workspace, now)))}
     down = failed_unit(os.environ) if report else ""
     if report and call.moment(now) is None and not down:  # nothing is archived while the service is down: that can't wait
         nightly.await_quiet_end(ws, utc_now, sleep)
@@ -135,11 +150,8 @@ def doctor(
     else:
         tell = call.teller()
         shown = [finding for finding in findings if verbose or finding.state != "good"]
-        call.show(
-            "\n".join(
-                [*(f"{tell(word(one.state))}  {tell(word(one.check))}  {tell(one.why)}" for one in shown), tell(_total(count))]
-            )
-        )
+        rows = (f"{tell(word(one.state))}  {tell(word(one.check))}  {printable_line(tell(one.why))}" for one in shown)
+        call.show("\n".join([*rows, tell(_total(count))]))
     if count["bad"]:
         raise typer.Exit(BadFile.exit_code)
 
@@ -153,6 +165,7 @@ def _total(count: dict[str, int]) -> str:
 def restore(
     ctx: Context,
     source: Annotated[Path | None, typer.Option("--from", help="a copy of history.json, damaged or not")] = None,
+    give_up: Annotated[Path | None, typer.Option("--give-up", help="what can't be read of this file is wanted no more")] = None,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -160,12 +173,20 @@ def restore(
     """
     Put a damaged or lost history.json together again, now; with --from, add what a copy of it has that is nowhere else.
 
-    A backup of the whole workspace is taken back by `recalld backup restore`.
+    Ends with 65 while there is something that could not be read. A backup of the whole workspace is taken back by
+    `recalld backup restore`.
     """
+    from recalld.supervisor.checks.memory import why_unread
+
     call: Call = ctx.obj
-    done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source), workspace, now)
+    done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up), workspace, now)
     found = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
-    call.show(as_json(found) if json else as_text(found, call.teller()))
+    unread = [asdict(one) for one in done.unread]
+    call.show(as_json(found | {"unread": unread}) if json else as_text(found, call.teller()))
+    for one in done.unread:
+        call.say(why_unread(one), BadFile.exit_code)
+    if done.unread:
+        raise typer.Exit(BadFile.exit_code)
 
 
 def register(app: typer.Typer) -> None:

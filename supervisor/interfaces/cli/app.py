@@ -12,7 +12,8 @@ from recalld.supervisor.interfaces.cli.call import Call, exit_code_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
-Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
+# a folder that this user may not read is told by who opens it, with 77
+Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)", readable=False)]
 Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]
 Session = Annotated[str, typer.Option("--session", help="the key of the talk in which it was asked")]
 Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or channel; else as the session's key says")]

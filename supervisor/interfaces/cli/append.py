@@ -14,9 +14,10 @@ from recalld.supervisor.interfaces.cli.output import as_json
 from recalld.supervisor.operations.history import AppendRequest
 from recalld.supervisor.operations.history import append as append_operation
 from recalld.supervisor.operations.operation import perform
+from recalld.supervisor.protocol.message import is_role
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import why_not_said_at
 from recalld.supervisor.storage.errors import BadFile, BadRequest, StorageError
+from recalld.supervisor.storage.instant import why_not_said_at
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -74,12 +75,14 @@ def append(
             raise ValueError("its input is at its client")
     elif sys.stdin is None and (jsonl or text == "-"):  # the file that gets its number is not what the caller says
         raise BadRequest("--jsonl" if jsonl else "--text", Text("append.input_closed"))
-    ws, began = call.opened(workspace, now)
+    ws, began = call.opened_made(workspace, now)
     ws.files.make_folder(ws.paths.state)
     if jsonl:
         return _append_lines(call, ws, began, json=json)
     if not role or text is None:
         raise BadRequest("append", Text("append.needs"))
+    if not is_role(role):
+        raise BadRequest("--role", Text("message.odd_role", role=role))
     if chat is not None:
         refuse_other_chats(chat)
     if at is not None and (why := why_not_said_at(at, ws.zone, began + ws.config.archive.future_limit)):
@@ -107,9 +110,9 @@ def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
     return 0
 
 
-def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime) -> list[str]:
+def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool = False) -> list[str]:
     """Append the messages to the workspace and return their ids."""
-    request = AppendRequest(messages=raws, entropy=call.once.entropy if call.once else b"")
+    request = AppendRequest(messages=raws, entropy=call.once.entropy if call.once else b"", as_found=as_found)
     return perform(append_operation, ws, request, call.caller(now))
 
 
@@ -122,7 +125,7 @@ def _append_lines(call: Call, ws: Workspace, now: datetime, *, json: bool) -> in
         rest = b"" if ended else lines.pop()
         raws, faults, odd_times = read_lines(lines, ws.zone, number, now + ws.config.archive.future_limit)
         number += len(lines)
-        if unprinted_ids := _acknowledge(call, _append(call, ws, raws, now), json=json):
+        if unprinted_ids := _acknowledge(call, _append(call, ws, raws, now, as_found=True), json=json):
             return unprinted_ids
         for odd_time in odd_times:
             call.say(odd_time, 0)

@@ -69,8 +69,10 @@ def backup_nightly(
 
     from recalld.supervisor.checks.nightly import await_quiet_end
     from recalld.supervisor.checks.nightly_backup import nightly_backup
+    from recalld.supervisor.workspace import check_made
 
     _leave_nothing_when_ended()
+    check_made(call.root_of(workspace))
     ws, at = call.opened(workspace, now)
     if call.moment(now) is None:
         await_quiet_end(ws, utc_now, sleep)

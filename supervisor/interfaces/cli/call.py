@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from recalld.supervisor.interfaces.locate import workspace_of
 from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.clock import Clock, fixed_clock, read_instant, to_wire, utc_now, why_no_instant
+from recalld.supervisor.storage.clock import Clock, fixed_clock, to_wire, utc_now
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, from_os_error
+from recalld.supervisor.storage.instant import read_instant, why_no_instant
 from recalld.supervisor.storage.output import is_journal
-from recalld.supervisor.text.printable import printable
+from recalld.supervisor.text.printable import printable, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,6 +40,8 @@ _COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init |service (?!install))")
 ERROR_MARK: Final = "<3>"
 #: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
 _LAST_YEAR: Final = 9900
+#: A folder with any of these is a workspace, or one that an assistant keeps its memory in (CountBot, OpenClaw).
+_MADE_WITH: Final = ("recalld.toml", ".recalld", "history.json", "inbox.d", "memory", "memory.md", "MEMORY.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,8 @@ class Call:
         self.is_unattended = not self.is_served and is_journal(sys.stderr, os.environ)
         #: The workspace that the command has opened; None before.
         self.workspace: Workspace | None = None
+        #: Who reads what it prints; None before that is known.
+        self.asker: Caller | None = None
 
     @property
     def is_served(self) -> bool:
@@ -112,7 +117,7 @@ class Call:
         """Print the sentence on standard error, in the language of the reader, and return the exit code."""
         if sys.stderr:  # None if the caller has closed it: then `print` would choose standard output
             mark = ERROR_MARK if is_journal(sys.stderr, os.environ) else ""
-            print(printable(f"{mark}recalld: {self.tell(sentence)}"), file=sys.stderr)
+            print(printable_line(f"{mark}recalld: {self.tell(sentence)}"), file=sys.stderr)
         return code
 
     def tell(self, sentence: object) -> str:
@@ -135,7 +140,7 @@ class Call:
         setting = ws.config.language if ws else self._language_asked_for()
         if self.is_unattended:
             return "zh" if setting == "zh" else "en"
-        return spoken_language(setting, self.environ, _newest_words(ws) if ws else ())
+        return spoken_language(setting, self.environ, _newest_words(ws, self.asker) if ws else ())
 
     def _language_asked_for(self) -> str:
         """Return the key `language` of a workspace that is not open."""
@@ -187,6 +192,14 @@ class Call:
         self.workspace = self._open(self.root_of(workspace), clock)
         return self.workspace, clock()
 
+    def opened_made(self, workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
+        """Return the same; BadRequest where the folder is none that `init`, a supervisor, CountBot or OpenClaw has made."""
+        ws, at = self.opened(workspace, now)
+        root = ws.paths.root
+        if not any((root / name).exists() for name in _MADE_WITH):
+            raise BadRequest("--workspace", Text("argument.plain_folder", root=root))
+        return ws, at
+
     def _open(self, root: Path, clock: Clock) -> Workspace:
         if root.exists() and not root.is_dir():
             raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
@@ -210,7 +223,8 @@ class Call:
         if chat:
             refuse_other_chats(chat)
         who: dict[str, Any] = {"session": session, "chat": chat, "clock": lambda: at}
-        return Caller(**who, interface="command", keep_fresh=not self.is_served)
+        self.asker = Caller(**who, interface="command", keep_fresh=not self.is_served)
+        return self.asker
 
     def perform(
         self, operation: Operation[Q, A], request: Q, workspace: Path | None, now: str | None, session: str = "", chat: str = ""
@@ -253,7 +267,7 @@ class ServedCall(Call):
 
     def say(self, sentence: object, code: int) -> int:
         """Keep the sentence for the client's standard error, and return the exit code."""
-        self.err.append(f"{printable(f'recalld: {self.tell(sentence)}')}\n")
+        self.err.append(f"{printable_line(f'recalld: {self.tell(sentence)}')}\n")
         return code
 
     def read_words(self) -> str:
@@ -339,11 +353,18 @@ def _typed(path: Path) -> str:
     return quote(str(path))
 
 
-def _newest_words(ws: Workspace) -> Iterator[str]:
-    """Yield what tells the language of the memory, the newest first: the end of the conversation, then dated files."""
+def _newest_words(ws: Workspace, asker: Caller | None) -> Iterator[str]:
+    """
+    Yield what tells the language of the memory, the newest first: the end of the conversation, then dated files.
+
+    For a group it is the last of what it may see.
+    """
     from recalld.supervisor.protocol.paths import day_of_name
 
     with contextlib.suppress(OSError, SupervisorError):
+        if asker and (asker.session or asker.chat) and not (audience := asker.audience(ws)).sees_all:
+            yield ws.parts.newest_words(audience, asker.clock())
+            return
         if said := ws.history.last_words():
             yield said
         for folder in (ws.paths.memory, *reversed(ws.memory.month_folders())):

@@ -31,6 +31,7 @@ def write(
 ) -> None:
     """Add a line to the long-term memory; it is safe when this comes back."""
     call: Call = ctx.obj
+    call.opened_made(workspace, now)
     request = long_term.WriteRequest(content=text, source=source)
     made = call.perform(long_term.write, request, workspace, now, session, chat)
     if not made.is_shown:
@@ -60,7 +61,7 @@ def read(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Print lines of the long-term memory with their numbers; without any option the last ten."""
+    """Print lines of the long-term memory numbered as `delete` takes them; without any option the last ten."""
     call: Call = ctx.obj
     if sum((line is not None, (start, end) != (None, None), recent is not None)) > 1:
         raise BadRequest("read", Text("longterm.one_of"))
@@ -71,14 +72,14 @@ def read(
         lines = [{"line": one.number, "text": one.text, "digest": one.digest} for one in found.lines]
         call.show(as_json({"path": found.path, "total": found.total, "lines": lines}))
     elif found.lines:
-        call.show(str(found))
+        call.show("\n".join(f"[{one.number}@{one.digest}] {one.text}" for one in found.lines))
     elif not found.total:
         call.say(Text("longterm.empty"), 0)
 
 
 def delete(
     ctx: Context,
-    lines: Annotated[list[str], typer.Argument(help="number and digest, as in 42@1f3a9c0d; `read --json` has them")],
+    lines: Annotated[list[str], typer.Argument(help="number and digest, as in 42@1f3a9c0d; `read` shows them")],
     session: Session = "",
     chat: Kind = "",
     workspace: Folder = None,

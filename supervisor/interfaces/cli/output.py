@@ -18,7 +18,7 @@ from unicodedata import east_asian_width
 from recalld.supervisor.events import priority
 from recalld.supervisor.storage.catalogue import Text, find
 from recalld.supervisor.storage.clock import from_wire, local, to_wire
-from recalld.supervisor.text.printable import printable, printable_json
+from recalld.supervisor.text.printable import printable_json, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -69,7 +69,7 @@ def as_line(event: Mapping[str, object]) -> str:
     """
     when, what, *fields = event.items()
     told = (f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields if value != [])
-    return printable(" ".join([str(when[1]), str(what[1]), *told]))
+    return printable_line(" ".join([str(when[1]), str(what[1]), *told]))
 
 
 def as_journal_line(event: Mapping[str, object]) -> str:
@@ -79,8 +79,7 @@ def as_journal_line(event: Mapping[str, object]) -> str:
     >>> as_journal_line({"ts": "1", "event": "degraded", "why": "the disk is full"})
     '<4>degraded why=the disk is full'
     """
-    told = as_line(event).partition(" ")[2].replace("\n", " ")
-    return f"<{priority(str(event['event']))}>{told}"
+    return f"<{priority(str(event['event']))}>{as_line(event).partition(' ')[2]}"
 
 
 def in_local_times(found: Any, zone: ZoneInfo) -> Any:
@@ -116,16 +115,16 @@ def _line(key: str, value: object, tell: Tell, indent: str, width: int) -> str:
         rows = "\n".join(f"{indent}  {_row(item, tell)}" for item in value)
         return f"{label}\n{rows}" if value else f"{padded}  {nothing}"
     if isinstance(value, str):
-        value = tell(word(value))
+        value = printable_line(tell(word(value)))
     return f"{padded}  {'-' if value is None else value}"
 
 
 def _row(item: object, tell: Tell) -> str:
     if not isinstance(item, dict):
-        return tell(word(str(item)))
+        return printable_line(tell(word(item if isinstance(item, str) else str(item))))
     named, *others = ((key, value) for key, value in item.items() if value not in (None, False))
     told = (tell(_label(key)) + ("" if value is True else f" {value}") for key, value in others)
-    return "  ".join([str(named[1]), *told])
+    return "  ".join([tell(named[1]) if isinstance(named[1], str) else str(named[1]), *told])
 
 
 def _label(key: str) -> str:

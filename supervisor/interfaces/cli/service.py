@@ -56,20 +56,26 @@ def run(
 ) -> None:
     """Run the supervisor in the foreground."""
     call: Call = ctx.obj
+    from recalld.supervisor.host.alarm import Alarm
+    from recalld.supervisor.host.background import LOCK_WAIT
     from recalld.supervisor.host.round import until_settled as run_until_settled
     from recalld.supervisor.host.workers import Workers
     from recalld.supervisor.interfaces.cli.output import progress
     from recalld.supervisor.interfaces.serve import serve
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.signals import on_signals
-    from recalld.supervisor.workspace import make_workspace, open_workspace
+    from recalld.supervisor.workspace import check_made, make_workspace, open_workspace
 
     at = call.moment(now)
     root = call.root_of(workspace)
-    make_workspace(root, os.environ, call.language)
     if not until_settled:
-        serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
+        with Alarm.of(os.environ).last_words(call.tell):
+            if os.environ.get("NOTIFY_SOCKET"):  # a service manager started it, and nobody looks on
+                check_made(root)
+            make_workspace(root, os.environ, call.language)
+            serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
         return
+    make_workspace(root, os.environ, call.language)
     clock = utc_now if at is None else fixed_clock(at)
     ws = open_workspace(root, os.environ, clock)
     call.workspace = ws
@@ -77,7 +83,10 @@ def run(
     on_signals(stop.set)
     with progress() as shown:
         workers = None if no_worker else Workers(ws, clock, idle_s=1.0)
-        total = run_until_settled(ws, clock(), workers, Control(stop.is_set, shown))
+        control = Control(stop.is_set, shown)
+        total = run_until_settled(ws, clock(), workers, control)
+        if not stop.is_set():  # else the first question would begin to make the index
+            ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
     _print_total(call, ws, total, json=json, has_worker=not no_worker)
 
 
@@ -103,7 +112,10 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_wor
         sentence = Text("status.model_paused", reason=provider.reason, time=until)
         raise typer.Exit(call.say(sentence, 69))
     if total.unfinished and has_worker:
-        sentence = Text("status.worker_ended", count=total.unfinished)
+        newer = ws.task_queue.newer()
+        sentence = (
+            Text("doctor.tasks_newer", count=len(newer)) if newer else Text("status.worker_ended", count=total.unfinished)
+        )
         raise typer.Exit(call.say(sentence, 69))
 
 

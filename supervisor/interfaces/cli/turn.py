@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,6 +14,7 @@ from recalld.supervisor.interfaces.cli.output import as_json, as_text, receipt_t
 from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from recalld.supervisor.operations import long_term as long_term_lines
 from recalld.supervisor.operations import recall, upkeep
+from recalld.supervisor.protocol.attachments import digest_in_name
 from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
@@ -55,9 +56,12 @@ def inject(
     if not made.memory:
         left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
         call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED, 0)
+    elif not_whole := why_not_whole(made.result):
+        call.say(not_whole, 0)
     if json:
         hits = [_hit(hit) for hit in made.shown]
-        call.show(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
+        fields = {"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}
+        call.show(as_json({**fields, "unsearched": call.tell(made.result.unsearched)}))
     elif made.memory:
         call.show(made.memory.rstrip("\n"))
 
@@ -76,6 +80,8 @@ def context(
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     call: Call = ctx.obj
     made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), workspace, now, session, chat)
+    if not_whole := why_not_whole(made.result):
+        call.say(not_whole, 0)
     if text and not json:
         call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
@@ -106,7 +112,8 @@ def search(
         call.show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(found.hits, refs, strict=True)]))
     for hit in () if json else found.hits:
         line = " ".join(hit.unit.text.split())
-        call.show(f"{hit.score:6.2f}  {hit.unit.citation}  {line[:160]}")
+        score = "" if hit.score is None else f"{hit.score:6.2f}  "
+        call.show(f"{score}{hit.unit.citation}  {line[:160]}")
 
 
 def get(
@@ -124,6 +131,8 @@ def get(
     call: Call = ctx.obj
     request = recall.GetRequest(path=path, start=start, lines=lines)
     found = call.perform(recall.get, request, workspace, now, session, chat)
+    if not json and digest_in_name(path) and not (session or chat):  # a person opens it from wherever the shell is
+        found = replace(found, text=found.text.replace(path, str(call.opened(workspace, now)[0].paths.root / path)))
     call.show(as_json(asdict(found)) if json else found.text)
 
 
@@ -214,7 +223,7 @@ def _hit(hit: Any) -> dict[str, Any]:
     """Return a hit with the fields of the tool `memory_search`, and the reasons for its score."""
     unit = hit.unit
     shown = {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text}
-    return {**shown, "score": round(hit.score, 4), "because": list(hit.because)}
+    return {**shown, "score": None if hit.score is None else round(hit.score, 4), "because": list(hit.because)}
 
 
 def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from recalld.supervisor.checks.systemd import Systemd, install, installation, linger, lingers, restart, state_of, uninstall
+from recalld.supervisor.checks.install import install, restart, uninstall
+from recalld.supervisor.checks.remains import delete, remains
+from recalld.supervisor.checks.systemd import Systemd, installation, linger, lingers, state_of
 from recalld.supervisor.checks.units import (
     BACKUP,
     FSCK,
@@ -20,8 +22,9 @@ from recalld.supervisor.checks.units import (
     TROUBLE,
     Backups,
     Installation,
+    Installed,
     installation_of,
-    of_user,
+    of_unit,
     workspace_of,
 )
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
@@ -33,6 +36,9 @@ from recalld.supervisor.storage.errors import AlreadyRuns, BadConfig, BadFile, B
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recalld.supervisor.checks.systemd import ServiceState
     from recalld.supervisor.interfaces.cli.call import Call
 
 service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
@@ -41,18 +47,23 @@ service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=
 _KEEP: Final = 7
 
 System = Annotated[str, typer.Option("--system", metavar="USER", help="a unit of the system, for this user; root's")]
+Name = Annotated[str, typer.Option("--name", help="which service, where this user has several; each workspace has one")]
 
 
 @service.command("install")
 def service_install(
     ctx: Context,
     system: System = "",
+    name: Name = "",
     key_file: Annotated[Path | None, typer.Option("--key-file", help="a file with the key of the model's server")] = None,
     backup_to: Annotated[
         Path | None, typer.Option("--backup-to", metavar="DIR", help="a folder for a backup each night, best on another disk")
     ] = None,
     keep: Annotated[int | None, typer.Option("--keep", min=1, help="how many backups are kept there; 7 at first")] = None,
     no_backup: Annotated[bool, typer.Option("--no-backup", help="no backups any more; those that were made stay")] = False,
+    memory_max: Annotated[
+        str, typer.Option("--memory-max", metavar="SIZE", help="the memory it may use, as 400M; infinity ends a limit")
+    ] = "",
     lingering: Annotated[
         bool | None, typer.Option("--linger/--no-linger", help="go on while you are not logged in; else it is asked")
     ] = None,
@@ -64,17 +75,23 @@ def service_install(
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     call: Call = ctx.obj
+    from recalld.supervisor.workspace import check_made
+
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("service.backup_and_not"))
-    systemd, files = Systemd(system), Files(RealDisk())
+    systemd, files = Systemd(system, name=name), Files(RealDisk())
     root = Path(os.path.realpath(_root(call, workspace, system)))
-    wanted = Installation(root, system, _real(key_file) if key_file else None, backups=_backups(backup_to, keep, None))
+    if not dry_run:
+        check_made(root)
+    key, backups = _real(key_file) if key_file else None, _backups(backup_to, keep, None)
+    wanted = Installation(root, system, key, backups=backups, name=name, memory_max=memory_max)
     wanted.units()
     if not dry_run:
         systemd.check()
         _, at = call.opened(root, now)
     if before := _before(wanted, files, systemd):
-        wanted = replace(wanted, key=wanted.key or before.key, backups=_backups(backup_to, keep, before.backups))
+        backups = _backups(backup_to, keep, before.backups)
+        wanted = replace(wanted, key=key or before.key, backups=backups, memory_max=memory_max or before.memory_max)
     if no_backup:
         wanted = replace(wanted, backups=None)
     elif keep and not wanted.backups:
@@ -93,7 +110,7 @@ def service_install(
     if json:
         call.show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
     else:
-        command = f"recalld service status{of_user(system)}"
+        command = f"recalld service status{wanted.options}"
         call.show(call.tell(Text("service.runs_now", unit=unit, command=command)))
 
 
@@ -101,16 +118,17 @@ def service_install(
 def service_restart(
     ctx: Context,
     system: System = "",
+    name: Name = "",
     json: Json = False,
 ) -> None:
     """Start the service again, as after an update of recalld, and come back when it is ready."""
     call: Call = ctx.obj
-    systemd, files = Systemd(system), Files(RealDisk())
+    systemd, files = Systemd(system, name=name), Files(RealDisk())
     systemd.check()
     found = installation(systemd, files)
     _check(found, files, systemd)
     unit = found.unit(SERVICE)
-    restart(systemd, unit)
+    restart(systemd, found)
     call.show(as_json({"unit": unit}) if json else call.tell(Text("service.started_again", unit=unit)))
 
 
@@ -118,59 +136,85 @@ def service_restart(
 def service_uninstall(
     ctx: Context,
     system: System = "",
+    name: Name = "",
+    purge: Annotated[bool, typer.Option("--purge", help="delete caches and the stamps of its timers, too")] = False,
     json: Json = False,
 ) -> None:
     """Stop the service and remove its units; the memory stays where it is."""
     call: Call = ctx.obj
-    systemd = Systemd(system)
+    systemd = Systemd(system, name=name)
     systemd.check()
     files = Files(RealDisk())
     workspace = uninstall(systemd, files)
     _forget_backups(Path(workspace), files)
+    what = Installation(Path(workspace), system, name=name)
+    delete([what.alarm, *(remains(what) if purge else ())])
+    left = list(map(str, remains(what)))
     if json:
-        call.show(as_json({"workspace": workspace}))
-    else:
-        call.show(call.tell(Text("service.gone", path=workspace)))
+        call.show(as_json({"workspace": workspace, "left": left}))
+        return
+    call.show(call.tell(Text("service.gone", path=workspace)))
+    if left:
+        call.show(call.tell(Text("service.remains", places=left)))
 
 
 @service.command("status")
 def service_status(
     ctx: Context,
     system: System = "",
+    name: Name = "",
     json: Json = False,
 ) -> None:
     """Say whether the service runs and, if it does not, why; 65 then."""
     call: Call = ctx.obj
-    systemd = Systemd(system)
+    from recalld.supervisor.checks.services import service_faults
+
+    systemd = Systemd(system, name=name)
     if not system:
         systemd.check()
-    found = state_of(systemd, Files(RealDisk()))
+    files = Files(RealDisk())
+    found = state_of(systemd, files)
     if json:
         call.show(as_json(wire(asdict(found))))
     else:
-        call.show(as_text({key: value for key, value in wire(asdict(found)).items() if key != "down"}, call.tell))
-    if found.down:
-        sentence = Text("service.down", unit=found.unit, why=found.down, command=f"recalld service logs{of_user(system)}")
-        raise typer.Exit(call.say(sentence, BadFile.exit_code))
-    if found.nightly_fsck == "failed":
-        call.say(Text("service.check_found"), BadFile.exit_code)
-    if found.nightly_backup == "failed":
-        call.say(Text("service.backup_failed"), BadFile.exit_code)
-    if "failed" in (found.nightly_fsck, found.nightly_backup):
+        shown = {key: value for key, value in wire(asdict(found)).items() if key not in ("down", "retries")}
+        call.show(as_text(shown, call.tell))
+    wrong = [*_down(found, of_unit(system, name)), *_of_the_night(found)]
+    faults = list(service_faults(Installed(systemd.folder, installation(systemd, files))))
+    for sentence in (*wrong, *(fault.why for fault in faults)):
+        call.say(sentence, BadFile.exit_code)
+    if wrong or any(fault.state == "bad" for fault in faults):
         raise typer.Exit(BadFile.exit_code)
+
+
+def _down(found: ServiceState, options: str) -> Iterator[str]:
+    """Yield why the service is down, and that it is tried again."""
+    if found.down:
+        yield Text("service.down", unit=found.unit, why=found.down, command=f"recalld service logs{options}")
+    if found.retries:
+        yield Text("service.retries", command=f"recalld service restart{options}")
+
+
+def _of_the_night(found: ServiceState) -> Iterator[str]:
+    """Yield what of the last night failed."""
+    if found.nightly_fsck == "failed":
+        yield Text("service.check_found")
+    if found.nightly_backup == "failed":
+        yield Text("service.backup_failed")
 
 
 @service.command("logs")
 def service_logs(
     system: System = "",
+    name: Name = "",
     follow: Annotated[bool, typer.Option("--follow", help="go on with what it says from now on")] = False,
     lines: Annotated[int, typer.Option("--lines", min=1, help="how many of the last lines")] = 100,
     json: Json = False,
 ) -> None:
     """Show what the service and its nightly check have said, from the journal."""
-    of_user = Installation(Path(), system)
+    installed = Installation(Path(), system, name=name)
     option = "--unit" if system else "--user-unit"
-    words = [*(f"{option}={of_user.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
+    words = [*(f"{option}={installed.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
     words += [*(["--follow"] if follow else []), *(["--output=json"] if json else [])]
     sys.stdout.flush()
     try:

@@ -10,17 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 from sys import maxsize
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+import llama_index.core
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ThinkingBlock, ToolCallBlock
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.storage.chat_store import SimpleChatStore
+from llama_index.core.utils import get_tokenizer
 
 from recalld.supervisor.conversation.memory_manager import MemoryManager
 from recalld.supervisor.conversation.running import Conversation, Limits, refuse_too_long
@@ -48,6 +53,8 @@ _ROLES: Final = {
     MessageRole.CHATBOT: "assistant",
     MessageRole.MODEL: "assistant",
 }
+#: The table of `cl100k_base` in the package, under the name that tiktoken gives it.
+_TABLE: Final = "_static/tiktoken_cache/9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 _MEDIA: Final = ("image", "audio", "video")
 _SUMMARY_FIELD: Final = "{current_summary}"
 _TALK_FIELD: Final = "{new_dialogue_content}"
@@ -73,7 +80,7 @@ def build_chat_memory(
         llm=llm,
         token_limit=token_limit,
         summarize_prompt=summarize_prompt,
-        tokenizer_fn=_estimated,
+        tokenizer_fn=_tokenized,
         chat_store=SimpleChatStore() if chat_store is None else chat_store,
         chat_store_key=chat_store_key,
     )
@@ -190,7 +197,8 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         """Return the limits: the model's own context bounds what it is asked, `token_limit` what is sent."""
         window = self.llm.metadata.context_window if self.llm is not None else 0
         context = max(self.token_limit, window)
-        return Limits(context_tokens=context, share=self.token_limit / context, max_messages=maxsize)
+        share = self.token_limit / context
+        return Limits(context_tokens=context, share=share, max_messages=maxsize, counter=_tokens_in)
 
     def _made(self) -> MemoryManager:
         limits, workspace = self._limits(), getattr(self.chat_store, "workspace", None)
@@ -198,7 +206,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         rule = replace(config.conversation, limit=limits.share, max_messages=limits.max_messages, summary_in="system")
         return MemoryManager(
             None if self.llm is None else _Model(self.llm),
-            settings=SimpleNamespace(llm_context_length=limits.context_tokens),
+            settings=SimpleNamespace(llm_context_length=limits.context_tokens, tokens_in=_tokens_in),
             config=replace(config, conversation=rule),
             template=_template(self.summarize_prompt),
             events=workspace.events if workspace else None,
@@ -213,7 +221,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         prompts: list[str] = []
         question: tuple[Said, ...] = ()
         for n, message in enumerate((*before, *messages)):
-            said = read_said(_wire(message, 0))
+            said = read_said(_wire(message, 0), _tokens_in)
             if said.role == "system":
                 prompts += [said.text] if said.text not in prompts else []
             elif said.is_question:
@@ -302,6 +310,38 @@ def _digest(digests: Sequence[str], messages: Sequence[ChatMessage], count: int)
     return sha256("".join(said[:count]).encode()).hexdigest() if count <= len(said) else ""
 
 
-def _estimated(text: str) -> list[int]:
-    """Return as many elements as the text has tokens: upstream's own tokenizer wants a download."""
-    return [0] * estimate_tokens(text)
+# ── tokens ───────────────────────────────────────────────────────────────────
+
+
+def _tokens_in(text: str) -> int:
+    """Return how many tokens LlamaIndex's own tokenizer counts in the text; an estimate where it would have to download one."""
+    tokenizer = _own_tokenizer()
+    return _counted(tokenizer, text) if tokenizer else estimate_tokens(text)
+
+
+def _tokenized(text: str) -> list[int]:
+    """Return as many elements as the text has tokens."""
+    return [0] * _tokens_in(text)
+
+
+def _own_tokenizer() -> Callable[[str], list[Any]] | None:
+    own: Callable[[str], list[Any]] | None = llama_index.core.global_tokenizer
+    if own is not None:
+        return own
+    is_there = (Path(llama_index.core.__file__).parent / _TABLE).is_file()
+    if not is_there or "TIKTOKEN_CACHE_DIR" in os.environ:
+        return None
+    try:
+        own = get_tokenizer()
+    except ImportError:
+        return None
+    return own
+
+
+@lru_cache(maxsize=8192)
+def _counted(tokenizer: Callable[[str], list[Any]], text: str) -> int:
+    """Return the tokens of the text; every put and get counts what is there again."""
+    try:
+        return len(tokenizer(text))
+    except Exception:  # noqa: BLE001 - a tokenizer of the user's own; the message is not to be lost for it
+        return estimate_tokens(text)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import yaml
 
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig, why_refused
 
 #: What applies where the file says nothing; 002.
@@ -24,8 +25,7 @@ def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yam
     """
     name = os.fspath(config_path)
     try:
-        with open(name, encoding="utf-8-sig") as file:
-            found = yaml.safe_load(file)
+        found = yaml.safe_load(read_outside(name).decode("utf-8-sig"))
     except FileNotFoundError:
         return dict(DEFAULTS)
     except OSError as error:

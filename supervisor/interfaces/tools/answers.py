@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Stands where a text was cut; as in the memory block (003).
 TRUNCATED: Final = "…[truncated]"
+#: The score of the search that is a half here.
+_MIDDLE: Final = 5.0
 _HALF: Final = re.compile("[\ud800-\udfff]")
 #: Fields that stand in the JSON even if they are "" or False.
 _ALWAYS: Final = frozenset({"text", "snippet", "new"})
@@ -30,13 +32,17 @@ _JSON_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySearchResult:
-    """A passage that was found: *snippet* is lines *start_line* to *end_line* of *path*; *score* tells how well it fits."""
+    """
+    A passage that was found: *snippet* is lines *start_line* to *end_line* of *path*.
+
+    *score* is how well it fits, 0 to 1, None in a group.
+    """
 
     path: str
     start_line: int
     end_line: int
     snippet: str
-    score: float
+    score: float | None
     day: str = ""  # 2026-01-28, the local day on which it was said or written
     role: str = ""  # of a message: user, assistant, system or tool
     speaker: str = ""  # the name of who said it
@@ -95,7 +101,8 @@ class WriteAnswer:
     """
     The answer of `memory_write`: the entry is line *line* of *total*; not *new* if its words were there already.
 
-    Of a line that the talk will not be shown there is the *note* that says so, and no number.
+    Of a line that the talk will not be shown there is the *note* that says so, and no number; another *note* says that a mark
+    for groups was taken off.
     """
 
     path: str
@@ -148,7 +155,9 @@ def _told(answer: Answer | MemorySearchResult | LongTermLine | type) -> list[Fie
 
 def _says(key: str, value: object) -> bool:
     """Tell whether the field stands in the JSON: what is not there, "" and False, stands in it where it is an answer itself."""
-    return value is not None and (key in _ALWAYS or (value is not False and value != ""))
+    if value is None:
+        return key == "score"
+    return key in _ALWAYS or (value is not False and value != "")
 
 
 def _wire_value(value: Any) -> Any:
@@ -160,6 +169,16 @@ def _wire_value(value: Any) -> Any:
 def _camel(key: str) -> str:
     first, *rest = key.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def share(score: float) -> float:
+    """
+    Return the score of a search, which has no upper end, as 001 has it: between 0 and 1, in the same order.
+
+    >>> share(0), share(5), share(30.15)
+    (0.0, 0.5, 0.8578)
+    """
+    return round(max(score, 0.0) / (max(score, 0.0) + _MIDDLE), 4)
 
 
 def output_schema(answer: type) -> dict[str, Any]:
@@ -175,7 +194,8 @@ def _schema_of(hint: Any) -> dict[str, Any]:
         return {"type": "array", "items": _schema_of(get_args(hint)[0])}
     if is_dataclass(hint) and isinstance(hint, type):
         return output_schema(hint)
-    return {"type": next(_JSON_TYPES[one] for one in (get_args(hint) or (hint,)) if one in _JSON_TYPES)}
+    kind = next(_JSON_TYPES[one] for one in (get_args(hint) or (hint,)) if one in _JSON_TYPES)
+    return {"type": [kind, "null"] if hint == float | None else kind}
 
 
 # ── clamping ─────────────────────────────────────────────────────────────────

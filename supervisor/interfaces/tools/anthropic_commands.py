@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Final, TypeAlias
 
 from recalld.supervisor.longterm.lines import without_surrogates
+from recalld.supervisor.protocol.marks import pins_more, with_marks_of
 from recalld.supervisor.protocol.paths import is_foreign
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
@@ -26,6 +27,8 @@ _WIDTH: Final = 6
 #: Lines that are shown above and below the one that was replaced.
 _AROUND: Final = 2
 _LONGEST_NAME: Final = 255
+#: Bytes of a name that is given: that of a version of it that is kept, and of the temporary file beside that, are longer.
+_LONGEST_GIVEN: Final = 200
 #: An encoded dot, slash, backslash or NUL; a backslash, which is a slash elsewhere.
 _ODD: Final = re.compile(r"%(?:2e|2f|5c|00)|\\", re.IGNORECASE)
 
@@ -149,9 +152,11 @@ def parts_of(path: str) -> tuple[str, ...]:
 
 
 def check_name(parts: Sequence[str], path: str) -> None:
-    """Raise an error where no file may be made or moved: it would not be found by a search."""
+    """Raise an error where no file may be made or moved: no search would find it, or no copy be kept of what it said before."""
     if not parts:
         raise BadRequest("path", Text("lines.is_folder", path=path))
+    if long := next((part for part in parts if len(part.encode()) > _LONGEST_GIVEN), ""):
+        raise BadRequest("path", Text("memory_tool.long_name", name=long, count=len(long.encode()), most=_LONGEST_GIVEN))
     for part in parts[:-1]:
         if part.endswith(".md"):
             raise BadRequest("path", Text("memory_tool.file_name", name=part))
@@ -216,9 +221,10 @@ def replaced(text: str, asked: StrReplace) -> tuple[str, str]:
     place = places[0]
     after = text[:place] + writable(asked.new_str) + text[place + len(asked.old_str) :]
     first = max(0, text.count("\n", 0, place) - _AROUND)
+    after, told = _unmarked(text, after, asked.path)
     lines = after.split("\n")[first : text.count("\n", 0, place) + _AROUND + 1]
     head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-    return after, f"{head}\n{_numbered(lines, first + 1)}"
+    return after, f"{head}\n{_numbered(lines, first + 1)}{told}"
 
 
 def _places(text: str, part: str) -> list[int]:
@@ -243,7 +249,26 @@ def inserted(text: str, asked: Insert) -> tuple[str, str]:
         raise Refused(said)
     lines.insert(asked.insert_line, writable(asked.insert_text).rstrip("\n"))
     after = "\n".join(lines)
-    return after if after.endswith("\n") else f"{after}\n", f"The file {asked.path} has been edited."
+    after, told = _unmarked(text, after, asked.path)
+    return after if after.endswith("\n") else f"{after}\n", f"The file {asked.path} has been edited.{told}"
+
+
+def created(asked: Create) -> tuple[str, str]:
+    """Return the text of a new file, and the answer."""
+    text, told = _unmarked("", writable(asked.file_text), asked.path)
+    return text, f"File created successfully at: {asked.path}{told}"
+
+
+def _unmarked(before: str, after: str, path: str) -> tuple[str, str]:
+    """
+    Return the text without the marks that the change sets, and what is told of that, "" where it sets none.
+
+    BadRequest where the change would pin a line of the long-term file by the heading above it.
+    """
+    text = with_marks_of(before, after)
+    if is_long_term(parts_of(path)) and pins_more(before, text):
+        raise BadRequest("path", Text("longterm.pinned_by_owner"))
+    return text, "" if text == after else f"\n{Text('longterm.mark_taken')}"
 
 
 def writable(text: str) -> str:

@@ -31,6 +31,7 @@ from recalld.supervisor.interfaces.tools.anthropic_commands import (
     StrReplace,
     View,
     check_name,
+    created,
     file_shown,
     folder_shown,
     inserted,
@@ -38,12 +39,12 @@ from recalld.supervisor.interfaces.tools.anthropic_commands import (
     parse_command,
     parts_of,
     replaced,
-    writable,
 )
-from recalld.supervisor.longterm.long_term_file import LongTermFile, kept_name
+from recalld.supervisor.longterm.long_term_file import LongTermFile, kept_name, refuse_too_large
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.move_across import move_across
 from recalld.supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
@@ -147,12 +148,15 @@ class AnthropicMemory:
             if not place.parts or self._stat(place):
                 raise Refused(f"File {asked.path} already exists")
             check_name(place.parts, asked.path)
+            text, answer = created(asked)
+            data = text.encode()
+            refuse_too_large(asked.path, data)
             self._files.make_folder(place.path.parent)
             try:
-                self._files.create(place.path, writable(asked.file_text).encode())
+                self._files.create(place.path, data)
             except FileExistsError:
                 raise Refused(f"File {asked.path} already exists") from None
-        return f"File created successfully at: {asked.path}"
+        return answer
 
     def _change(self, path: str, rule: Callable[[str], tuple[str, str]]) -> str:
         """Replace the text of a file by the first result of *rule*, and return the second."""
@@ -180,10 +184,11 @@ class AnthropicMemory:
             self._refuse_kept_inside(place)
             self._files.make_folder(self._paths.previous, lasting=True)
             self._files.ensure_durable(place.path)
+            self._files.disk.touch(place.path)  # it is kept from now on
             for name in self._names_to_keep(place):
                 # moved, not copied: what an editor saves meanwhile is kept as well
                 with contextlib.suppress(FileExistsError):
-                    self._files.move(place.path, self._paths.previous / name)
+                    move_across(self._files, place.path, self._paths.previous / name)
                     break
         return f"Successfully deleted {asked.path}"
 
@@ -204,7 +209,7 @@ class AnthropicMemory:
             self._files.make_folder(new.path.parent)
             self._files.ensure_durable(old.path)
             try:
-                self._files.move(old.path, new.path)
+                move_across(self._files, old.path, new.path)
             except FileExistsError:
                 raise Refused(f"The destination {asked.new_path} already exists") from None
         return f"Successfully renamed {asked.old_path} to {asked.new_path}"

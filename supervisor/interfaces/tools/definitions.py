@@ -196,8 +196,8 @@ SEARCH: Final = Definition(
         Parameter(
             "minScore",
             "number",
-            "低于此分数的结果不返回，默认不限",
-            "Results with a lower score are left out; none is if not given",
+            "低于此分数（0 到 1）的结果不返回，默认不限",
+            "Results with a lower score, 0 to 1, are left out; none is if not given",
             least=0,
             dialect="recall",
         ),

@@ -15,7 +15,6 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.scan import LONG_TERM
 from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from recalld.supervisor.interfaces.tools.answers import (
     DeleteAnswer,
@@ -28,13 +27,23 @@ from recalld.supervisor.interfaces.tools.answers import (
     WriteAnswer,
     clamped,
     cut,
+    share,
 )
 from recalld.supervisor.interfaces.tools.definitions import SEARCH, not_shown
 from recalld.supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
 from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.protocol.marks import without_marks
+from recalld.supervisor.protocol.paths import LONG_TERM
 from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import (
+    BadRequest,
+    Conflict,
+    NotFound,
+    SupervisorError,
+    as_supervisor_error,
+    refuse_no_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,8 +103,8 @@ class MemoryTools:
         """
         Search memory for what fits *query*, best first (001), or the lines of the long-term file for *keywords* (000).
 
-        *max_results* is 5 for a query, and `[tools] search_results` for keywords. The answer is `disabled` where memory can't
-        be searched; BadRequest only for wrong arguments.
+        *max_results* is 5 for a query, and `[tools] search_results` for keywords; *min_score* is 0 to 1, as the scores are. The
+        answer is `disabled` where memory can't be searched; BadRequest only for wrong arguments.
         """
         if query is None and keywords is None:
             raise BadRequest("query", Text("argument.tool_needs", tool=SEARCH.name))
@@ -148,26 +157,34 @@ class MemoryTools:
         """
         Add an entry to the long-term file and return its line, as it was read back; or the line that has the same words.
 
-        In a group only lines that it may see have the same words, and where it will not be shown the entry the answer says so.
+        A mark for groups is taken off, since it is the owner's word, and the answer says so. In a group only lines that it may
+        see have the same words, and where it will not be shown the entry the answer says so.
         """
-        made = self.memory.write(content, self._channel, session=self._session, chat=self._chat)
-        after = self.memory.workspace.long_term.read()
-        same = [one for one in after.lines if one.text == made.text]
+        refuse_no_text("content", content)
+        unmarked = without_marks(content)
+        made = self.memory.write(unmarked, self._channel, session=self._session, chat=self._chat)
+        if not made.is_shown:
+            if not any(one.text == made.text for one in self.memory.workspace.long_term.read().lines):
+                raise Conflict(made.path)
+            note, saved = self._said(not_shown(self.audience)), self._said(Text("tool.written"))
+            return WriteAnswer(path=made.path, total=made.total, new=True, note=note, said=f"{saved}\n\n{note}")
+        path, lines = self._long_term()
+        same = [one for one in lines if one.text == made.text]
         line = min(same, key=lambda one: abs(one.number - made.line), default=None)
         if line is None:  # an editor has saved an older text in this moment
             raise Conflict(made.path)
-        if not made.is_shown:
-            note, saved = self._said(not_shown(self.audience)), self._said(Text("tool.written"))
-            return WriteAnswer(path=after.path, total=made.total, new=True, note=note, said=f"{saved}\n\n{note}")
-        total = after.total if self.audience.sees_all else made.total
-        told = f"{self._said(Text('longterm.written', line=line.number, total=total))}{self._refs([line])}"
+        total = len(lines)
+        note = self._said(Text("longterm.mark_taken")) if unmarked != content else ""
+        saved = self._said(Text("longterm.written", line=line.number, total=total))
+        told = "\n\n".join(filter(None, (saved, note))) + self._refs([line])
         return WriteAnswer(
-            path=after.path,
+            path=path,
             line=line.number,
             total=total,
             digest=line.digest,
             ref=line.ref,
             new=made.is_new,
+            note=note,
             said=told,
         )
 
@@ -202,7 +219,7 @@ class MemoryTools:
         """Return the answer of 001's search."""
         found = self.memory.find(query, limit, session=self._session, chat=self._chat)
         not_whole = self._said(why_not_whole(found))
-        hits = [hit for hit in found.hits if hit.score >= least]
+        hits = [hit for hit in found.hits if hit.score is None or share(hit.score) >= least]
         if not hits and not_whole:
             return SearchAnswer(disabled=True, error=not_whole, action=self._said(Text("tool.see_log")))
         if not hits:
@@ -236,7 +253,7 @@ class MemoryTools:
             start_line=unit.start,
             end_line=unit.end,
             snippet=unit.text,
-            score=round(hit.score, 4),
+            score=None if hit.score is None else share(hit.score),
             day=unit.day.isoformat() if unit.day else "",
             role=unit.role,
             speaker=unit.speaker,
@@ -251,7 +268,7 @@ class MemoryTools:
             start_line=line.number,
             end_line=line.number,
             snippet=line.text,
-            score=1.0,
+            score=1.0 if self.audience.sees_all else None,
             day=entry.day.isoformat() if entry else "",
             citation=self._citation(f"{path}#L{line.number}"),
             ref=line.ref,

@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.interfaces.language import spoken_language
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.tools.answers import Answer
     from recalld.supervisor.interfaces.tools.definitions import Definition, Dialect, Language
     from recalld.supervisor.longterm.memory_store import MemoryStore
+    from recalld.supervisor.recall.audience import Audience
 
 #: The arguments of JSON that have another name in Python.
 _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
@@ -51,10 +53,20 @@ class Tool:
 
     def __init__(self, registry: ToolRegistry, definition: Definition) -> None:
         self._registry = registry
-        self._definition = definition
+        self.definition = definition
         self.name = definition.name
         self.description: str = getattr(definition, registry.language)
-        self.parameters = definition.schema(registry.language, registry.dialect)
+        self.parameters = definition.schema(*self.words)
+
+    @property
+    def words(self) -> tuple[Language, Dialect]:
+        """In which language, and as which search, a model is told of it."""
+        return self._registry.language, self._registry.dialect
+
+    @property
+    def strict_parameters(self) -> dict[str, Any]:
+        """The schema of its arguments for OpenAI's strict mode."""
+        return self.definition.strict_schema(*self.words)
 
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on."""
@@ -62,7 +74,25 @@ class Tool:
 
     async def execute(self, **arguments: Any) -> str:
         """Return what the model is told."""
-        return self._registry.call(self.name, arguments).text
+        return self.call(arguments).text
+
+    def is_of(self, registry: ToolRegistry) -> bool:
+        """Tell whether it was made by this registry, not only registered in it."""
+        return self._registry is registry
+
+    def call(self, arguments: str | Mapping[str, Any] | None = None) -> Reply:
+        """Call it; as `ToolRegistry.call`."""
+        return self._registry.call(self.name, arguments)
+
+    def function(self) -> Callable[..., Answer]:
+        """Return it as a plain Python function, which knows the names of JSON (001) and those of Python."""
+        method: Callable[..., Answer] = getattr(self._registry.tools, self.name)
+
+        @wraps(method)
+        def called(*values: Any, **given: Any) -> Answer:
+            return method(*values, **{_IN_PYTHON.get(key, key): value for key, value in given.items()})
+
+        return called
 
 
 class ToolRegistry:
@@ -74,21 +104,25 @@ class ToolRegistry:
         self.tools = tools
         self.language = language
         self.dialect = dialect
-        self._definitions = {one.name: one for one in definitions}
+        self._tools = {one.name: Tool(self, one) for one in definitions}
 
     def __iter__(self) -> Iterator[Tool]:
         """Yield the tools in the order in which a model is told of them."""
-        return (Tool(self, one) for one in self._definitions.values())
+        return iter(self._tools.values())
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool that was made by itself (000), in place of one of its name."""
+        self._tools[tool.name] = tool
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
         """The definitions of the tools."""
-        return tuple(self._definitions.values())
+        return tuple(one.definition for one in self)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the tools."""
-        return tuple(self._definitions)
+        return tuple(self._tools)
 
     @property
     def limits(self) -> dict[str, bool]:
@@ -100,12 +134,15 @@ class ToolRegistry:
         """Set the source of what is written from now on; None is web-chat."""
         if self.tools:
             self.tools.set_channel(channel)
+        for one in self:
+            if not one.is_of(self):
+                one.set_channel(channel)
 
     # ── what a model is told ─────────────────────────────────────────────────
 
     def functions(self) -> dict[str, Callable[..., Answer]]:
         """Return the tools as plain Python functions, for a framework that reads signatures."""
-        return {name: getattr(self.tools, name) for name in self.names}
+        return {one.name: one.function() for one in self}
 
     def openai(self) -> list[dict[str, Any]]:
         """Return the function schemas of OpenAI's chat completions, in strict form."""
@@ -114,28 +151,22 @@ class ToolRegistry:
                 "type": "function",
                 "function": {
                     "name": one.name,
-                    "description": getattr(one, self.language),
+                    "description": one.description,
                     "strict": True,
-                    "parameters": one.strict_schema(self.language, self.dialect),
+                    "parameters": one.strict_parameters,
                 },
             }
-            for one in self.definitions
+            for one in self
         ]
 
     def anthropic(self) -> list[dict[str, Any]]:
         """Return the tool schemas of Anthropic's messages."""
-        return [
-            {
-                "name": one.name,
-                "description": getattr(one, self.language),
-                "input_schema": one.schema(self.language, self.dialect),
-            }
-            for one in self.definitions
-        ]
+        return [{"name": one.name, "description": one.description, "input_schema": one.parameters} for one in self]
 
     def guidance(self) -> str:
-        """Return the section for the system prompt, "" without tools."""
-        return guidance(self.names, self.language, self.dialect)
+        """Return the section for the system prompt, "" without tools, in the words of the first one."""
+        spoken = next((one.words for one in self), (self.language, self.dialect))
+        return guidance(self.names, *spoken)
 
     # ── a call ───────────────────────────────────────────────────────────────
 
@@ -145,21 +176,21 @@ class ToolRegistry:
 
         It never raises: what is wrong is one sentence, and `is_error`.
         """
+        tool = self._tools.get(name)
+        if tool is not None and not tool.is_of(self):
+            return tool.call(arguments)
         try:
-            answer = self._answer(name, arguments)
+            answer = self._answer(tool, name, arguments)
         except Exception as error:  # noqa: BLE001 - a model must be told, and the talk goes on
             root = self.tools.memory.workspace.paths.root if self.tools else ""
             return Reply(render(as_supervisor_error(error, name[:40], root), self.language), is_error=True)
         return Reply(as_text(answer), as_wire(answer))
 
-    def _answer(self, name: str, arguments: str | Mapping[str, Any] | None) -> Answer:
-        definition = self._definitions.get(name)
-        if definition is None:
+    def _answer(self, tool: Tool | None, name: str, arguments: str | Mapping[str, Any] | None) -> Answer:
+        if tool is None:
             there = self.names or Text("tool.none")
             raise BadRequest(str(name)[:40], Text("argument.no_tool", names=there))
-        given = definition.arguments(_parsed(arguments), self.dialect)
-        answer: Answer = getattr(self.tools, name)(**{_IN_PYTHON.get(key, key): value for key, value in given.items()})
-        return answer
+        return tool.function()(**tool.definition.arguments(_parsed(arguments), self.dialect))
 
 
 def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -191,7 +222,7 @@ def register_all_tools(
 
     *session* and *chat* say who listens, *channel* is the source of what is written. With *read_only* no tool writes; only with
     *allow_delete* there is `memory_delete`. The descriptions are in the *language* of the workspace, the *dialect* is that of
-    `[tools] dialect`, if not given.
+    `[tools] dialect` if not given, and "lines" for a `MemoryStore`, whose programs search by `keywords`.
     """
     if memory_store is None:
         return ToolRegistry(None, (), language=language or "en", dialect=dialect or "recall")
@@ -203,9 +234,11 @@ def register_all_tools(
         # the folder may come with the first write, which `Memory` of a path refuses
         memory = Memory(open_workspace(memory_store.root, os.environ, memory_store.clock), clock=memory_store.clock)
         memory.workspace.long_term = memory_store.long_term  # of a folder of CountBot it knows the file and the days
+        dialect = dialect or "lines"
     else:
         memory = memory_store if isinstance(memory_store, Memory) else Memory(memory_store)
-    tools = MemoryTools(memory, session=session, chat=chat, channel=channel, language=language or _language(memory))
+    tools = MemoryTools(memory, session=session, chat=chat, channel=channel)
+    tools.language = language or _language(memory, tools.audience)
     chosen = tuple(
         told_to(tools.audience, one)
         for one in DEFINITIONS.values()
@@ -215,9 +248,11 @@ def register_all_tools(
     return ToolRegistry(tools, chosen, language=tools.language, dialect=dialect or memory.workspace.config.tools.dialect)
 
 
-def _language(memory: Memory) -> Language:
-    """Return the language of the workspace: its setting, the locale, or the end of the conversation."""
+def _language(memory: Memory, audience: Audience) -> Language:
+    """Return the language of the workspace: its setting, the locale, or the end of the conversation that *audience* sees."""
     words: list[str] = []
     with contextlib.suppress(SupervisorError, OSError):  # whatever is wrong with history.json, the tools are described
-        words = [said] if (said := memory.workspace.history.last_words()) else []
+        ws = memory.workspace
+        said = ws.history.last_words() if audience.sees_all else ws.parts.newest_words(audience, memory.clock())
+        words = [said] if said else []
     return spoken_language(memory.workspace.config.language, os.environ, words)

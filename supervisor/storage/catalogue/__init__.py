@@ -24,7 +24,7 @@ _COMMAS: Final = {"en": ", ", "zh": "、"}
 _END: Final = "\ufdd0"
 _HAN: Final = "[\u3000-\u9fff\uff00-\uffef]"
 #: A blank between two Chinese characters, one of which is at the end of a text in the text.
-_BLANK: Final = re.compile(f"(?<={_HAN}) (?={_END}{_HAN})|(?<={_HAN}{_END}) (?={_END}?{_HAN})")
+_BLANK: Final = f"(?<={_HAN}) (?={_END}{_HAN})|(?<={_HAN}{_END}) (?={_END}?{_HAN})"
 
 
 class Text(str):
@@ -109,7 +109,7 @@ def _filled(code: str, fields: Mapping[str, Any], language: Language) -> str:
     if not texts or language == "en":
         return found.format_map({**fields, **texts})
     marked = found.format_map({**fields, **{name: f"{_END}{text}{_END}" for name, text in texts.items()}})
-    return _BLANK.sub("", marked).replace(_END, "")
+    return re.sub(_BLANK, "", marked).replace(_END, "")
 
 
 @cache

@@ -11,6 +11,7 @@ TEXTS: Final = {
     "not_list": "它必须是一组 {of}，不能是 {kind}",
     "line_numbers": "行号",
     "not_folder_path": "它必须是文件夹的路径，不能是 {kind}",
+    "plain_folder": "{root} 不是工作区；用 `recalld init -w {root}` 把它建成工作区",
     "no_workspace": "{root} 不存在；用 `recalld init -w {same}` 建一个",
     "file_for_folder": "{root} 是文件，不是文件夹",
     "not_whole_number": "它必须是整数，不能是 {kind}",

@@ -26,6 +26,7 @@ TEXTS: Final = {
     "a_number": "数",
     "a_truth_value": "真假值",
     "no_array": "里面没有数组",
+    "not_there": "{path} 不存在；请核对路径",
     "no_messages": "{path} 里没有消息数组",
     "not_receipt": "它不是一轮对话的记录",
     "document_invalid": "存下的一篇文档无效（{kind}）",
@@ -40,4 +41,10 @@ TEXTS: Final = {
     "save_utf8": "请存成 UTF-8",
     "not_json": "第 {column} 列处不是 JSON",
     "unreadable": "它读不了：{why}",
+    "encoded": "它是 {encoding}，不是 UTF-8（用 `iconv -f {encoding} -t UTF-8` 转换）",
+    "full_width": "第 {line} 行第 {column} 列写成了 {found}，应为 {meant}",
+    "trailing_comma": "第 {line} 行第 {column} 列多了一个逗号",
+    "two_arrays": "第 {line} 行第 {column} 列又开始了一个数组",
+    "not_recorded": "{name} 里没有读不出来的内容；哪里有，用 `recalld status` 看",
+    "not_missing": "{name} 没有缺消息；哪些按日文件缺了，用 `recalld status` 看",
 }

@@ -14,6 +14,9 @@ TEXTS: Final = {
     "flag_unfounded": "消息 {id} 标为 true，却从没写进过按日文件",
     "was_in": "{id}（原在 {name}）",
     "is_gone": "不见了",
+    "other_bytes": "内容和文件名对不上",
     "holds_others": "内容变了",
-    "ends_early": "{name} 的 {count} 条消息只剩 {found} 条：请放回一份完整的副本；如果其余是你删的，就把文件开头的 count 改成 {found}",
+    "ends_early": "{name} 的 {count} 条消息只剩 {found} 条：请放回一份完整的副本，或用 `recalld fsck --repair`；如果其余是你删的，就用 `recalld fsck --accept {name}`",
+    "moved": "{name} 现在是 {path}，就从那里读",
+    "not_utf8": "{name}：{why}",
 }

@@ -6,6 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "no_object": "它不是对象",
+    "odd_role": "没有 {role!r} 这个角色；请用 user、assistant、system 或 tool",
     "no_role": "它没有 role",
     "no_text": "它没有文字",
     "bad_id": "它的 id 不是字符串",

@@ -10,6 +10,7 @@ TEXTS: Final = {
     "part_unread": "有一部分读不了",
     "time_up": "时间不够，没有搜完所有文件",
     "changed_unsearched": "改动过的文件没能全部搜索：时间不够，或者太多",
+    "index_unfinished": "索引还在建立，目前有 {percent}% 的记忆；之后每次提问都会接着建，`recalld index rebuild` 一次建完",
     "unfiled_unsearched": "尚未归档的 {count} 条消息没能搜索：时间不够",
     "embeddings_silent": "连不上 {where}（{kind}）",
     "reason": "{reason}",

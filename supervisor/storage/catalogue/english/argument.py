@@ -11,6 +11,7 @@ TEXTS: Final = {
     "not_list": "it must be a list of {of}, not {kind}",
     "line_numbers": "line numbers",
     "not_folder_path": "it must be the path of a folder, not {kind}",
+    "plain_folder": "{root} is no workspace; `recalld init -w {root}` makes it one",
     "no_workspace": "{root} is not there; make it with `recalld init -w {same}`",
     "file_for_folder": "{root} is a file, not a folder",
     "not_whole_number": "it must be a whole number, not {kind}",

@@ -26,6 +26,7 @@ TEXTS: Final = {
     "a_number": "a number",
     "a_truth_value": "a truth value",
     "no_array": "it holds no array",
+    "not_there": "{path} does not exist; check the path",
     "no_messages": "{path} holds no array of messages",
     "not_receipt": "it is not the receipt of a turn",
     "document_invalid": "a stored document is invalid ({kind})",
@@ -40,4 +41,10 @@ TEXTS: Final = {
     "save_utf8": "save it as UTF-8",
     "not_json": "it is not JSON at column {column}",
     "unreadable": "it can't be read: {why}",
+    "encoded": "it is {encoding}, not UTF-8 (`iconv -f {encoding} -t UTF-8` converts it)",
+    "full_width": "it has {found} in place of {meant} at line {line}, column {column}",
+    "trailing_comma": "it has a comma too many at line {line}, column {column}",
+    "two_arrays": "a second array begins at line {line}, column {column}",
+    "not_recorded": "nothing of {name} is unread; `recalld status` names what is",
+    "not_missing": "nothing is missing of {name}; `recalld status` names the dated files of which something is",
 }

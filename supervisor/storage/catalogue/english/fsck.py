@@ -14,6 +14,9 @@ TEXTS: Final = {
     "flag_unfounded": "message {id} is flagged true, but no dated file was ever made of it",
     "was_in": "{id} (was in {name})",
     "is_gone": "is gone",
+    "other_bytes": "its bytes are not those of its name",
     "holds_others": "holds other bytes than it did",
-    "ends_early": "{name} ends after {found} of its {count} messages: put a whole copy of it back or, if you deleted the others, set count to {found} in its head",
+    "ends_early": "{name} ends after {found} of its {count} messages: put a whole copy of it back, or `recalld fsck --repair`; if you deleted the others, `recalld fsck --accept {name}`",
+    "moved": "{name} is now {path}, and is read there",
+    "not_utf8": "{name}: {why}",
 }

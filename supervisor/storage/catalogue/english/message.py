@@ -6,6 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "no_object": "it is not an object",
+    "odd_role": "{role!r} is no role; give user, assistant, system or tool",
     "no_role": "it has no role",
     "no_text": "it has no text",
     "bad_id": "its id is not a string",

@@ -5,5 +5,5 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
-    "differing": "{count} differing from memory",
+    "differing": "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`",
 }

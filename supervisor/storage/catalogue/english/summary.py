@@ -8,4 +8,8 @@ TEXTS: Final = {
     "no_dated_file": "memory has no dated file of {label}, so there is nothing to summarise",
     "no_period": "{label!r} is no day (2026-01-28) and no month (2026-01)",
     "queued": "{group} is queued; a supervisor takes it in.",
+    "nothing_without_model": "nothing was summed up: the conversation has no model that could",
+    "nothing_said": "nothing was summed up: nothing is new since the last summary",
+    "nothing_answered": "nothing was summed up: the question still waits for its answer",
+    "nothing_left": "nothing was summed up: the last turns stay as they were said, {turns} at most (conversation.keep_turns)",
 }

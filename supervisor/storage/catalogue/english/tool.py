@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
-    "counted": "{total} entries in memory",
+    "counted": "entries in memory: {total}",
     "memory_empty": "memory is empty",
     "no_keywords": "give keywords to search for",
     "no_valid_keywords": "give valid keywords to search for",

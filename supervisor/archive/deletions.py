@@ -1,0 +1,299 @@
+"""
+What the dated files no longer hold of the messages that were written to them, and what follows for history.json.
+
+The seen journal says which file each message was written to. What is missing from a file that is there was taken out by a
+person, unless it is the end of the file: that may have been cut off. What is missing with its whole file is lost. A person's
+will is obeyed at once; a loss is told until somebody repairs or accepts it. Source: docs/reference/protocol.md, 2.7 and 4.4.
+"""
+
+from __future__ import annotations
+
+import stat as modes
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from recalld.supervisor.protocol.dated_file import REVISION, parse_dated, without_torn_end
+from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol.paths import day_of_name, is_foreign
+from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.lenient_json import parse_json, recover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.protocol.dated_file import Block, DatedFile
+    from recalld.supervisor.protocol.message import Entry, History, Key
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files
+
+
+@dataclass(frozen=True, slots=True)
+class Absences:
+    """
+    The messages that their dated files no longer hold, and no other file does.
+
+    *lost* has those of each file that is gone, *cut* those at the end of each file that ends early (none where nothing is known
+    of them), *removed* those that a person took out, each with the block that has its words now, None where it was deleted.
+    *moved* has the file that holds the messages of a file that is gone: a person has moved or renamed it.
+    """
+
+    lost: Mapping[str, Sequence[Key]] = field(default_factory=dict)
+    cut: Mapping[str, Sequence[Key]] = field(default_factory=dict)
+    removed: Mapping[Key, Block | None] = field(default_factory=dict)
+    moved: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> frozenset[Key]:
+        """The messages that stay in history.json: it may be the last that has their words."""
+        return frozenset(key for keys in (*self.lost.values(), *self.cut.values()) for key in keys)
+
+    def of(self, name: str) -> Sequence[Key] | None:
+        """Return what is missing of a file that is gone or ends early; None where nothing is wrong with it."""
+        return self.lost.get(name, self.cut.get(name))
+
+
+_NOTHING = Absences()
+
+
+class Deletions:
+    """What the dated files of one workspace no longer hold; computed again when a file or the journal has changed."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths, journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> None:
+        self._files, self._paths, self._zone = files, paths, zone
+        self._journal, self._memory = journal, memory
+        self._found: tuple[object, Absences] = None, _NOTHING
+        self._by_file: tuple[object, dict[str, list[Key]]] = None, {}
+        self._elsewhere: dict[Path, tuple[Stat, frozenset[Key]]] = {}
+        self._copies: tuple[frozenset[Key], Sequence[Message]] = frozenset(), ()
+
+    def absences(self) -> Absences:
+        """Return what the files no longer hold; the journal is parsed only where a file is gone or edited."""
+        files = self._memory.dated()
+        edited = [file for file in files if file.edited and not file.broken]
+        missing = self._journal.file_names() - {file.name for file in files}
+        # a file that was moved meanwhile is in neither list, and is where it was moved to
+        missing = {name for name in missing if self._files.disk.stat(self._memory.path_of(name)) is None}
+        if not edited and not missing:
+            return _NOTHING
+        self._journal.refresh()
+        recorded = self._recorded((*missing, *(file.name for file in edited)))
+        is_wanted = any(key not in self._journal.removed for name in missing for key in recorded[name])
+        elsewhere = self._read_elsewhere() if is_wanted else {}
+        versions = [(file.name, file.digest) for file in files]
+        state = versions, self._journal.version, [(path, self._elsewhere[path][0]) for path in elsewhere]
+        before, found = self._found
+        if before != state:
+            found = self._compare(files, recorded, {name: _holder(recorded[name], elsewhere) for name in missing})
+            self._found = state, found
+        return found
+
+    def as_filed(self, history: History) -> History:
+        """Return the messages as the files have them: without those that a person deleted, the edited ones with their words."""
+        found = self.absences()
+        self._memory.keep_table()  # who asks next need not read the files again; checks alone change nothing
+        cut = {key for keys in found.cut.values() for key in keys}
+        if not found.removed and not cut:
+            return history
+        shown: list[Entry] = []
+        for entry in history:
+            block = found.removed.get(entry.key) if isinstance(entry, Message) else None
+            if isinstance(entry, Message) and block and not same_words(entry.text, block.text):
+                shown.append(replace(entry, raw={**entry.raw, block.text_field: block.text}, text=block.text))
+            elif not isinstance(entry, Message) or block or not (entry.key in found.removed or entry.key in cut):
+                shown.append(entry)
+        return tuple(shown)
+
+    def lost_messages(self, history: Iterable[Message]) -> list[Message]:
+        """Return the messages whose files are gone, from *history* or else from any copy of it that is kept."""
+        lost = frozenset(key for keys in self.absences().lost.values() for key in keys)
+        self._memory.keep_table()
+        if not lost:
+            return []
+        there = {message.key: message for message in history if message.key in lost}
+        wanted = lost - there.keys()
+        if wanted != self._copies[0]:
+            found = {one.key: one for one in history_copies(self._files, self._paths, self._zone) if one.key in wanted}
+            self._copies = wanted, tuple(found.values())
+        return [*there.values(), *self._copies[1]]
+
+    def record(self) -> None:
+        """Record in the journal what a person has deleted since, so that no repair brings it back; also what is there again."""
+        found, journal = self.absences(), self._journal
+        journal.record_removed([key for key, now in found.removed.items() if now is None and key not in journal.removed])
+        whole = {file.name for file in self._memory.dated() if file.ours and not file.broken} if journal.removed else ()
+        journal.record_there_again([key for key in journal.removed - found.removed.keys() if journal.file_of(key) in whole])
+
+    # ── the comparison ───────────────────────────────────────────────────────
+
+    def _recorded(self, names: Iterable[str]) -> dict[str, list[Key]]:
+        """Return the messages that were written to each of these files, in their order."""
+        version, recorded = self._by_file
+        wanted = frozenset(names)
+        if version != (self._journal.version, wanted):
+            recorded = {name: [] for name in wanted}
+            for key, name in [*self._journal.written.items()]:  # a copy: a round may go on meanwhile
+                if name in recorded:
+                    recorded[name].append(key)
+            self._by_file = (self._journal.version, wanted), recorded
+        return recorded
+
+    def _read_elsewhere(self) -> dict[Path, frozenset[Key]]:
+        """Return the messages of each file that recalld made and that a person has given another place or another name."""
+        found: dict[Path, tuple[Stat, frozenset[Key]]] = {}
+        folders = [self._paths.memory]
+        while folders:
+            folder = folders.pop()
+            for name, stat in self._files.disk.stats(folder).items():
+                path = folder / name
+                if is_foreign(name) or (folder == self._paths.memory and day_of_name(name)):
+                    continue
+                if modes.S_ISDIR(stat.mode) and path not in {self._paths.originals, self._paths.summaries}:
+                    folders.append(path)
+                elif modes.S_ISREG(stat.mode) and name.endswith(".md"):
+                    before = self._elsewhere.get(path)
+                    found[path] = before if before and before[0] == stat else (stat, self._keys_in(path))
+        self._elsewhere = found
+        return {path: keys for path, (_, keys) in sorted(found.items()) if keys}
+
+    def _keys_in(self, path: Path) -> frozenset[Key]:
+        version = self._files.read_stable(path)
+        parsed = parse_dated(version.data, path) if version else None
+        return frozenset(block.key for block in parsed.blocks) if parsed else frozenset()
+
+    def _compare(
+        self, files: Sequence[MemoryFile], recorded: Mapping[str, Sequence[Key]], holders: Mapping[str, Path | None]
+    ) -> Absences:
+        """Return what is absent; *holders* are the files that are gone, each with the file that has its messages now."""
+        is_filed = _Filed(files, self._memory)
+        lost: dict[str, list[Key]] = {}
+        cut: dict[str, list[Key]] = {}
+        removed: dict[Key, Block | None] = {}
+        for name in sorted(recorded):
+            holder = holders[name] if name in holders else self._memory.path_of(name)
+            parsed, text = self._parsed(holder) if holder else (None, "")
+            if holder is None:
+                absent = [key for key in recorded[name] if not is_filed(key)]
+                removed |= dict.fromkeys(key for key in absent if key in self._journal.removed)
+                if left := [key for key in absent if key not in self._journal.removed]:
+                    lost[name] = left
+            elif parsed:
+                absent_from = self._absent(parsed, text, recorded[name], is_filed)
+                end = _end(recorded[name], absent_from) if len(parsed.blocks) < parsed.count else []
+                end = [key for key in end if key not in self._journal.removed]
+                if end or self._ends_early(name, parsed, text, absent_from):
+                    cut[name] = end
+                removed |= {key: now for key, now in absent_from.items() if key not in end}
+        return Absences(lost, cut, removed, {name: path for name, path in sorted(holders.items()) if path})
+
+    def _parsed(self, path: Path) -> tuple[DatedFile | None, str]:
+        version = self._files.read_stable(path)
+        if version is None:
+            return None, ""
+        return parse_dated(version.data, path), without_torn_end(version.data).decode("utf-8", "replace")
+
+    def _absent(self, parsed: DatedFile, text: str, recorded: Sequence[Key], is_filed: _Filed) -> dict[Key, Block | None]:
+        """Return the recorded messages that the file no longer has, each with the block that a person has made of it."""
+        there, words = {block.key for block in parsed.blocks}, {block.key[1] for block in parsed.blocks}
+        by_id = {block.key[0]: block for block in parsed.blocks if self._journal.file_of(block.key) is None}
+        absent: dict[Key, Block | None] = {}
+        for key in recorded:
+            # a program may have given the message another id since; a block that a person broke is there
+            if key in there or key[1] in words or (parsed.has_more and key[0] in text):
+                continue
+            if key[0] in by_id:
+                absent[key] = by_id[key[0]]
+            elif not is_filed(key):
+                absent[key] = None
+        return absent
+
+    def _ends_early(self, name: str, parsed: DatedFile, text: str, absent: Mapping[Key, Block | None]) -> bool:
+        """Tell whether the file says that it had more messages than anybody knows of, and ends like one that was cut off."""
+        is_known = bool(absent) or name in self._journal.accepted
+        is_short = len(parsed.blocks) < parsed.count and not parsed.has_more
+        return is_short and not is_known and not text.endswith(("\n\n", "\n\r\n"))
+
+
+class _Filed:
+    """Tells whether any dated file holds a message."""
+
+    def __init__(self, files: Sequence[MemoryFile], memory: MemoryFolder) -> None:
+        self._ids = frozenset[int]().union(*(file.ids or () for file in files))
+        unknown = [file.name for file in files if file.ours and file.ids is None]
+        self._keys = {block.key for name in unknown for block in memory.blocks(name)}
+
+    def __call__(self, key: Key) -> bool:
+        identity, digest = key
+        own = (identity, f"{identity}~{digest[:REVISION]}")  # or as a later text of the message
+        return key in self._keys or any(crc32(one.encode("utf-8", "surrogatepass")) in self._ids for one in own)
+
+
+def _holder(recorded: Sequence[Key], elsewhere: Mapping[Path, frozenset[Key]]) -> Path | None:
+    """Return the file that holds the most of the messages; None if none holds any."""
+    best = max(elsewhere, key=lambda path: len(elsewhere[path].intersection(recorded)), default=None)
+    return best if best and elsewhere[best].intersection(recorded) else None
+
+
+def same_words(text: str, other: str) -> bool:
+    """Tell whether two texts differ in blank lines and the ends of lines alone, which formatters change."""
+    return _filled_lines(text) == _filled_lines(other)
+
+
+def _filled_lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+def _end(recorded: Sequence[Key], absent: Mapping[Key, Block | None]) -> list[Key]:
+    """Return the messages at the end of the file that were deleted or cut off, which nobody can tell apart."""
+    return [*takewhile(lambda key: key in absent and absent[key] is None, reversed(recorded))][::-1]
+
+
+class ShownHistory:
+    """history.json as its dated files have it: what is put before the assistant."""
+
+    def __init__(self, history: HistoryStore, deletions: Deletions) -> None:
+        self._history, self._deletions = history, deletions
+
+    def read(self, *patience_s: float) -> History:
+        """Return the messages; as `HistoryStore.read`."""
+        history = self._history.read(*patience_s)
+        with suppress(OSError, SupervisorError):  # the supervisor reports why; the turn has its history
+            return self._deletions.as_filed(history)
+        return history
+
+
+# ── the copies of history.json ───────────────────────────────────────────────
+
+
+def history_copies(files: Files, paths: WorkspacePaths, zone: tzinfo) -> Iterator[Message]:
+    """Yield the messages of every copy of history.json that is kept, and its own, the newest copies last."""
+    quarantined = (name for name in files.disk.names(paths.quarantine) if name.startswith("history.json."))
+    kept = [
+        *(paths.quarantine / name for name in quarantined),
+        *(paths.replaced / name for name in files.disk.names(paths.replaced)),
+    ]
+    for path in (*kept, paths.history_backup, paths.history):
+        yield from _messages(files, path, zone)
+
+
+def _messages(files: Files, path: Path, zone: tzinfo) -> Iterator[Message]:
+    version = files.read_stable(path)
+    if version is None:
+        return
+    try:
+        raws = parse_json(version.data)
+    except ValueError:
+        raws = recover(version.data).elements
+    for raw in raws if isinstance(raws, list) else ():
+        message = read_message(raw, zone)
+        if isinstance(message, Message) and message.id and message.created_at:
+            yield message

@@ -1,0 +1,124 @@
+"""
+The alarm of a service: a script for /bin/sh that tells that the service is down.
+
+It is started by a unit of its own where a disk, the Python of the service or the whole workspace may be gone, so it has its own
+copy of what it needs, in a folder of the user's that only they can read: the command of `care.on_trouble`, the sentences in the
+language of the workspace, and the last sentence of the service. The unit names the folder in RECALLD_ALARM.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.host.jobs import NEVER_S
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.files import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.workspace import Workspace
+
+#: The variable of the unit that names the folder, and the files in it.
+VARIABLE: Final = "RECALLD_ALARM"
+SCRIPT: Final = "trouble.sh"
+SAID: Final = "said"
+TOLD: Final = "told"
+#: Seconds for which a service has to run well before the same trouble is told again.
+WELL_S: Final = 600.0
+_TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
+_WORD: Final = re.compile(r"@(\w+)@")
+#: The texts of the script that have no fields, by their words in it.
+_REASONS: Final = {
+    "unknown": Text("service.result_unknown"),
+    "dependency": Text("service.result_dependency"),
+    "namespace": Text("service.result_namespace"),
+    "key_file": Text("service.result_key_file"),
+    "watchdog": Text("service.result_watchdog"),
+    "timeout": Text("service.result_timeout"),
+    "oom": Text("service.result_oom"),
+    "start_limit": Text("service.result_start_limit"),
+    "signal": Text("service.result_signal"),
+}
+
+
+class Alarm:
+    """The alarm in *folder*, which is made where it is missing; with None there is none, as for a `recalld run` by hand."""
+
+    def __init__(self, folder: Path | None, files: Files | None = None) -> None:
+        self._folder = folder
+        self._files = files or Files(RealDisk())
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Alarm:
+        """Return the alarm of the service that this process is."""
+        return cls(Path(environ[VARIABLE]) if environ.get(VARIABLE) else None)
+
+    def keep(self, ws: Workspace) -> None:
+        """Write the script as the configuration of the workspace has it now."""
+        if self._folder:
+            self._write(SCRIPT, script(ws), mode=0o700)
+
+    def forget(self) -> float:
+        """The service runs well: what was told is over, and is told again when it comes back. A step of a job: once."""
+        for name in (SAID, TOLD):
+            self._remove(name)
+        return NEVER_S
+
+    @contextlib.contextmanager
+    def last_words(self, tell: Callable[[object], str]) -> Iterator[None]:
+        """Keep the sentence of the error that ends the service."""
+        self._remove(SAID)
+        try:
+            yield
+        except (SupervisorError, OSError) as error:
+            refused = as_supervisor_error(error, "run", "the workspace")
+            self._write(SAID, f"{tell(refused).rstrip('.。')}\n".encode("utf-8", "replace"))
+            raise
+
+    def _write(self, name: str, data: bytes, mode: int = 0o600) -> None:
+        if self._folder:
+            with contextlib.suppress(OSError, SupervisorError):  # an alarm that can't be kept stops no service
+                self._files.make_folder(self._folder)
+                path = self._folder / name
+                self._files.replace(path, data, self._files.read_stable(path), mode=mode)
+
+    def _remove(self, name: str) -> None:
+        if self._folder:
+            with contextlib.suppress(OSError, SupervisorError):
+                self._files.remove(self._folder / name)
+
+
+def script(ws: Workspace) -> bytes:
+    """Return the script for the service of the workspace."""
+    language: Language = "zh" if ws.config.language == "zh" else "en"
+    texts = {
+        **_REASONS,
+        "python": python_gone(sys.executable),
+        "exit_code": Text("service.exit_code", code="%s"),
+        "down": Text("service.down", unit="%s", why="%s", command="recalld service logs%s"),
+    }
+    words = {name: text.in_language(language) for name, text in texts.items()}
+    words |= {"command": ws.config.care.on_trouble, "workspace": str(ws.paths.root), "interpreter": sys.executable}
+    template = _TEMPLATE.read_text(encoding="utf-8")
+    return _WORD.sub(lambda found: quote(words[found[1]]), template).encode("utf-8", "surrogateescape")
+
+
+def python_gone(python: str) -> Text:
+    """Return why a service with this Python can't run, and the command that makes its environment again."""
+    folder = Path(python).parent.parent
+    if folder.parent.parts[-2:] == ("pipx", "venvs"):
+        command = f"pipx reinstall {folder.name}"
+    elif folder.parent.parts[-2:] == ("uv", "tools"):
+        command = f"uv tool upgrade --reinstall {folder.name}"
+    else:
+        command = f"python3 -m venv --clear {quote(str(folder))}"
+    return Text("service.result_python", python=python, command=command)

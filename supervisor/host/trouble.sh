@@ -1,0 +1,38 @@
+#!/bin/sh
+# Tells that the service of recalld is down: trouble.sh UNIT OPTIONS, where OPTIONS are those of `recalld service` for this unit.
+#
+# systemd starts it by /bin/sh, with why the service failed in its variables. It needs no Python and no workspace, since either may
+# be what is gone. The service makes it again at each start: change care.on_trouble in recalld.toml, not here.
+command=@command@
+folder=${0%/*}
+unit=$1
+code=${MONITOR_EXIT_STATUS-}
+said=$(cat "$folder/said" 2>/dev/null)
+
+why=
+case ${MONITOR_SERVICE_RESULT-unknown} in
+    unknown) why=${said:-@unknown@} ;; # before systemd 251
+    success) why=@dependency@ ;;       # it was not even started
+    exit-code)
+        case $code in
+            203) why=@python@ ;;
+            226) why=@namespace@ ;;
+            243) why=@key_file@ ;;
+            *) @interpreter@ -P -c 'import recalld' >/dev/null 2>&1 && why=$said || why=@python@ ;;
+        esac
+        [ -n "$why" ] || why=$(printf @exit_code@ "$code")
+        ;;
+    watchdog) why=@watchdog@ ;;
+    timeout) why=@timeout@ ;;
+    oom-kill) why=@oom@ ;;
+    start-limit-hit) why=@start_limit@ ;;
+    *) why=@signal@ ;;
+esac
+
+sentence=$(printf @down@ "$unit" "$why" "$2")
+printf '<3>recalld: %s\n' "$sentence" >&2
+[ -n "$command" ] || exit 0
+[ "$(cat "$folder/told" 2>/dev/null)" = "$sentence" ] && exit 0
+umask 077
+export RECALLD_TROUBLE="$sentence" RECALLD_WORKSPACE=@workspace@
+/bin/sh -c "$command" </dev/null >/dev/null && printf '%s\n' "$sentence" >"$folder/told"

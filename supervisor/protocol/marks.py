@@ -1,0 +1,111 @@
+"""
+The marks by which a person says what becomes of a line of memory.md or of a note (docs/reference/protocol.md, 10).
+
+`#shared` or its Chinese form: groups may be told the line. `#pin`, too, in memory.md: the line stands before each turn of a
+direct chat; so do the lines below a heading `# Always`, but for entries, which machines append at the end of the file. A mark
+is a person's word about one line: what a model or an extract writes never carries one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
+_PIN: Final = re.compile(r"(?<!\w)#(?:pin|置顶)(?!\w)", re.IGNORECASE)
+_MARK: Final = re.compile(rf"{_SHARED.pattern}|{_PIN.pattern}", re.IGNORECASE)
+#: Day and source of an entry, which are no words of anybody: a chat may be named #shared.
+_BEFORE_WORDS: Final = re.compile(r"\s*(?:[-*+]\s+)?\d{4}-\d\d-\d\d\|[^|\n]*\|")
+_HEADING: Final = re.compile(r"[ \t]*(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
+_ALWAYS: Final = frozenset({"always", "始终"})
+_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
+
+
+def is_shared(line: str) -> bool:
+    """
+    Tell whether the words of the line have the mark for groups.
+
+    >>> is_shared("钥匙在信箱里 #共享"), is_shared("2026-01-28|irc:#shared|I owe Mara 40 euros")
+    (True, False)
+    """
+    return _has(_SHARED, line)
+
+
+def without_marks(text: str) -> str:
+    """
+    Return the text without marks; one that has none is returned as it is.
+
+    >>> without_marks("told #shared today")
+    'told today'
+    """
+    while _MARK.search(text):  # again: what stood around a mark may be one now
+        text = _parted(_MARK).sub("", text)
+    return text
+
+
+def without_pin(text: str) -> str:
+    """
+    Return the words as they are shown and searched, without the mark that pins them.
+
+    >>> without_pin("- 对花生过敏。 #置顶")
+    '- 对花生过敏。'
+    """
+    return _parted(_PIN).sub("", text) if _PIN.search(text) else text
+
+
+def with_marks_of(before: str, after: str) -> str:
+    """Return the text *after* a change by a machine: a line that was not marked as it is now, in *before*, has no mark."""
+    if not _MARK.search(after):
+        return after
+    there = {line.rstrip("\r") for line in before.split("\n")}
+    lines = after.split("\n")
+    return "\n".join(line if line.rstrip("\r") in there or not _has(_MARK, line) else without_marks(line) for line in lines)
+
+
+def only_pinned(text: str) -> str:
+    r"""
+    Return the text with all lines blank that are not pinned, so that the others keep their numbers.
+
+    >>> only_pinned("# 始终\n叫我小林。\n# 其他\n护照在保险柜里\n对花生过敏 #pin")
+    '\n叫我小林。\n\n\n对花生过敏 #pin'
+    """
+    if not _PIN.search(text) and not any(word in text.casefold() for word in _ALWAYS):
+        return ""
+    lines = text.split("\n")
+    return "\n".join(line if pinned else "" for line, pinned in zip(lines, _pinned(lines), strict=True))
+
+
+def pins_more(before: str, after: str) -> bool:
+    """Tell whether the text *after* a change has a pinned line that was none *before*."""
+    was, is_now = (Counter(map(str.strip, only_pinned(text).split("\n"))) for text in (before, after))
+    return any(line and count > was[line] for line, count in is_now.items())
+
+
+def _pinned(lines: list[str]) -> Iterator[bool]:
+    """Yield whether each line is pinned; a heading and what is in a fence have no marks, but may stand below the heading."""
+    always, fence = 0, ""  # the level of the heading that pins, and the fence that is open
+    for line in lines:
+        mark, heading = _FENCE.match(line), None if fence else _HEADING.fullmatch(line.rstrip("\r"))
+        if heading:
+            level = len(heading[1])
+            if not always or level <= always:
+                always = level if heading[2].casefold() in _ALWAYS else 0
+            yield False
+            continue
+        yield bool(always and not _BEFORE_WORDS.match(line)) or (not fence and _has(_PIN, line))
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+
+
+def _has(mark: re.Pattern[str], line: str) -> bool:
+    begin = _BEFORE_WORDS.match(line)
+    return bool(mark.search(line, begin.end() if begin else 0))
+
+
+def _parted(mark: re.Pattern[str]) -> re.Pattern[str]:
+    """Return the mark with the blanks that part it from the words."""
+    return re.compile(rf"^(?:{mark.pattern})[ \t]*|[ \t]*(?:{mark.pattern})", re.IGNORECASE | re.MULTILINE)

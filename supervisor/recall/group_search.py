@@ -1,0 +1,158 @@
+"""
+Search for an audience that may not see all: everything that counts in it is of what they may see (`index/visible`).
+
+No backend is asked: one that has read all of memory knows how near the question comes to what they may not see. What they are
+told names no score, no time and no file of others.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.index.chunking import chunk_message
+from recalld.supervisor.index.hit import BY_ID
+from recalld.supervisor.index.literal import hits_of, newest_and_fullest
+from recalld.supervisor.index.visible import Part, VisibleView
+from recalld.supervisor.protocol.dated_file import block_of
+from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.recall.audience import nameless
+from recalld.supervisor.recall.search import LIMIT, LITERAL_LIMIT, MIN_SHARE, TIERS, Search, is_asked_by
+from recalld.supervisor.recall.unfiled import UnfiledPassages, path_by_id
+from recalld.supervisor.storage.catalogue import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import date, datetime, tzinfo
+
+    from recalld.supervisor.index.hit import Answer, Hit, Passage, SearchResult
+    from recalld.supervisor.index.index import Index
+    from recalld.supervisor.index.snapshot import View
+    from recalld.supervisor.protocol.message import Message
+    from recalld.supervisor.query.parse import Query
+    from recalld.supervisor.recall.audience import Audience
+    from recalld.supervisor.recall.search import Searcher
+    from recalld.supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.storage.clock import Deadline
+
+#: Audiences of which it is kept what they may see.
+_MOST_KEPT: Final = 8
+
+
+class Parts:
+    """What audiences may see of an index and of the messages that no file holds yet; that of the last ones is kept."""
+
+    def __init__(self, index: Index, unfiled: Unfiled, zone: tzinfo) -> None:
+        self._index, self._unfiled, self._zone = index, unfiled, zone
+        self._kept: dict[tuple[object, ...], Part] = {}
+        self._keeping = threading.Lock()
+
+    def seen_by(self, audience: Audience, now: datetime) -> VisibleView:
+        """Return all that they may see, as the files are now. BadFile if the index is damaged."""
+        make = partial(self.part(audience).of, unfiled=self.unfiled(audience, now, lambda _: False))
+        seen, _ = self._index.read_current(make, lambda made: (one.path for one in made.passages))
+        return seen
+
+    def newest_words(self, audience: Audience, now: datetime) -> str:
+        """Return the words that were said last of what they may see, "" if there are none. BadFile if the index is damaged."""
+        passages = self.seen_by(audience, now).passages
+        last = max(passages, key=lambda one: one.at.timestamp() if one.at else 0.0, default=None)
+        return last.text if last else ""
+
+    def part(self, audience: Audience) -> Part:
+        """Return what keeps the part that they may see, from search to search."""
+        key = audience.in_groups, *audience.readers
+        with self._keeping:
+            part = self._kept.pop(key) if key in self._kept else Part(audience)
+            self._kept[key] = part  # behind the others: the last that were asked for stay
+            for other in [*self._kept][:-_MOST_KEPT]:
+                del self._kept[other]
+        return part
+
+    def unfiled(self, audience: Audience, now: datetime, skip: Callable[[Message], bool]) -> tuple[Passage, ...]:
+        """Return what they may see of the messages that no file holds yet, but for those to *skip*."""
+        talks = {"", audience.chat.session}
+        messages = [
+            one
+            for one in self._unfiled.searched(now)
+            if one.raw.get("shared") is True or chat_of(one.raw).session in talks
+            if not skip(one)
+        ]
+        passages = (chunk_message(path_by_id(one.id), block_of(one), self._zone).passage for one in messages)
+        return tuple(part for one in passages if one.text.strip() for part in audience.seen_of(one))
+
+
+class GroupSearch(Search):
+    """The steps of one search for *audience*, which is asked at *now*."""
+
+    asks_backend = False
+
+    def __init__(self, of: Searcher, parts: Parts, audience: Audience, now: datetime) -> None:
+        super().__init__(of)
+        self._parts, self._audience, self._now = parts, audience, now
+        self._part = parts.part(audience)
+        self._unfiled: tuple[Passage, ...] = ()
+
+    def unfiled(self, question: str, now: datetime, _deadline: Deadline) -> UnfiledPassages:
+        """Return what they may see of the messages that no file holds yet."""
+        self._unfiled = self._parts.unfiled(self._audience, now, is_asked_by(question))
+        return UnfiledPassages(passages=self._unfiled)
+
+    def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages) -> Answer:
+        """Return what the index answers of what they may see."""
+        self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
+        settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
+        found = self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, part=self._view)
+        return replace(found, miss=None)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether what they may see is searched by its words."""
+        return True
+
+    def frequency(self, word: str) -> int:
+        """Return how many of the passages that they may see have the word."""
+        return self._seen.view.corpora[0].frequency(word)
+
+    def containing(self, wanted: Sequence[str], _unfiled: UnfiledPassages, _deadline: Deadline) -> list[Hit]:
+        """Return the newest passages that contain one of *wanted*."""
+        return newest_and_fullest(hits_of(self._seen.passages, wanted), wanted)[:LITERAL_LIMIT]
+
+    def first_day(self) -> date | None:
+        """Return the first day of which they may see a message."""
+        return self._parts.seen_by(self._audience, self._now).first_day
+
+    def told(self, result: SearchResult) -> SearchResult:
+        """Return the result as they are told it: files by their days, no time, and of what failed that something did."""
+        hits = tuple(replace(hit, unit=_named_by_day(hit.unit)) for hit in result.hits)
+        unsearched = result.unsearched and Text("search.part_unread")  # the reasons name files of other talks
+        files = self.attempt(lambda: len(self._seen.view.overlay.groups), 0)
+        return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, ms=0.0)
+
+    @cached_property
+    def _seen(self) -> VisibleView:
+        return self.of.index.read_current(self._visible, lambda seen: (one.path for one in seen.passages))[0]
+
+    def _visible(self, whole: View) -> VisibleView:
+        return self._part.of(whole, self._unfiled)
+
+    def _view(self, whole: View) -> View:
+        return self._visible(whole).view
+
+
+def heard(hit: Hit) -> Hit:
+    """Return a hit of a search for a group as it is told: a message by its id, as `get` takes it, and without a score."""
+    unit = hit.unit
+    if unit.message:
+        unit = replace(unit, path=path_by_id(unit.message), start=1, end=unit.text.count("\n") + 1)
+    return replace(hit, unit=unit, score=None)
+
+
+def _named_by_day(unit: Passage) -> Passage:
+    """Return the passage with its day for the path of a dated file: where that is, and the words of its name, are others'."""
+    if unit.file == BY_ID[:-1]:
+        return unit
+    return replace(unit, path=f"memory/{PurePath(nameless(unit.path)).name}" if unit.message else unit.path)

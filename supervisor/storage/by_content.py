@@ -1,0 +1,62 @@
+"""
+Files that are named by what is in them: pictures, copies in the quarantine, versions that were replaced.
+
+Such a file is relied on when the bytes go elsewhere. A synchroniser, another program or a person may have left a half file, a
+foreign one, a folder, a link or a pipe under its name, so the name alone says nothing: the bytes are compared, and what is
+wrong is moved beside it, as `NAME.aside`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import stat as modes
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.storage.errors import Conflict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recalld.supervisor.storage.files import Files
+
+_ASIDE: Final = re.compile(r".+\.aside(?:-[0-9]+)?")
+#: How often something else may come under the name while the file is written.
+_TRIES: Final = 5
+
+
+def keep_by_content(files: Files, path: Path, data: bytes) -> bool:
+    """Have exactly *data* at *path*, durably, and tell whether it was written now; what else has the name is set aside."""
+    for _ in range(_TRIES):
+        if has_content(files, path, data):
+            files.ensure_durable(path)
+            return False
+        if files.disk.stat(path) is not None:
+            _set_aside(files, path)
+        with suppress(FileExistsError):
+            files.create(path, data)
+            return True
+    raise Conflict(path)
+
+
+def has_content(files: Files, path: Path, data: bytes) -> bool:
+    """Tell whether the file is a regular one with these bytes; one of another size is not read."""
+    stat = files.disk.stat(path)
+    if stat is None or not modes.S_ISREG(stat.mode) or stat.size != len(data):
+        return False
+    with suppress(FileNotFoundError):
+        return files.disk.read(path) == data
+    return False
+
+
+def is_aside(name: str) -> bool:
+    """Tell whether this is the name of what was set aside."""
+    return bool(_ASIDE.fullmatch(name))
+
+
+def _set_aside(files: Files, path: Path) -> None:
+    for n in itertools.count(1):
+        with suppress(FileExistsError), suppress(FileNotFoundError):  # another process may have moved it a moment ago
+            files.move(path, path.with_name(f"{path.name}.aside{f'-{n}' if n > 1 else ''}"))
+            return

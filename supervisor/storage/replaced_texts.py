@@ -1,0 +1,89 @@
+"""
+The texts that newer ones replaced, in `.recalld/previous/` (docs/reference/protocol.md, 10.5).
+
+Each is kept under a name with its digest before it is replaced, or moved there when it is deleted; it is as old as its entry in
+the folder. What is younger than thirty days is never dropped, whatever it takes, since that is how long a person may need to
+miss a text. Age counts to the newest entry, or to the clock where that is earlier: no clock that is ahead drops anything by
+itself.
+"""
+
+from __future__ import annotations
+
+import stat as modes
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from recalld.supervisor.storage.by_content import keep_by_content
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files
+
+#: What is younger stays.
+LEAST_AGE: Final = timedelta(days=30)
+
+
+class Held(NamedTuple):
+    """What the folder holds: texts and deleted folders, and their bytes."""
+
+    entries: int
+    bytes: int
+
+
+class ReplacedTexts:
+    """The texts in *folder*."""
+
+    def __init__(self, files: Files, folder: Path) -> None:
+        self._files = files
+        self._folder = folder
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep *data* under this name, durably, as an entry of now."""
+        self._files.make_folder(self._folder, lasting=True)
+        if not keep_by_content(self._files, self._folder / name, data):
+            self._files.disk.touch(self._folder / name)
+
+    def held(self) -> Held:
+        """Return how much the folder holds."""
+        entries = self._entries()
+        return Held(len(entries), sum(size for _, size in entries.values()))
+
+    def drop(self, now: datetime, age: timedelta, most_bytes: int) -> int:
+        """Drop the oldest beyond *age*, and beyond *most_bytes* of all of them together; return how many."""
+        entries, dropped, size = self._entries(), 0, 0
+        newest_first = sorted(entries, key=lambda name: (entries[name][0], name), reverse=True)
+        if not newest_first:
+            return 0
+        until = min(now.timestamp(), entries[newest_first[0]][0] / 1e9)
+        for name in newest_first:
+            mtime_ns, of_this = entries[name]
+            size += of_this
+            old = timedelta(seconds=until - mtime_ns / 1e9)
+            if old > max(age, LEAST_AGE) or (size > most_bytes and old > LEAST_AGE):
+                self._remove(self._folder / name)
+                dropped += 1
+        return dropped
+
+    def _entries(self) -> dict[str, tuple[int, int]]:
+        """Return the time and the bytes of each text and folder; of a folder those of all that is in it."""
+        with suppress(FileNotFoundError):
+            found = self._files.disk.stats(self._folder)
+            return {name: (stat.mtime_ns, self._bytes(self._folder / name, stat)) for name, stat in found.items()}
+        return {}
+
+    def _bytes(self, path: Path, stat: Stat) -> int:
+        if not modes.S_ISDIR(stat.mode):
+            return stat.size
+        return sum(self._bytes(path / name, inner) for name, inner in self._files.disk.stats(path).items())
+
+    def _remove(self, path: Path) -> None:
+        stat = self._files.disk.stat(path)
+        if stat and modes.S_ISDIR(stat.mode):
+            for name in self._files.disk.names(path):
+                self._remove(path / name)
+            self._files.disk.rmdir(path)
+        elif stat:
+            self._files.remove(path)

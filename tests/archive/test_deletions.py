@@ -1,0 +1,273 @@
+"""What the dated files no longer hold: a day that is gone, a file that ends early, a message that a person deleted or edited."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.storage.errors import BadRequest
+from tests.world import World, message, talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAID = [
+    message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。"),
+    message("2", "2026-01-30T09:01", "记住了，在花盆下面。", "assistant"),
+    message("3", "2026-01-30T09:02", "The spare tyre is in the cellar."),
+    message("4", "2026-01-30T09:03", "好的，备胎在地下室。", "assistant"),
+]
+
+
+@pytest.fixture
+def filed(world: World) -> World:
+    """A day of four messages that is written, and still in history.json."""
+    world.write(SAID)
+    world.settle()
+    return world
+
+
+def day(world: World) -> Path:
+    """The dated file."""
+    (name,) = world.dated_files()
+    return world.root / name
+
+
+def delete(path: Path, *places: int) -> None:
+    """Let a person delete the messages at these places from their file."""
+    head, *blocks = path.read_text().split("<!-- ")
+    path.write_text("<!-- ".join([head, *(block for n, block in enumerate(blocks, 1) if n not in places)]))
+
+
+def shown(world: World) -> list[str]:
+    """The texts of the history block."""
+    return [one.text for one in world.context("还有什么？").history]
+
+
+# ── a day that is gone ───────────────────────────────────────────────────────
+
+
+def test_words_of_a_lost_day_are_found_and_its_file_is_named(filed):
+    name = day(filed).name
+    day(filed).unlink()
+    assert filed.found_texts("备用钥匙在哪里？")[0] == SAID[0]["text"]
+    filed.settle()
+    assert filed.found_texts("where is the spare tyre?")[0] == SAID[2]["text"]
+    (told,), is_well = filed.verdict()
+    assert name in told
+    assert not is_well
+    assert filed.get("history.json#1").text
+
+
+def test_words_of_a_lost_day_are_found_in_the_backup_of_history(filed):
+    filed.add(message("5", "2026-01-31T09:00", "今天没有什么事。"))
+    filed.settle()
+    (lost,) = filed.paths.memory.glob("2026-01-30-*.md")
+    filed.paths.history_backup.write_bytes(filed.paths.history.read_bytes())
+    filed.write([])
+    lost.unlink()
+    assert filed.found_texts("备用钥匙在哪里？")[0] == SAID[0]["text"]
+    assert filed.repair().saved == 4
+
+
+def test_lost_day_is_written_again_by_repair_alone(filed):
+    day(filed).unlink()
+    filed.settle()
+    assert not filed.dated_files()
+    assert filed.repair().saved == 4
+    filed.settle()
+    assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
+    assert filed.verdict()[1]
+
+
+def test_words_of_a_lost_day_are_not_trimmed(world):
+    world.write(talk("2026-01-29T09:00", 180))
+    world.settle()
+    next(iter(world.paths.memory.glob("2026-01-29-*.md"))).unlink()
+    world.add(*talk("2026-01-30T09:00", 120))
+    world.settle()
+    assert len(world.history()) >= 180
+    assert world.repair().saved == 180
+
+
+def test_accepted_day_is_removed_and_comes_back_by_no_repair(filed):
+    name = day(filed).name
+    day(filed).unlink()
+    assert filed.accept(name) == 4
+    assert filed.verdict()[1]
+    found = filed.fsck()
+    assert (found.removed, found.in_history, found.lost) == (4, 0, [])
+    assert filed.repair().saved == 0
+    assert not filed.found_texts("备用钥匙在哪里？")
+    assert not shown(filed)
+    filed.ws.journal.compact()
+    assert filed.reopen().fsck().removed == 4
+
+
+def test_accepted_day_that_is_put_back_is_memory_again(filed):
+    path, data = day(filed), day(filed).read_bytes()
+    path.unlink()
+    filed.accept(path.name)
+    path.write_bytes(data)
+    filed.settle()
+    assert len(shown(filed)) == 4
+    path.unlink()
+    assert len(filed.ws.deletions.absences().lost[path.name]) == 4
+
+
+def test_accept_refuses_a_file_of_which_nothing_is_missing(filed):
+    with pytest.raises(BadRequest, match="nothing is missing of"):
+        filed.accept(day(filed).name)
+
+
+# ── a file that ends early ───────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n"])
+def test_file_that_ends_between_two_messages_is_told_and_repaired(filed, end):
+    before = day(filed)
+    delete(before, 3, 4)
+    before.write_text(before.read_text().rstrip("\n") + end)
+    filed.settle()
+    assert before.name in filed.verdict()[0][0]
+    found = filed.fsck()
+    assert (found.removed, found.in_history, found.is_sound) == (0, 2, False)
+    assert "ends after 2 of its 4 messages" in found.damage[0]
+    assert filed.repair().saved == 2
+    filed.settle()
+    assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
+    assert filed.verdict()[1]
+    assert filed.fsck().is_well
+
+
+@pytest.mark.parametrize("left", [1, 2, 3], ids=["its comment", "its heading", "a blank line"])
+def test_file_that_ends_in_the_head_of_a_message_ends_before_it(filed, left):
+    path = day(filed)
+    before, mark, last = path.read_text().rpartition("<!-- ")
+    path.write_text(before + mark + "".join(last.splitlines(keepends=True)[:left]))
+    filed.reopen().settle()
+    (told,), is_well = filed.verdict()
+    assert (path.name in told, is_well) == (True, False)
+    ledger = filed.fsck()
+    assert (ledger.removed, ledger.lost, len(ledger.damage)) == (0, [], 1)
+    assert not any("<!--" in text for text in filed.found_texts("备胎在哪里？ spare tyre"))
+    assert filed.repair().saved == 1
+    filed.settle()
+    assert filed.verdict()[1]
+    assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
+
+
+def test_messages_at_the_end_are_shown_no_more_and_accepted_as_removed(filed):
+    path = day(filed)
+    delete(path, 4)
+    assert shown(filed) == [one["text"] for one in SAID[:3]]
+    assert filed.accept(path.name) == 1
+    assert filed.verdict()[1]
+    assert (filed.fsck().removed, filed.fsck().is_well) == (1, True)
+    assert filed.repair().saved == 0
+
+
+def test_words_at_the_end_of_a_file_are_not_trimmed(world):
+    world.write(talk("2026-01-29T09:00", 180))
+    world.settle()
+    path = next(iter(world.paths.memory.glob("2026-01-29-*.md")))
+    delete(path, *range(41, 181))
+    world.add(*talk("2026-01-30T09:00", 160))
+    world.settle()
+    assert world.repair().saved == 140
+
+
+# ── what a person deletes or edits ───────────────────────────────────────────
+
+
+def test_deleted_message_is_gone_from_the_history_block_at_once(filed):
+    delete(day(filed), 1)
+    assert shown(filed) == [one["text"] for one in SAID[1:]]
+    found = filed.fsck()
+    assert (found.removed, found.removed_ids, found.in_history, found.is_well) == (1, ["1"], 0, True)
+
+
+def test_edited_message_is_shown_with_its_new_words(filed):
+    path = day(filed)
+    path.write_text(path.read_text().replace(SAID[0]["text"], "备用钥匙在老地方。"))
+    assert shown(filed)[0] == "备用钥匙在老地方。"
+    assert filed.fsck().removed == 1
+
+
+def test_deleted_message_is_gone_from_ready_contexts_and_sessions(filed):
+    delete(day(filed), 1)
+    filed.ask({"role": "user", "content": "还有什么？"})
+    turn = filed.prepared_contexts().update()
+    assert SAID[0]["text"] not in str(filed.why(turn))
+    said = [block.text for block in filed.ws.session_talk.messages("", filed.clock())]
+    assert said == [one["text"] for one in SAID[1:]]
+
+
+def test_deleted_message_stays_deleted_when_its_whole_file_is_repaired(filed):
+    path = day(filed)
+    delete(path, 2)
+    filed.settle()
+    path.unlink()
+    assert filed.repair().saved == 3
+    filed.settle()
+    assert SAID[1]["text"] not in filed.archived_texts()
+    assert filed.fsck().removed == 1
+
+
+def test_message_moved_to_another_dated_file_is_not_removed(filed):
+    path = day(filed)
+    head, first, *rest = path.read_text().split("<!-- ")
+    path.with_name("2026-01-30-keys.md").write_text(f"{head}<!-- {first}")
+    path.write_text("<!-- ".join([head, *rest]))
+    assert len(shown(filed)) == 4
+    assert filed.fsck().removed == 0
+
+
+def test_newer_words_of_a_message_are_no_edit_of_a_person(filed):
+    raws = filed.history()
+    raws[0]["text"] = "备用钥匙给了邻居。"
+    filed.write(raws)
+    filed.settle()
+    assert shown(filed)[0] == "备用钥匙给了邻居。"
+    assert filed.fsck().removed == 0
+
+
+def test_deletion_is_known_to_a_process_that_has_not_parsed_the_journal(filed):
+    delete(day(filed), 1)
+    filed.reopen()
+    assert shown(filed) == [one["text"] for one in SAID[1:]]
+
+
+# ── a file that a person moves or renames ────────────────────────────────────
+
+
+@pytest.mark.parametrize("place", ["november/{name}", "diary.md", "日记/一月三十日.md"])
+def test_moved_file_is_named_and_read_where_it_is(filed, place):
+    path = day(filed)
+    to = filed.paths.memory / place.format(name=path.name)
+    to.parent.mkdir(exist_ok=True)
+    path.rename(to)
+    filed.settle()
+    lines, is_well = filed.verdict()
+    assert is_well
+    assert f"{path.name} is now memory/{place.format(name=path.name)}" in lines[-1]
+    assert filed.found_paths("备用钥匙在哪里？")[0] == f"memory/{place.format(name=path.name)}"
+    (hit, *_) = filed.search("备用钥匙在哪里？").hits
+    assert (hit.unit.day.isoformat(), hit.unit.message) == ("2026-01-30", "1")
+    found = filed.fsck()
+    assert (found.in_files, found.in_history, found.removed, len(found.moved)) == (4, 0, 0, 1)
+    assert found.is_well
+    assert filed.repair().saved == 0
+    delete(to, 1)
+    assert shown(filed) == [one["text"] for one in SAID[1:]]
+
+
+def test_moved_file_that_is_deleted_is_a_lost_day(filed):
+    path = day(filed)
+    to = path.with_name("diary.md")
+    path.rename(to)
+    assert filed.verdict()[1]
+    to.unlink()
+    assert path.name in filed.verdict()[0][0]
+    assert filed.repair().saved == 4

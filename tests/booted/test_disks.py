@@ -1,0 +1,318 @@
+"""
+A service without its disk, its workspace or its Python, and two services of one user, on the booted machine (test_service.py).
+
+What is asked at each point is what an operator would look at: `status`, `service status`, the journal, and what the alarm told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.booted import test_service
+from tests.booted.machine import WORDS, Machine, Person, Unit
+from tests.process.command import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.process.command import Ended
+
+pytestmark = test_service.pytestmark
+#: The alarm of a user writes into their folder, that of the system into the one that systemd gives it.
+ALARM = '[care]\non_trouble = \'echo "$RECALLD_TROUBLE" >> "${STATE_DIRECTORY:-$HOME}/heard"\'\n'
+#: What would take two minutes, and what would take ten.
+HASTY = "[Unit]\nStartLimitIntervalSec=20\nStartLimitBurst=3\n[Service]\nRestartSec=1\n"
+SOON = "[Timer]\nOnActiveSec=\nOnUnitInactiveSec=\nOnActiveSec=3\nOnUnitInactiveSec=3\nAccuracySec=1\n"
+LATE_S = 75
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return Machine(test_service.PID)
+
+
+@pytest.fixture
+def me(machine: Machine) -> Person:
+    return machine.person()
+
+
+class Service:
+    """The service of a person's workspace, the user's own or the system's, whose alarm is heard."""
+
+    def __init__(self, me: Person, *, of_system: bool = False) -> None:
+        self.me, self.machine, self.of_system = me, me.machine, of_system
+        self.option = ["--system", me.name] if of_system else []
+        at = f"@{me.name}" if of_system else ""
+        person = None if of_system else me
+        self.unit, self.again = (Unit(f"recalld{at}.{kind}", me.machine, person) for kind in ("service", "timer"))
+        self.again.name = self.again.name.replace("recalld", "recalld-again")
+
+    def install(self, recalld: str = "recalld") -> None:
+        self.me.ok("init")
+        self.me.write(f"{self.me.root}/recalld.toml", ALARM)
+        words = [*recalld.split(), "-w", self.me.root, "service", "install", *(self.option or ["--linger"])]
+        done = self.machine.run(*words) if self.of_system else self.me.run(*words)
+        assert done.code == 0, done
+
+    def status(self) -> Ended:
+        return self.me.recalld("service", "status", *self.option)
+
+    @property
+    def heard(self) -> list[str]:
+        folder = f"/var/lib/recalld/{self.me.name}" if self.of_system else f"/home/{self.me.name}"
+        return self.machine.run("cat", f"{folder}/heard").out.splitlines()
+
+    def drop_in(self, unit: Unit, text: str) -> None:
+        """Add to what the unit says."""
+        folder = "/etc/systemd/system" if self.of_system else f"/home/{self.me.name}/.config/systemd/user"
+        self.machine.do("mkdir", "-p", f"{folder}/{unit.name}.d")
+        self.machine.do("tee", f"{folder}/{unit.name}.d/test.conf", stdin=text)
+        reload = ["systemctl", *([] if self.of_system else ["--user"]), "daemon-reload"]
+        assert (self.machine.run if self.of_system else self.me.run)(*reload).code == 0
+
+    def hurry(self) -> None:
+        """Let it wait less than it would, before and after it is told."""
+        self.drop_in(self.unit, HASTY)
+        self.drop_in(self.again, SOON)
+
+    def is_heard(self, sentence: str, times: int = 1) -> None:
+        until(lambda: sum(sentence in line for line in self.heard) == times, most_s=60)
+
+
+class LateDisk:
+    """A disk of a person's *folder*, as a mount of another folder: by hand, or with *mount_unit* by systemd."""
+
+    def __init__(self, me: Person, folder: str, *, mount_unit: bool = False) -> None:
+        self._machine, self.folder = me.machine, folder
+        self._data = f"/srv/disk of {me.name}"
+        self._unit = me.machine.do("systemd-escape", "--path", "--suffix=mount", folder).strip() if mount_unit else ""
+        self._machine.do("install", "-d", "-o", me.name, "-m", "700", self._data)
+        me.run("mkdir", "-p", folder)
+        if mount_unit:
+            self._machine.do(
+                "tee",
+                f"/etc/systemd/system/{self._unit}",
+                stdin=f"[Unit]\nRequires=disk-of-{me.name}.service\nAfter=disk-of-{me.name}.service\n"
+                f"[Mount]\nWhat={self._data}\nWhere={folder}\nType=none\nOptions=bind\n",
+            )
+            self._machine.do(
+                "tee",
+                f"/etc/systemd/system/disk-of-{me.name}.service",
+                stdin="[Service]\nType=oneshot\nExecStart=/bin/sh -c 'test ! -e /run/pulled && sleep $$(cat /run/late || echo 0)'\nTimeoutStartSec=180\n",
+            )
+            self._machine.do("systemctl", "daemon-reload")
+
+    def mount(self) -> None:
+        if self._unit:
+            self._machine.do("systemctl", "start", self._unit)
+        else:
+            self._machine.do("mount", "--bind", self._data, self.folder)
+
+    def unmount(self) -> None:
+        if self._unit:
+            self._machine.do("systemctl", "stop", self._unit)
+        else:
+            until(lambda: self._machine.run("umount", self.folder).code == 0)
+
+    @property
+    def below(self) -> str:
+        """What is in the folder below the disk, seen without it."""
+        return self._machine.do("unshare", "--mount", "sh", "-c", f"umount '{self.folder}'; ls -A '{self.folder}'")
+
+
+@contextlib.contextmanager
+def late(machine: Machine) -> Iterator[None]:
+    """Let systemd's own disks come so late."""
+    machine.do("tee", "/run/late", stdin=str(LATE_S))
+    try:
+        yield
+    finally:
+        machine.do("rm", "/run/late")
+
+
+def test_disk_that_comes_75_s_late_is_waited_for(machine):
+    """At its place and above it, for both kinds of unit; and by systemd, which the service waits for."""
+    ways = {"at": (False, False), "above": (False, False), "system": (True, False), "mounted by systemd": (True, True)}
+    found: dict[str, tuple[Service, LateDisk]] = {}
+    for way, (of_system, mount_unit) in ways.items():
+        me = machine.person()
+        folder = f"/home/{me.name}/disk"
+        me.root = folder if way == "at" else f"{folder}/我的 100% memory"
+        disk = LateDisk(me, folder, mount_unit=mount_unit)
+        disk.mount()
+        service = Service(me, of_system=of_system)
+        service.install()
+        me.ok("append", "--role", "user", "--text", WORDS)
+        assert service.unit.systemctl("stop").code == 0
+        disk.unmount()
+        found[way] = service, disk
+    with late(machine):
+        began = time.monotonic()
+        for service, _ in found.values():
+            service.unit.systemctl("start", "--no-block")
+        for way in ("at", "above", "system"):
+            service, _ = found[way]
+            until(lambda it=service: "has no workspace, and none was made there" in it.status().err)
+            assert "systemd tries it again by itself" in service.status().err
+            assert service.me.recalld("status").code != 0
+        until(lambda: time.monotonic() - began > LATE_S, most_s=LATE_S + 10)
+        for way in ("at", "above", "system"):
+            found[way][1].mount()
+        for service, disk in found.values():
+            service.unit.becomes("active", most_s=60)
+            assert service.status().code == 0
+            assert service.me.recalld("search", "花生").out.count(WORDS) == 1
+            assert (service.heard, disk.below) == ([], "")
+            service.unit.systemctl("stop")
+
+
+def test_disk_that_does_not_come_is_told_once_and_waited_for_patiently(me):
+    service, disk = Service(me), LateDisk(me, me.root)
+    disk.mount()
+    service.install()
+    service.hurry()
+    assert service.unit.systemctl("stop").code == 0
+    disk.unmount()
+    service.unit.systemctl("start")
+    service.is_heard("recalld.service does not run: ")
+    assert "has no workspace, and none was made there" in service.heard[0]
+    until(
+        lambda: service.me.run("journalctl", "--user-unit=recalld-trouble.service", "-o", "cat").out.count("does not run") > 2
+    )
+    assert len(service.heard) == 1
+    disk.mount()
+    service.unit.becomes("active")
+    assert service.status().code == 0
+    assert disk.below == ""
+    assert service.unit.systemctl("stop").code == 0
+    assert (service.unit.show("ActiveState"), service.again.show("ActiveState")) == ("inactive", "inactive")
+
+
+@pytest.mark.parametrize("of_system", [False, True], ids=["user", "system"])
+def test_disk_that_is_mounted_over_the_workspace_ends_no_service(me, of_system):
+    service = Service(me, of_system=of_system)
+    service.install()
+    service.hurry()
+    service.unit.systemctl("restart")
+    me.machine.do("mount", "-t", "tmpfs", "-o", f"mode=700,uid={me.name}", "none", me.root)
+    until(lambda: "has no workspace" in service.status().err, most_s=60)
+    until(lambda: me.machine.run("umount", me.root).code == 0)
+    service.unit.becomes("active")
+
+
+def test_workspace_that_is_gone_is_told_and_taken_up_when_it_is_back(me):
+    service = Service(me)
+    service.install()
+    service.hurry()
+    service.unit.systemctl("restart")
+    me.run("mv", me.root, "moved")
+    service.is_heard("has no workspace, and none was made there")
+    assert me.run("test", "-e", me.root).code == 1
+    me.run("mv", "moved", me.root)
+    service.unit.becomes("active")
+
+
+def test_folder_that_systemd_cannot_show_is_told(me):
+    service = Service(me, of_system=True)
+    service.install()
+    service.hurry()
+    service.drop_in(service.unit, f"{HASTY}ReadWritePaths=/nowhere/at/all\n")
+    service.unit.systemctl("restart")
+    service.is_heard("systemd could not make its folders visible to it (226/NAMESPACE)")
+    assert "226/NAMESPACE" in service.status().err
+    service.drop_in(service.unit, HASTY)
+    service.unit.becomes("active")
+
+
+def test_mount_that_fails_is_told_and_tried_again(me):
+    disk = LateDisk(me, f"/home/{me.name}/disk", mount_unit=True)
+    me.root = f"{disk.folder}/memory"
+    disk.mount()
+    service = Service(me, of_system=True)
+    service.install()
+    service.hurry()
+    assert service.unit.systemctl("stop").code == 0
+    disk.unmount()
+    me.machine.do("touch", "/run/pulled")
+    service.unit.systemctl("start")
+    service.is_heard("something that it needs could not be started")
+    me.machine.do("rm", "/run/pulled")
+    service.unit.becomes("active")
+
+
+def test_full_disk_is_told_for_as_long_as_it_is_full(me, machine):
+    me.run("mkdir", "-p", me.root)
+    machine.do("mount", "-t", "tmpfs", "-o", f"size=40m,mode=700,uid={me.name},gid={me.name}", "none", me.root)
+    service = Service(me)
+    service.install()
+    me.say(3)
+    said = [
+        {"role": "user", "text": f"{WORDS} {n}", "createdAt": f"2026-01-28T09:{n // 60:02}:{n % 60:02}Z"} for n in range(150)
+    ]
+    me.write("said.json", json.dumps(said))
+    assert (me.recalld("status").code, service.status().code) == (0, 0)
+    machine.run("dd", "if=/dev/zero", f"of={me.root}/full", "bs=64k")
+    machine.run("sh", "-c", f"head -c 1000 /home/{me.name}/said.json > '{me.root}/history.json'")
+    until(lambda: "No space left" in service.unit.show("StatusText"))
+    for _ in range(20):
+        assert "df -h" in me.recalld("status").out.splitlines()[0]
+        done = service.status()
+        assert (done.code, "df -h" in done.err, "No space left" in done.out) == (65, True, True)
+        time.sleep(2)
+    journal = me.run("journalctl", "--user-unit=recalld.service", "--identifier=recalld", "-o", "cat").out
+    assert (journal.count("degraded"), journal.count("recovered")) == (1, 0)
+    machine.do("rm", f"{me.root}/full")
+    machine.do("sh", "-c", f"cat /home/{me.name}/said.json > '{me.root}/history.json'")
+    until(lambda: me.recalld("status").code == service.status().code == 0, most_s=120)
+    assert "No space left" not in service.unit.show("StatusText")
+    log = machine.do("cat", f"{me.root}/log.jsonl")
+    assert (log.count('"recovered"'), service.heard, service.unit.show("NRestarts")) == (1, [], "0")
+
+
+@pytest.mark.parametrize("gone", ["bin", "lib/python3.11/site-packages"])
+def test_python_of_the_service_that_is_gone_is_told(me, machine, gone):
+    service, environment = Service(me), f"/opt/of {me.name}"
+    machine.do("cp", "-r", "/opt/recalld", environment)
+    machine.do("ln", "-s", environment, f"/opt/{me.name}")
+    service.install(f"/opt/{me.name}/bin/python -m recalld")
+    service.hurry()
+    machine.do("mv", f"{environment}/{gone}", f"{environment}/gone")
+    service.unit.systemctl("kill", "--signal=KILL")
+    service.is_heard(f"its Python, /opt/{me.name}/bin/python, is gone or has no recalld any more")
+    done = service.status()
+    assert (done.code, f"`python3 -m venv --clear /opt/{me.name}`" in done.err) == (65, True)
+    assert "service" in me.wrong()
+    me.ok("service", "install", "--linger")
+    assert (service.status().code, len(service.heard)) == (0, 1)
+
+
+def test_two_workspaces_of_one_user_have_a_service_each(me):
+    first, second = me.root, f"/home/{me.name}/工作"
+    me.installed()
+    assert me.run("recalld", "-w", second, "init").code == 0
+    refused = me.run("recalld", "-w", second, "service", "install", "--linger")
+    assert refused.code == 65
+    done = me.run("recalld", "-w", second, "service", "install", "--linger", "--name", "work", "--memory-max", "400M")
+    assert done.code == 0, done
+    unit = me.unit("recalld@work.service")
+    assert (unit.show("ActiveState"), unit.show("MemoryMax")) == ("active", str(400 << 20))
+    for root, option in ((first, []), (second, ["--name", "work"])):
+        found = json.loads(me.run("recalld", "service", "status", *option, "--json").out)
+        assert (found["state"], found["workspace"]) == ("active", root)
+        assert me.run("recalld", "-w", root, "append", "--role", "user", "--text", f"{WORDS} {root}").code == 0
+        assert root in me.run("recalld", "-w", root, "search", "花生").out
+    me.root = second
+    until(lambda: me.wrong() == {})
+    assert "--name work" in me.ok("service", "restart", "--name", "work") or unit.show("ActiveState") == "active"
+    gone = me.run("recalld", "service", "uninstall")
+    assert (gone.code, "stamp-recalld-fsck.timer" in gone.out, "--purge" in gone.out) == (0, True, True)
+    assert unit.show("ActiveState") == "active"
+    gone = me.run("recalld", "service", "uninstall", "--name", "work", "--purge")
+    assert (gone.code, gone.out.count("--purge")) == (0, 0)
+    left = me.run("find", ".config/systemd", ".local/state", ".local/share/systemd", ".cache", "-name", "*recalld@work*").out
+    assert left == ""

@@ -1,0 +1,74 @@
+"""Files of a workspace in another encoding: named, with the command that converts them."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from recalld.supervisor.checks.memory import encodings
+from tests.world import message, talk
+
+GBK = "it is GBK, not UTF-8 (`iconv -f GBK -t UTF-8` converts it)"
+WORDS = "- 2026-01-31 我对花生过敏，备份在家里的柜子上。\n"
+
+
+@pytest.mark.parametrize("name", ["memory.md", "memory/2026-01-30-note.md", "memory/旅行.md"])
+def test_encodings_names_a_file_in_gbk(world, name):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.put(name, WORDS.encode("gbk"))
+    (fault,) = [fault.why for fault in encodings(world.look())]
+    assert GBK in fault
+    assert f"(1), the first is {name}" in fault
+    world.put(name, WORDS)
+    assert [*encodings(world.look())] == []
+
+
+@pytest.mark.parametrize("content", ["Café".encode("latin-1"), "Røkt ørret".encode("latin-1"), bytes(range(256)) * 9])
+def test_encodings_names_a_note_that_is_no_text(world, content):
+    world.put("memory/photo.md", content)
+    (fault,) = encodings(world.look())
+    assert "memory/photo.md: it is not UTF-8" in fault.why
+
+
+def test_encodings_reads_no_link_folder_or_pipe(world):
+    world.put("outside.md", "Café".encode("latin-1"))
+    (world.root / "memory").mkdir(exist_ok=True)
+    (world.root / "memory/link.md").symlink_to(world.root / "outside.md")
+    (world.root / "memory/folder.md").mkdir()
+    os.mkfifo(world.root / "memory/pipe.md")
+    assert [*encodings(world.look())] == []
+
+
+def test_fsck_names_the_encoding_of_a_dated_file(world):
+    world.write([message("1", "2026-01-30T09:00", "我对花生过敏。")])
+    world.settle()
+    (name,) = world.dated_files()
+    path = world.root / name
+    path.write_bytes(path.read_text().encode("gbk"))
+    assert f"{path.name}: {GBK}" in world.fsck().damage
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (
+            json.dumps(message("1", "2026-01-31T09:00", text="备份好了，在家里。"), ensure_ascii=False).encode("gbk"),
+            "it is GBK",
+        ),
+        ('{"role"：1}'.encode(), "it has ： in place of :"),
+        (b'{"role": 7}', "it has no role"),
+        (b"", "it is empty"),
+    ],
+)
+def test_dropped_names_a_file_of_the_drop_box_that_is_not_taken_in(world, data, why):
+    world.put("inbox.d/new/a.json", data)
+    world.round()
+    sentences, is_well = world.verdict()
+    assert not is_well
+    assert "inbox.d/new" in sentences[0]
+    assert "a.json: " + why in sentences[0]
+    (world.paths.drop_box / "a.json").unlink()
+    assert world.verdict()[1]

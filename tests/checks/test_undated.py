@@ -1,0 +1,132 @@
+"""Times that can't be read: what `status` and `doctor` say of them, and what a person can do about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from recalld.supervisor.checks.fsck import accept_times
+from recalld.supervisor.checks.table import examine
+from recalld.supervisor.storage.catalogue import render
+from tests.world import WITHOUT_MODEL, World, at, message, talk
+
+
+def said(when: object, identity: str = "x1", text: str = "我对花生过敏。", **more: object) -> dict[str, object]:
+    return {"id": identity, "role": "user", "text": text, "createdAt": when, **more}
+
+
+@pytest.fixture
+def filed(world: World) -> World:
+    """Two messages with a time that may be two days, filed under the day they came."""
+    world.reopen(WITHOUT_MODEL)
+    world.write([*talk("2026-01-31T09:00", 2), said("11/10/2025"), said("12/10/2025", "x2", "我也对虾过敏。")])
+    world.settle()
+    return world
+
+
+def told(world: World, language: str = "en") -> list[str]:
+    return [render(one, language) for one in world.verdict()[0][1:]]
+
+
+def corrected(world: World, old: str, new: str) -> None:
+    """A person changes a dated file."""
+    (name,) = world.names()
+    path = next(path for path in world.root.rglob(name))
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_status_counts_the_times_that_it_cannot_read_and_names_the_first(filed):
+    (name,) = filed.names()
+    assert told(filed) == [
+        (
+            f"the times of messages can't be read (2), and they are filed under the days they came; the first is in {name}: "
+            "'11/10/2025' may be 2025-10-11 or 2025-11-10; write it like 2026-01-28T09:02:00+08:00. Correct createdAt there and delete "
+            "createdAtFound; where the day is right, `recalld fsck --accept-times` says so of all."
+        )
+    ]
+    assert told(filed, "zh")[0].startswith(
+        f"有 2 条消息的时间读不懂，归到了收到那天；第一条在 {name} 里：'11/10/2025' 可能是 2025-10-11，"
+    )
+
+
+def test_doctor_calls_times_that_cannot_be_read_odd_and_names_the_command(filed):
+    (found,) = [one for one in examine(filed.look(), None) if "times" in one.why]
+    assert (found.check, found.state, found.mend) == ("files", "odd", "recalld fsck --accept-times")
+    assert filed.verdict()[1]
+    assert filed.fsck().is_well
+
+
+def test_status_says_so_after_the_history_was_trimmed_and_in_a_new_process(filed):
+    filed.write([])
+    filed.settle()
+    assert told(filed.reopen())[0].startswith("the times of messages can't be read (2)")
+
+
+def test_status_is_silent_of_times_that_a_person_has_accepted(filed):
+    assert accept_times(filed.ws) == 2
+    assert told(filed) == []
+    assert accept_times(filed.reopen().ws) == 0
+    filed.ws.journal.compact()
+    assert told(filed.reopen()) == []
+    filed.add(said("11/12/2025", "x3", "那天又疼了。"))
+    filed.settle()
+    assert told(filed)[0].startswith("the times of messages can't be read (1)")
+
+
+def test_status_is_silent_of_a_time_that_a_person_has_corrected(filed):
+    stamp = next(raw["createdAt"] for raw in filed.history() if raw["id"] == "x1")
+    corrected(filed, f'"id": "x1", "createdAt": "{stamp}"', '"id": "x1", "createdAt": "2025-11-10T01:00:00.000Z"')
+    corrected(filed, '"createdAtFound": "11/10/2025"', '"note": "钟表"')
+    assert told(filed)[0].startswith("the times of messages can't be read (1)")
+    (hit,) = [hit for hit in filed.search("花生").hits if "花生过敏" in hit.unit.text and "第" not in hit.unit.text]
+    assert hit.unit.day.isoformat() == "2025-11-10"
+    filed.settle()
+    assert len(filed.archived()) == 4
+
+
+def test_status_tells_of_a_message_that_waits_until_its_time_is_corrected(world):
+    world.reopen(WITHOUT_MODEL)
+    world.write([said("昨天下午")])
+    before = told(world)
+    world.intake()
+    assert (
+        told(world)
+        == before
+        == [
+            (
+                "the times of messages in history.json can't be read (1), and they will be filed under the days they came; the first is "
+                "entry 1: '昨天下午' is no time; write it like 2026-01-28T09:02:00+08:00. Correct createdAt there and delete createdAtFound."
+            )
+        ]
+    )
+    (raw,) = world.history()
+    del raw["createdAtFound"]
+    world.write([{**raw, "createdAt": "2026年1月30日 下午3:00"}])
+    world.settle()
+    assert told(world) == []
+    assert world.history()[0]["createdAt"] == "2026年1月30日 下午3:00"
+    ((name, (block,)),) = world.dated_files().items()
+    assert (name[7:17], block.created_at) == ("2026-01-30", at("2026-01-30T15:00"))
+
+
+def test_status_tells_of_messages_that_an_older_version_could_not_date(world):
+    """They stay where they are; what was found says what was meant."""
+    world.reopen(WITHOUT_MODEL)
+    world.write([message("x1", "2026-01-31T09:00", createdAtFound="2026/1/10 09:00")])
+    world.settle()
+    assert [name[7:17] for name in world.dated_files()] == ["2026-01-31"]
+    assert "'2026/1/10 09:00' could not be read when it came" in told(world)[0]
+    assert "收到时还读不懂" in told(world, "zh")[0]
+    corrected(world, "2026-01-31T01:00:00.000Z", "2026-01-10T01:00:00.000Z")
+    assert told(world) == []
+
+
+@pytest.mark.parametrize("raw", [{}, {"createdAt": None}, {"createdAt": "2026年1月30日 9:00"}, {"createdAt": 1769734800}])
+def test_status_is_silent_where_no_time_was_given_or_it_could_be_read(world, raw):
+    world.reopen(WITHOUT_MODEL)
+    world.write([{"id": "x1", "role": "user", "text": "我对花生过敏。", **raw}])
+    world.intake()
+    assert told(world) == []
+    world.settle()
+    assert told(world) == []

@@ -1,0 +1,31 @@
+"""A small share of the hostile archives; all of them are ``python -m tests.fuzz.archives``."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.fuzz.archives import MOST_BYTES, bases, case, hostile_tar, run
+
+pytestmark = pytest.mark.proof
+
+
+def test_hostile_archives_are_refused_within_their_time_and_memory():
+    faults, _, largest = run(300)
+    assert faults == []
+    assert largest <= MOST_BYTES
+
+
+def test_archives_that_nobody_changed_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.fuzz.archives.hostile_tar", lambda data, _: data)
+    monkeypatch.setattr("tests.fuzz.archives.hostile_zip", lambda data, _: data)
+    (tmp_path / "里").mkdir()
+    tar, calibration = bases(tmp_path)
+    for seed in (0, 1):
+        case(seed, tar, calibration, tmp_path / "里")
+
+
+def test_hostile_tar_is_deterministic_for_a_seed(tmp_path):
+    tar, _ = bases(tmp_path)
+    assert [hostile_tar(tar, random.Random(n)) for n in range(50)] == [hostile_tar(tar, random.Random(n)) for n in range(50)]

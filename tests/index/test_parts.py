@@ -1,0 +1,200 @@
+"""An index that is made in parts: each update goes on where time was up for the last one, and the parts make the whole."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import recalld.supervisor.index.commit
+import recalld.supervisor.index.scan
+import recalld.supervisor.recall.search
+from recalld.supervisor.index.commit import Changes
+from recalld.supervisor.index.manifest import Group, Manifest, parse_manifest, render_manifest
+from recalld.supervisor.storage.control import UNLIMITED, Control
+from tests.world import WITHOUT_MODEL, World, at, message
+
+WORDS = ("花生", "电钢琴", "部署", "backup", "猫", "普洱", "nginx", "疫苗", "电钢", "钢琴")
+
+
+@pytest.fixture
+def least(monkeypatch):
+    """Let an update without time read one new file, and make one passage."""
+    monkeypatch.setattr(recalld.supervisor.index.scan, "LEAST", 1)
+    monkeypatch.setattr(recalld.supervisor.index.commit, "LEAST", 1)
+
+
+@pytest.fixture
+def noted(world, least):
+    """A memory of six notes, one a day."""
+    for n in range(1, 7):
+        world.note(f"2026-01-0{n}.md", f"第 {n} 天：电钢琴 qx{n}。\n")
+    return world
+
+
+def part(world, control=UNLIMITED):
+    """Update the index without any time: it makes the least that it ever does."""
+    return world.ws.index.update(0.0, control, 0.0)
+
+
+def whole(world):
+    """Every passage of the index, with its place: not a search, of which the gate may say no."""
+    view = world.ws.index._view
+    found = view.engine.candidates(WORDS, {}, (), view.paths.keys(), 500)
+    passages = [view.passage_of(one) for one in found]
+    return sorted((one.path, one.start, one.text) for one in passages)
+
+
+def test_update_without_time_makes_the_newest_and_the_next_goes_on(noted):
+    found = []
+    for made in (16, 33, 50, 66, 83, 100):
+        part(noted.reopen())
+        assert noted.ws.index.made_percent == made
+        found.append(sorted(noted.found_paths("电钢琴")))
+    assert found == [[f"memory/2026-01-0{day}.md" for day in range(first, 7)] for first in range(6, 0, -1)]
+    assert part(noted) == Changes()
+
+
+def test_update_tells_a_new_index_once_it_is_whole(noted):
+    assert [part(noted).new for _ in range(7)] == [False] * 5 + [True, False]
+
+
+def test_update_goes_on_within_the_messages_of_a_day(world, least):
+    world.reopen(WITHOUT_MODEL)
+    said = [message(str(n), f"2026-01-30T09:{n:02}", f"电钢琴的第 {n} 个琴键") for n in range(9)]
+    world.write(said)
+    world.settle()
+    for count in range(1, 9):
+        part(world.reopen())
+        assert (len(whole(world)), world.ws.index.made_percent) == (count, 0)
+    part(world)
+    assert (len(whole(world)), world.ws.index.made_percent) == (9, 100)
+    before = whole(world)
+    world.refresh(rebuild=True)
+    assert whole(world) == before
+
+
+def test_update_begins_a_day_again_that_has_changed_meanwhile(world, least):
+    path = world.note("wishes.md", "- 电钢琴\n\n- 电钢琴和琴凳\n\n- 电钢琴的谱架\n")
+    part(world)
+    part(world)
+    path.write_text("- 电钢琴，不要了\n\n- 电钢琴，二手的\n", encoding="utf-8")
+    part(world)
+    part(world)
+    assert [text for _, _, text in whole(world)] == ["电钢琴，不要了", "电钢琴，二手的"]
+
+
+def test_search_says_how_far_the_index_is_and_reports_no_fault(noted):
+    part(noted)
+    found = noted.search("电钢琴")
+    assert [hit.unit.path for hit in found.hits] == ["memory/2026-01-06.md"]
+    assert "has 16 % of memory so far" in str(found.unsearched)
+    assert noted.events.of("recall_failed") == noted.events.of("index_made") == []
+    noted.refresh()
+    assert noted.search("电钢琴").unsearched == ""
+    assert len(noted.events.of("index_made")) == 1
+
+
+def test_search_finds_as_written_what_the_index_lacks_yet(noted, monkeypatch):
+    monkeypatch.setattr(recalld.supervisor.index.scan, "LEAST", 20)
+    noted.note("2026-01-01.md", "尤克里里借给了邻居。\n")
+    part(noted)
+    assert noted.ws.index.made_percent < 50
+    found = noted.search("尤克里里借给谁了？")
+    assert ([hit.unit.path for hit in found.hits], found.how) == (["memory/2026-01-01.md"], "literal")
+
+
+def test_inventory_counts_the_files_that_the_index_lacks(noted):
+    part(noted)
+    assert noted.ws.index.inventory().differing == 5
+    noted.refresh()
+    assert noted.ws.index.inventory().differing == 0
+
+
+def test_refresh_whole_makes_every_part_until_told_to_stop(noted, monkeypatch):
+    monkeypatch.setattr(recalld.supervisor.recall.search, "_PART_S", 0.0)
+    asked = iter(range(100))
+    noted.ws.searcher.refresh_whole(control=Control(lambda: next(asked) >= 3))
+    assert 0 < noted.ws.index.made_percent < 100
+    assert noted.ws.searcher.refresh_whole().new
+    assert noted.ws.index.made_percent == 100
+    assert len(noted.found_paths("电钢琴")) == 6
+
+
+def test_update_told_to_stop_keeps_the_parts_before(noted):
+    part(noted)
+    with pytest.raises(InterruptedError):
+        part(noted, Control(lambda: True))
+    assert noted.reopen().found_paths("电钢琴") == ["memory/2026-01-06.md"]
+    assert noted.refresh().new
+    assert noted.events.of("index_damaged") == []
+
+
+def test_scan_without_time_keeps_what_it_knows_and_follows_moves(noted):
+    noted.refresh()
+    (noted.root / "memory/old").mkdir()
+    for path in sorted((noted.root / "memory").glob("2026-01-*.md")):
+        path.rename(noted.root / "memory/old" / path.name)
+    assert part(noted).moved == 6
+    assert len(noted.found_paths("电钢琴")) == 6
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_update_without_time_leaves_a_large_file_to_who_has_it(noted, monkeypatch, is_known):
+    monkeypatch.setattr(recalld.supervisor.recall.search, "_PART_S", 0.0)
+    noted.refresh()
+    noted.note("book.md", "- 尤克里里借给了邻居\n\n" + "- 一\n\n" * 40)
+    if is_known:  # its record is, since it is searched in memory; its words are not in the index
+        noted.ws.index.hold_changes()
+    monkeypatch.setattr(recalld.supervisor.index.scan, "_ANY_BYTES", 100)
+    assert part(noted).new is False
+    assert 0 < noted.ws.index.made_percent < 100
+    commits = noted.ws.index.commit_on_disk()
+    part(noted)
+    assert noted.ws.index.commit_on_disk() == commits
+    assert noted.ws.searcher.refresh_whole().new
+    assert set(noted.found_paths("尤克里里")) == {"memory/book.md"}
+
+
+def test_manifest_of_a_whole_index_is_as_it_always_was():
+    whole_one = Manifest("1", {}, {"day 2026-01-30": Group(("a",), 3, (1, 2, 3))})
+    unfinished = Manifest("1", {}, {"day 2026-01-30": Group(("a",), 3, (1, 2, 3), is_whole=False)}, 1, 3)
+    assert [parse_manifest(render_manifest(one)) for one in (whole_one, unfinished)] == [whole_one, unfinished]
+    assert [one.made_percent for one in (whole_one, unfinished, Manifest(left=1, total=10**6))] == [100, 66, 99]
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6))
+def test_index_in_parts_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):
+    pick = random.Random(seed)
+    world = World(tmp_path_factory.mktemp("world"), at("2026-01-31T10:00"))
+    names = ("2026-01-28-a.md", "2026-01-28-b.md", "note.md", "trips/japan.md", "2026-01-27.md", "memory.md")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(recalld.supervisor.index.scan, "LEAST", 1)
+        patched.setattr(recalld.supervisor.index.commit, "LEAST", pick.randrange(1, 4))
+        for _ in range(12):
+            path = world.note(pick.choice(names), "x")
+            match pick.randrange(5):
+                case 0:
+                    path.unlink()
+                case 1:
+                    path.replace(path.with_name(f"moved-{path.name}"))
+                case _:
+                    lines = (f"- {' '.join(pick.choices(WORDS[:8], k=3))}\n" for _ in range(pick.randrange(1, 6)))
+                    path.write_text("\n".join(lines), encoding="utf-8")
+            match pick.randrange(4):
+                case 0:
+                    world.reopen()
+                case 1:
+                    world.ws.index.hold_changes()
+                case 2:
+                    world.search("花生 部署")
+            part(world)
+        for _ in range(100):
+            part(world)
+        assert world.ws.index.made_percent == 100
+        followed = whole(world)
+        world.reopen().refresh(rebuild=True)
+        assert whole(world) == followed

@@ -1,0 +1,169 @@
+"""Times that other programs and people write: what is read, and what is refused because it may mean two things."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.instant import instants_of, read_instant, why_no_instant
+from tests.storage.test_clock import AWARE, EIGHT, SHANGHAI, ZONES, utc
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+NEARLY_TIMES = st.from_regex(
+    r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}([Tt ][0-9]{2}(:?[0-9]{2}(:?[0-9]{2}([.,][0-9]{1,12})?)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?",
+    fullmatch=True,
+)
+MINUTES = st.datetimes(datetime(2000, 1, 2), datetime(9999, 12, 30)).map(lambda t: t.replace(second=0, microsecond=0))  # noqa: DTZ001
+#: How people and programs write a minute that can be one only; {1} is the weekday in Chinese.
+WRITTEN = (
+    "{0:%Y年%m月%d日 %H:%M}",
+    "{0.year}年{0.month}月{0.day}日{0.hour}点{0:%M}分",
+    "{0:%Y} 年 {0.month} 月 {0.day} 日　{0.hour}：{0:%M}",
+    "{0:%Y年%m月%d日} 星期{1} {0:%H:%M:%S}",
+    "{0:%Y年%m月%d日}（周{1}）{0:%H}时{0:%M}分00秒",
+    "{0:%Y/%m/%d %H:%M}",
+    "{0:%Y}/{0.month}/{0.day} {0.hour}:{0:%M}:00.000",
+    "{0:%Y/%m/%d, %I:%M:%S %p}",
+    "{0:%Y.%m.%d %H:%M}",
+    "{0:%Y}-{0.month}-{0.day} {0.hour}:{0:%M}",
+    "{0:%a, %d %b %Y %H:%M:%S}",
+    "{0:%a %b %d %Y %H:%M:%S}",
+    "{0:%B %d, %Y %I:%M\u202f%p}",
+    "{0:%d %B %Y %H:%M}",
+)
+READ = {
+    "2026-01-31T08:00:00.000Z": EIGHT,
+    "2026-01-31T08:00:00z": EIGHT,
+    " 2026-01-31 08:00:00 UTC\n": EIGHT,
+    "2026-01-31T16:00:00+08:00": EIGHT,
+    "2026-01-31T16:00:00+0800": EIGHT,
+    "2026-01-31T16:00:00 +08": EIGHT,
+    "20260131T160000+0800": EIGHT,
+    "2026-01-31T02:30:00-05:30": EIGHT,
+    "2026-01-31T16:00:00": EIGHT,  # naive: Shanghai's
+    "2026-01-31 16:00": EIGHT,
+    "2026-01-31T16": EIGHT,
+    "2026-01-31": utc(2026, 1, 30, 16),
+    "20260131": utc(2026, 1, 30, 16),
+    "2026-01-31T08:00:00.123456789Z": utc(2026, 1, 31, 8, 0, 0, 123456),
+    "2026-01-31T08:00:00,5Z": utc(2026, 1, 31, 8, 0, 0, 500000),
+    "2016-12-31T23:59:60Z": utc(2016, 12, 31, 23, 59, 59, 999999),
+    "2016-12-31T23:59:60.7Z": utc(2016, 12, 31, 23, 59, 59, 999999),
+    "1769846400": EIGHT,
+    "1769846400000": EIGHT,
+    "1769846400.250": utc(2026, 1, 31, 8, 0, 0, 250000),
+    "2026年1月31日 16:00": EIGHT,
+    "2026年1月31日": utc(2026, 1, 30, 16),
+    "2026年1月31日 下午4点": EIGHT,
+    "2026年1月31日（星期六）下午4点半": utc(2026, 1, 31, 8, 30),
+    "2026年1月31日 中午12点": utc(2026, 1, 31, 4),
+    "2026年1月31日 凌晨0:05": utc(2026, 1, 30, 16, 5),
+    "2026/01/31 16:00": EIGHT,
+    "2026/1/31 下午4:00:00": EIGHT,
+    "2026/1/31, 4:00:00\u202fPM": EIGHT,
+    "2026.01.31 16:00": EIGHT,
+    "2026/01/31T08:00:00Z": EIGHT,
+    "31/1/2026 16:00": EIGHT,
+    "1/31/2026, 4:00:00 PM": EIGHT,
+    "31.01.2026, 16:00:00": EIGHT,
+    "1/1/2026": utc(2025, 12, 31, 16),
+    "1/31/2026 12:00 AM": utc(2026, 1, 30, 16),
+    "Sat, 31 Jan 2026 08:00:00 GMT": EIGHT,
+    "Sat, 31 Jan 2026 09:00:00 +0100": EIGHT,
+    "Sat Jan 31 2026 16:00:00 GMT+0800 (China Standard Time)": EIGHT,
+    "January 31st, 2026 4 pm": EIGHT,
+    1769846400: EIGHT,
+    1769846400000: EIGHT,
+    1769846400.25: utc(2026, 1, 31, 8, 0, 0, 250000),
+    946684800: utc(2000, 1, 1),
+    946684800000: utc(2000, 1, 1),
+    253402300799: utc(9999, 12, 31, 23, 59, 59),
+}
+UNREADABLE = [
+    None, True, False, "", "昨天下午三点", "2026-02-30T08:00:00Z", "2026-01-31T25:00:00Z", "2026-01-31T08:00:61Z",
+    "2026-01-31T08:00:00+24:00", "2026-01-31T08:00:00+05:75", "2026-01-3108:00", "2026-0131", "２０２６-01-31",
+    "10月11日", "11/10/26", "2026/11", "2026/11/10 9", "2026/11/10 24:00", "2026/02/30", "31/31/2026", "2026/11/10 09:00 CST",
+    "2026年11月10日 9", "2026年11月10日 晚上12点", "2026年11月10日 晚上2点", "2026年11月10日 上午12:30", "2026年11月10日 上午13:00",
+    "2026/11/10 0:30 PM", "2026/11/10 9:00 AM AM", "2026/11/10 或 9:00", "2026年11月10日 星期三", "Mon, 10 Nov 2026 09:00:00 +0800",
+    "1999/12/31 23:59", "1999年12月31日", "2026/11-10", "2026/11/100", "12026/11/10",
+    "1999-12-31T23:59:59.999Z", "2000-01-01T07:59:59", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00",
+    float("nan"), float("inf"), -float("inf"), "nan", "1e999", 0, -1, 946684799, 946684799999, 10**15, 10**5000, "9" * 5000,
+    [], {}, ["2026-01-31"], {"$date": "2026-01-31"}, b"2026-01-31",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "instant"), READ.items())
+def test_read_instant_accepts_common_time_formats(value: object, instant: datetime) -> None:
+    assert read_instant(value, SHANGHAI) == instant
+
+
+@pytest.mark.parametrize("value", UNREADABLE, ids=lambda v: repr(v)[:30] if not isinstance(v, int) else type(v).__name__)
+def test_read_instant_returns_none_for_impossible_times(value: object) -> None:
+    assert read_instant(value, SHANGHAI) is None
+
+
+@given(JSON_VALUES | NEARLY_TIMES, ZONES)
+def test_read_instant_never_raises_and_returns_utc_or_none(value: object, zone: ZoneInfo) -> None:
+    t = read_instant(value, zone)
+    assert t is None or (t.tzinfo is UTC and t >= utc(2000, 1, 1))
+
+
+@given(AWARE, ZONES)
+def test_read_instant_reads_any_aware_iso_time_exactly(t: datetime, zone: ZoneInfo) -> None:
+    instant = t.astimezone(UTC)  # subtle: in the hour that a clock skips or repeats, equal times of two zones are unequal
+    assert read_instant(t.isoformat(), zone) == instant
+    assert read_instant(t.isoformat(" ").replace(".", ","), zone) == instant
+
+
+@given(MINUTES, st.sampled_from(WRITTEN))
+def test_read_instant_reads_a_minute_however_people_write_it(t: datetime, form: str) -> None:
+    written = form.format(t, "一二三四五六日"[t.weekday()])
+    assert read_instant(written, SHANGHAI) == t.replace(tzinfo=SHANGHAI).astimezone(UTC)
+
+
+@given(st.dates(date(2000, 1, 2), date(9999, 12, 30)), st.sampled_from("/.-"), st.sampled_from(["", " 09:00", ", 9:00:00 AM"]))
+def test_read_instant_reads_a_year_at_the_end_only_for_one_day(day: date, sep: str, time: str) -> None:
+    may_be_two = day.month != day.day and day.day <= 12
+    clock = timedelta(hours=9) if time else timedelta()
+    meant = datetime(day.year, day.month, day.day, tzinfo=UTC) + clock
+    for order in ((day.day, day.month), (day.month, day.day)):
+        written = f"{order[0]}{sep}{order[1]:02}{sep}{day.year}{time}"
+        assert read_instant(written, UTC) == (None if may_be_two else meant)
+        assert meant in instants_of(written, UTC)
+        assert len(instants_of(written, UTC)) == 1 + may_be_two
+
+
+@given(st.integers(946684800, 253402300799), ZONES)
+def test_read_instant_distinguishes_seconds_from_milliseconds(seconds: int, zone: ZoneInfo) -> None:
+    t = read_instant(seconds, zone)
+    assert t == read_instant(seconds * 1000, zone) == read_instant(str(seconds), zone) == read_instant(f"{seconds}000", zone)
+
+
+def test_why_no_instant_distinguishes_an_early_time_from_none() -> None:
+    assert why_no_instant("1999-01-01", UTC) == "'1999-01-01' is before 2000, and no message is that old"
+    assert why_no_instant("昨天", UTC).startswith("'昨天' is no time; write it like 2026-")
+
+
+@pytest.mark.parametrize("written", ["11/10/2026", "10/11/2026 09:00"])
+def test_why_no_instant_names_the_two_days_that_may_be_meant(written: str) -> None:
+    why = why_no_instant(written, SHANGHAI)
+    assert why == f"'{written}' may be 2026-10-11 or 2026-11-10; write it like 2026-01-28T09:02:00+08:00"
+    assert render(why, "zh") == (f"'{written}' 可能是 2026-10-11，也可能是 2026-11-10；请写成 2026-01-28T09:02:00+08:00 这样")
+
+
+def test_why_no_instant_quotes_the_beginning_of_a_long_value():
+    assert why_no_instant("我对花生过敏" * 9999, UTC) == (
+        f"'{('我对花生过敏' * 9)[:39]}… is no time; write it like 2026-01-28T09:02:00+08:00"
+    )

@@ -1,0 +1,53 @@
+"""What hiding secrets does to every text: only secrets go, and what was hidden once is not hidden again."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recalld.supervisor.text.redact import HIDDEN, find_secrets, redacted
+from tests.text.test_secret_forms import cases
+
+SECRET = [case.translate({ord(sign): None for sign in "⟦⟧¦"}) for name in ("secret.en", "secret.zh") for case in cases(name)]
+PLAIN = [*cases("plain.en"), *cases("plain.zh")]
+JOINTS = ["\n\n好。\n\n", "\n\nOk.\n\n"]  # below a label at the end of a line the next one is its value
+marks = st.sampled_from(["…", *HIDDEN.values()])
+
+
+def texts(lines, joint=" "):
+    """Texts of some lines, and of what hypothesis thinks of between them."""
+    parts = st.one_of(st.sampled_from(lines), st.text(max_size=12), st.sampled_from(["\\", "[", "*", " ", "：", "4471", "is"]))
+    return st.lists(parts, max_size=5).map(joint.join)
+
+
+@given(texts(SECRET + PLAIN, JOINTS[0]), marks)
+@settings(max_examples=300)
+def test_redacted_changes_nothing_that_it_has_redacted(text, mark):
+    once = redacted(text, mark)
+    assert redacted(once, mark) == once
+
+
+@given(texts(SECRET + PLAIN), marks)
+@settings(max_examples=300)
+def test_redacted_removes_the_secrets_and_nothing_else(text, mark):
+    found, parts, at = find_secrets(text), [], 0
+    for one in found:
+        assert at <= one.start < one.end <= len(text)
+        parts.append(text[at : one.start])
+        at = one.end
+    hidden = redacted(text, mark)
+    assert hidden == mark.join([*parts, text[at:]])
+    assert hidden.count("\\") <= text.count("\\")
+
+
+@given(st.lists(st.sampled_from(PLAIN), max_size=6), st.sampled_from(JOINTS))
+@settings(max_examples=300)
+def test_redacted_keeps_a_text_of_lines_without_a_secret(lines, joint):
+    text = joint.join(lines)
+    assert redacted(text) == text
+
+
+@given(st.text(st.characters(blacklist_categories=["Nd"], blacklist_characters="@:/\\"), max_size=80))
+def test_openings_need_a_digit(between):
+    text = f"the safe is {between} 门口的密码锁是"
+    assert not [one for one in find_secrets(text) if "unlock" in one.label]
