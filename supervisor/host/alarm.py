@@ -1,9 +1,9 @@
 """
-The alarm of a service: a script for /bin/sh that tells that the service is down.
+The alarm of a service: a script for /bin/sh that reports that the service is down.
 
-It is started by a unit of its own where a disk, the Python of the service or the whole workspace may be gone, so it has its own
-copy of what it needs, in a folder of the user's that only they can read: the command of `care.on_trouble`, the sentences in the
-language of the workspace, and the last sentence of the service. The unit names the folder in RECALLD_ALARM.
+A unit of its own starts the script. A disk, the Python of the service or the whole workspace may be gone by then, so the script
+has a copy of all that it needs, in a folder that only the user can read: the command of `care.on_trouble`, the sentences in
+the language of the workspace, and the last error of the service. The unit names the folder in RECALLD_ALARM.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ VARIABLE: Final = "RECALLD_ALARM"
 SCRIPT: Final = "trouble.sh"
 SAID: Final = "said"
 TOLD: Final = "told"
-#: Seconds for which a service has to run well before the same trouble is told again.
+#: Seconds for which a service has to run well before the same trouble is reported again.
 WELL_S: Final = 600.0
 _TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
 _WORD: Final = re.compile(r"@(\w+)@")
-#: The texts of the script that have no fields, by their words in it.
+#: The texts of the script that have no fields, by their placeholders in the template.
 _REASONS: Final = {
     "unknown": Text("service.result_unknown"),
     "dependency": Text("service.result_dependency"),
@@ -51,7 +51,7 @@ _REASONS: Final = {
 
 
 class Alarm:
-    """The alarm in *folder*, which is made where it is missing; with None there is none, as for a `recalld run` by hand."""
+    """The alarm in *folder*, which is made if it is missing; None: no alarm, as for a `recalld run` in a terminal."""
 
     def __init__(self, folder: Path | None, files: Files | None = None) -> None:
         self._folder = folder
@@ -59,29 +59,29 @@ class Alarm:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Alarm:
-        """Return the alarm of the service that this process is."""
+        """Return the alarm of the service that runs this process."""
         return cls(Path(environ[VARIABLE]) if environ.get(VARIABLE) else None)
 
     def keep(self, ws: Workspace) -> None:
-        """Write the script as the configuration of the workspace has it now."""
+        """Write the script with the present configuration of the workspace."""
         if self._folder:
             self._write(SCRIPT, script(ws), mode=0o700)
 
     def forget(self) -> float:
-        """The service runs well: what was told is over, and is told again when it comes back. A step of a job: once."""
+        """Forget what was reported, since the service runs well: trouble that comes back is reported again. A step of a job."""
         for name in (SAID, TOLD):
             self._remove(name)
         return NEVER_S
 
     @contextlib.contextmanager
-    def last_words(self, tell: Callable[[object], str]) -> Iterator[None]:
-        """Keep the sentence of the error that ends the service."""
+    def last_words(self, render: Callable[[object], str]) -> Iterator[None]:
+        """Keep the sentence of the error that ends the service, in the language of *render*."""
         self._remove(SAID)
         try:
             yield
         except (SupervisorError, OSError) as error:
             refused = as_supervisor_error(error, "run", "the workspace")
-            self._write(SAID, f"{tell(refused).rstrip('.。')}\n".encode("utf-8", "replace"))
+            self._write(SAID, f"{render(refused).rstrip('.。')}\n".encode("utf-8", "replace"))
             raise
 
     def _write(self, name: str, data: bytes, mode: int = 0o600) -> None:

@@ -1,8 +1,8 @@
 """
-A worker for what somebody waits for: one that runs does it first, else one is started that does nothing else.
+A worker for a task that somebody waits for: a running worker does it first; if none runs, one is started for such tasks alone.
 
-`ask_worker` has one do a single task without the queue and its files: `model test` and `doctor` ask the model with the key of
-their own shell, and `doctor` changes nothing (docs/decisions/0022-doctor-asks-and-changes-nothing.md).
+`ask_worker` has a worker do a single task without the queue and its files: `model test` and `doctor` ask the model with the key
+of their own shell, and `doctor` changes nothing (docs/decisions/0022-doctor-asks-and-changes-nothing.md).
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ if TYPE_CHECKING:
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
-#: Seconds after which a task that no running worker has claimed gets a worker of its own; and those of a worker without work.
+#: Seconds until a task that no running worker has claimed gets a worker of its own.
 _CLAIM_S: Final = 2.0
+#: Seconds after which a worker without work ends.
 _IDLE_S: Final = 1
 #: How many workers in a row may end without having claimed the task: each was killed, or has another model configured.
 _MAX_DEATHS: Final = 3
-#: What the worker's sentences begin with.
+#: The beginning of each sentence that a worker prints.
 _PREFIX: Final = "recalld worker: "
 
 
 class AskedWorker:
-    """Sees to it that a worker runs while somebody waits."""
+    """Keeps a worker running while somebody waits for a task."""
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
@@ -46,7 +47,7 @@ class AskedWorker:
         self._patience = within(_CLAIM_S)
 
     def ensure(self, *, is_claimed: bool) -> None:
-        """Start a worker where none runs, or none claims the task; NoSummary with its sentence if it can't work."""
+        """Start a worker if none runs, or none claims the task; NoSummary with the worker's own sentence if it can't work."""
         if is_claimed:
             self._patience, self._deaths = within(_CLAIM_S), 0
         if self._child and self._child.poll() is not None:
@@ -76,10 +77,10 @@ class AskedWorker:
             raise NoProcess(error.strerror or str(error)) from error
 
     def _bury(self, child: subprocess.Popen[bytes]) -> None:
-        """Give up after a worker that says why it can't work, or after a few that say nothing."""
+        """Raise NoSummary after a worker that reports why it can't work, or after a few that end without a word."""
         self._child = None
-        _, said = child.communicate()
-        sentence = _sentence(said)
+        _, errors = child.communicate()
+        sentence = _sentence(errors)
         self._deaths += 1
         if child.returncode > 0 and sentence:
             raise NoSummary(sentence.rstrip("."), "provider")
@@ -88,15 +89,17 @@ class AskedWorker:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerSaid:
-    """What a worker said to one task: its *result*, or the *sentence* with which it ended, and its exit code."""
+class WorkerAnswer:
+    """What a worker made of one task: a *result*, or the *sentence* with which it ended, and its exit code."""
 
     result: Result | None = None
     sentence: str = ""
     exit_code: int = 0
 
 
-def ask_worker(root: Path, task: AskedTask, wait_s: float, environ: Mapping[str, str], language: Language = "en") -> WorkerSaid:
+def ask_worker(
+    root: Path, task: AskedTask, wait_s: float, environ: Mapping[str, str], language: Language = "en"
+) -> WorkerAnswer:
     """Have a worker of its own do the task, which is in no queue, for at most *wait_s* seconds."""
     command = [*worker_command(root), "--task", "--language", language]
     try:
@@ -104,11 +107,11 @@ def ask_worker(root: Path, task: AskedTask, wait_s: float, environ: Mapping[str,
             command, input=render_task(task), env=dict(environ), capture_output=True, check=False, timeout=wait_s
         )
     except subprocess.TimeoutExpired:
-        return WorkerSaid(None, Text("server.timeout"), 69)
+        return WorkerAnswer(None, Text("server.timeout"), 69)
     if made.returncode:
-        return WorkerSaid(None, _sentence(made.stderr), made.returncode)
-    return WorkerSaid(parse_result(made.stdout))
+        return WorkerAnswer(None, _sentence(made.stderr), made.returncode)
+    return WorkerAnswer(parse_result(made.stdout))
 
 
-def _sentence(said: bytes) -> str:
-    return said.decode("utf-8", "replace").strip().removeprefix(_PREFIX)
+def _sentence(errors: bytes) -> str:
+    return errors.decode("utf-8", "replace").strip().removeprefix(_PREFIX)

@@ -2,8 +2,8 @@
 The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
 One updates the index when files change, and runs canaries when they are due; one prepares the context of the input that waits
-in inbox.json; one computes vectors for a rerank backend that needs them. A failure in one never stops the rounds. Why jobs of
-a few threads: docs/decisions/0030.
+in inbox.json; one computes vectors for a rerank backend that needs them. A job that fails never stops the rounds.
+docs/decisions/0030 says why these are jobs in a few threads.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 #: Seconds between two runs of canaries.
 _CANARIES_EVERY_S: Final = 60.0
-#: Seconds after which canaries are looked for that nobody has noticed.
+#: Seconds between two looks for due canaries that no event announced.
 _CANARIES_AT_LAST_S: Final = 3600.0
 #: Seconds in which changed files are gathered for one update: a run writes a file a day.
 _GATHER_S: Final = 0.05
-#: Seconds until missing vectors are looked for again, after a change that nobody has noticed; those of a wait after a failure.
+#: Seconds between two looks for missing vectors that no event announced, and seconds to wait after a failure.
 _VECTORS_EVERY_S: Final = 3600.0
 _VECTORS_RETRY_S: Final = 300.0
 #: How long to wait for another program's update of the index.
@@ -71,7 +71,7 @@ class Background:
             self._threads.wake(job)
 
     def end(self) -> None:
-        """Run the jobs no more."""
+        """Stop running the jobs."""
         for job in (self._contexts, self._indexing, self._vectors):
             job.end()
 
@@ -118,7 +118,7 @@ class Background:
 def prepare_backend(
     ws: Workspace, clock: Clock, control: Control = UNLIMITED, reranker: Reranker | None = None
 ) -> tuple[int, str]:
-    """Have the backend of recall prepare what it has not prepared yet; return how many files, and why it failed, or ""."""
+    """Have recall's backend prepare the files that it has not prepared yet; return how many, and why it failed, or ""."""
     return precompute_vectors(
         reranker=reranker or ws.reranker,
         name=ws.config.recall.backend,
@@ -148,9 +148,9 @@ def ask_canaries(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> 
 
 class IndexUpdater:
     """
-    Keeps the index up to date; a failure is reported once and tried again after a growing wait.
+    Keeps the index up to date; a failed update is reported once and tried again after a growing wait.
 
-    *changed* is called when the index holds something new, *grown* while it is made.
+    *changed* is called when the index has something new, *grown* while the index is being built.
     """
 
     def __init__(
@@ -166,11 +166,11 @@ class IndexUpdater:
         self._grown = grown
         self._retry_s = _RETRY_S[0]
         self._canaries_at = float("-inf")
-        #: Whether an update is over, with an index or with a reason why there is none.
+        #: Whether a first update has ended, with an index or with a reason why there is none.
         self.has_tried = False
 
     def step(self, until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
-        """Update the index until the end and, until woken, run some canaries; return the seconds until the next step."""
+        """Update the index, then ask some canaries until the job is woken; return the seconds until the next step."""
         try:
             why = self._fault_of(self._update, until_end)
         finally:
@@ -193,7 +193,7 @@ class IndexUpdater:
         return _CANARIES_EVERY_S if asked >= PER_CHECK else self._until_canaries(now)
 
     def _until_canaries(self, now: datetime) -> float:
-        """Return the seconds until a canary is due that is kept now."""
+        """Return the seconds until the next of the present canaries is due."""
         store = CanaryStore(self._ws.files, self._ws.paths)
         due = self._ws.attempt("time of the canaries", lambda: next_due(store.read().canaries), None)
         left_s = (due - now).total_seconds() if due else _CANARIES_AT_LAST_S
@@ -217,7 +217,7 @@ class IndexUpdater:
 
 def _vectors_step(ws: Workspace, clock: Clock) -> Step:
     retry_s = _RETRY_S[0]
-    learner = ws.another_reranker()  # that of the searches is busy with one question at a time
+    learner = ws.another_reranker()  # the searches' own reranker handles one question at a time
 
     def step(until_woken: Control, _until_end: Control) -> float:
         nonlocal retry_s

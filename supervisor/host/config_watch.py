@@ -1,4 +1,4 @@
-"""How a running supervisor takes in a changed recalld.toml: at once where it is right; a wrong one is reported and not used."""
+"""How a running supervisor takes in a changed recalld.toml: a valid file at once; an invalid one is reported and not used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ConfigWatch:
     """
     Compares recalld.toml with the configuration that the supervisor of *ws* runs with.
 
-    *reopen* opens the workspace with the file as it is now. A wrong file is reported once, and the old configuration is kept.
+    *reopen* opens the workspace with the present file. An invalid file is reported once, and the old configuration is kept.
     """
 
     def __init__(self, ws: Workspace, reopen: Callable[[], Workspace]) -> None:
@@ -29,20 +29,20 @@ class ConfigWatch:
         self._path = ws.paths.config
         self._reopen = reopen
         self._seen: tuple[Stat | None, float] = (None, float("-inf"))
-        self._taken: Stat | object | None = object()  # of no file: it may have changed since the workspace was opened
+        self._taken: Stat | object | None = object()  # equals no stat: the file may have changed since the workspace was opened
         self._refused = ""
 
     @property
     def has_changed(self) -> bool:
-        """Whether `changed` has something to look at; costs one stat."""
+        """Whether recalld.toml has changed since `changed` last looked; costs one stat."""
         return self._ws.files.disk.stat(self._path) != self._taken
 
     def changed(self, steady_s: float) -> Workspace | None:
         """
-        Return the workspace with a changed configuration; None when nothing has changed, or what has changed is wrong.
+        Return the workspace with the changed configuration; None if nothing has changed, or the file is invalid.
 
-        *steady_s* is the time of a clock that nobody sets. A file counts once nobody has written to it for a poll: an editor
-        may have emptied it first, and without its time zone the days would be others.
+        *steady_s* is the time of a monotonic clock. A file counts once it has not changed between two polls: an editor may
+        empty it before writing, and without the time zone messages would be filed under other days.
         """
         stat = self._ws.files.disk.stat(self._ws.paths.config)
         if stat != self._seen[0] or self._seen[1] == float("-inf"):
@@ -52,13 +52,13 @@ class ConfigWatch:
         try:
             reopened = self._reopen()
             names = [dotted(place) for place in keys(Config()) if _value(reopened, place) != _value(self._ws, place)]
-            if names and stat is None:  # a program that synchronizes files may put it back in a while
+            if names and stat is None:  # a program that synchronizes files may put the file back soon
                 raise BadConfig(FILE, Text("config.gone"))
         except BadConfig as error:
             self._taken = stat
             self._refuse(str(error))
             return None
-        self._taken = stat  # not before: a file that the disk refused to read is read again at the next poll
+        self._taken = stat  # not earlier: a file that the disk refused to read is read again at the next poll
         if not names and not self._refused:
             return None
         self._ws.events.emit("config_taken", keys=names)

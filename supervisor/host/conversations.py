@@ -1,9 +1,9 @@
 """
-Conversations over a workspace: opened for a program, continued for a turn of `context`, and summed up into a line.
+Conversations over a workspace: opened for a program, continued for a turn of `context`, and summed up as a long-term line.
 
-The line of a session is written by the program's own model, else the configured one, else it is an extract (protocol.md, 11.2).
-A turn asks the model for a summary only where `turns.overflow` says so; one that is kept is used without being asked
-(docs/decisions/0027-a-turn-continues-the-summary-where-told.md). It waits for `turns.wait` at most, and goes on without.
+The program's own model writes the line of a session, else the configured model; without a model the line is an extract
+(protocol.md, 11.2). A turn uses a summary that is kept, and asks the model for a new one only if `turns.overflow` is set
+(docs/decisions/0027-a-turn-continues-the-summary-where-told.md). It waits at most `turns.wait`, then goes on without.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def open_conversation(
     ws: Workspace, llm: ChatStream | None, system_prompt: str, settings: object, clock: Clock
 ) -> MemoryManager:
-    """Return the memory of a conversation that is not in the workspace, with its configuration, prompts and events."""
+    """Return the memory of a conversation that is not stored, with the workspace's configuration, prompts and events."""
     from recalld.supervisor.conversation.memory_manager import MemoryManager
 
     return MemoryManager(llm, system_prompt, settings=settings, **_wiring(ws, clock))
@@ -77,7 +77,7 @@ def turn_deadline(ws: Workspace, control: Control) -> Deadline:
 
 @contextlib.contextmanager
 def queued_model(ws: Workspace, session: str, attempt: int, clock: Clock) -> Iterator[QueuedModel]:
-    """Yield the configured model as the session asks it, by the queue; *attempt* failures came before."""
+    """Yield the configured model, which the session asks through the queue; *attempt* failures came before."""
     from recalld.supervisor.conversation.sessions import session_group
     from recalld.supervisor.host.asked_worker import AskedWorker
     from recalld.supervisor.summaries.model import QueuedModel
@@ -97,7 +97,7 @@ def session_writer(
     clock: Clock,
     deadline: Deadline = NEVER,
 ) -> Callable[[Sequence[dict[str, Any]]], str]:
-    """Return what writes the line of a session: *llm*, else the configured model, with this prompt; without one an extract."""
+    """Return the function that writes a session's line: by *llm*, else by the configured model; without one, as an extract."""
     from recalld.supervisor.conversation.own_model import in_loop_of_its_own
     from recalld.supervisor.conversation.session_lines import extract_line
     from recalld.supervisor.conversation.summarizer import ConversationSummarizer
@@ -124,7 +124,7 @@ def session_writer(
 
 
 def kept_summary(ws: Workspace, session: str) -> RunningSummary | None:
-    """Return the running summary that is kept of the session; None, and an event reports it, where it can't be read."""
+    """Return the kept running summary of the session; None if it can't be read, which an event reports."""
     return ws.attempt("running summary", lambda: ws.session_files.read(session).running, None)
 
 
@@ -137,7 +137,7 @@ def running_summary(
     clock: Clock,
     control: Control,
 ) -> RunningSummary | None:
-    """Return the kept running summary of the asked session, continued first where `turns.overflow` says so."""
+    """Return the kept running summary of the asked session, which is continued first if `turns.overflow` is set."""
     kept = kept_summary(ws, asked.chat.session)
     if kept is None or ws.config.turns.overflow != "summary" or ws.extracting:
         return kept
@@ -157,10 +157,10 @@ def _continued(
     control: Control,
 ) -> RunningSummary:
     """
-    Return the running summary of the asked session, which the configured model continues first where that is due.
+    Return the running summary of the asked session, after the configured model has continued it if that is due.
 
-    It is due where the history block, of at most *history_tokens*, no longer shows all that the summary does not have. After a
-    failure that waits, or where another process does it now, it is the one that is *kept*.
+    That is due once the history block, of at most *history_tokens*, no longer shows every message that the summary lacks. The
+    *kept* summary is returned while a failure waits to be tried again, or another process continues the summary.
     """
     from recalld.supervisor.conversation.memory_manager import limits_of
     from recalld.supervisor.conversation.running import Conversation, to_sum_up
@@ -177,8 +177,8 @@ def _continued(
         return kept
     deadline = turn_deadline(ws, control)
     with queued_model(ws, session, kept.failure.attempts, clock) as model:
-        talk = open_session(ws, session, append, model, "", None, clock, limits, deadline)
-        if not asked.chat.is_direct and talk.is_private:
+        conversation = open_session(ws, session, append, model, "", None, clock, limits, deadline)
+        if not asked.chat.is_direct and conversation.is_private:
             return kept
-        talk.summarize_due()
+        conversation.summarize_due()
     return ws.session_files.read(session).running

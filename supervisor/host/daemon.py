@@ -1,13 +1,12 @@
 """
-The supervisor of one open workspace: it does a round when something has changed or is due, and watches its workers.
+The supervisor of one open workspace: does a round when something has changed or is due, and watches its workers.
 
-`poll` looks whether there is anything to do, at the cost of a few stats; `work` does it. What calls them, and in which
-thread, is decided by `host`. A call that fails ends nothing: its error is reported with those of the next round, which tries
-it again.
+`poll` checks with a few stats whether there is anything to do; `work` does it. `host` decides when and in which thread they
+are called. A step that fails ends nothing: its error is reported with those of the next round, which tries the step again.
 
-Between two rounds nothing is remembered that the files do not say, except waits: after a disk has refused, and after the clock
-was set. A clock that is set ahead makes days look old and waits look over; days that are not over would be summarised and paid
-for, which nothing can undo. So after a jump no step that goes by age begins for a while.
+Between two rounds everything is in the files, except two waits: after the disk refused a write, and after the clock was set. A
+clock that is set ahead makes days look old and waits look over: days that have not ended would be summarised and paid for, and
+nothing can undo that. So for a while after a jump of the clock no step begins that depends on age.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 T = TypeVar("T")
-#: The pause after a move of more than SMALL, and of more than LARGE.
+#: The pause after a large move of the clock, and after a very large one (`pause_after`).
 WAIT: Final = timedelta(minutes=1)
 LONG_WAIT: Final = timedelta(minutes=10)
 #: Seconds between two signs of life for the service manager while nothing is to be done.
@@ -66,7 +65,7 @@ def jump(before: Reading, after: Reading) -> timedelta:
 
 def pause_after(moved: timedelta) -> timedelta:
     """
-    Return how long no step that goes by age may begin after the wall clock was *moved*; zero after a small move.
+    Return how long no step that depends on age may begin after the wall clock was *moved*; zero after a small move.
 
     >>> pause_after(timedelta(minutes=-5)), pause_after(timedelta(hours=2)), pause_after(timedelta(days=3650))
     (datetime.timedelta(0), datetime.timedelta(seconds=60), datetime.timedelta(seconds=600))
@@ -80,7 +79,7 @@ class Supervisor:
     The one supervisor of a workspace.
 
     Without *workers* it starts no worker, without *background* no background jobs, and without *config* it takes no changed
-    configuration. *manager* is told that it is ready, works, and ends.
+    configuration. It reports to *manager* that it is ready, works, and ends.
     """
 
     def __init__(
@@ -99,9 +98,9 @@ class Supervisor:
         self._config = config
         self._write_wait = timedelta()
         self._no_archive_until = float("-inf")
-        #: The error of the last archive run, while none may begin.
+        #: The error of the last archive run, as long as no other run may begin.
         self._refused: SupervisorError | None = None
-        #: The clocks at the last round, by which the next one sees that the clock was set.
+        #: The clocks at the last round; the next round compares them with its own to see that the clock was set.
         self.reading: Reading | None = None
         self._no_ageing_until = float("-inf")
         self._damaged: tuple[Stat | None, float] | None = None
@@ -109,7 +108,7 @@ class Supervisor:
         self.use(ws, workers, background)
 
     def use(self, ws: Workspace, workers: Workers | None, background: Background | None) -> None:
-        """Use this workspace from now on; waits after a refusing disk or a jump of the clock go on."""
+        """Use this workspace from now on; waits after a refused write or a jump of the clock continue."""
         self.ws = ws
         self._workers = workers
         self.background = background
@@ -135,7 +134,7 @@ class Supervisor:
         """
         Return whether there is something to do: a file has changed, something is due, or workers have to be watched.
 
-        *hinted*: an event says that a file has changed, which may be any. LockLost if the *lock* is no longer held.
+        *hinted*: an event says that some file has changed. LockLost if the *lock* is no longer held.
         """
         now_s = self._steady_s()
         if self.background:
@@ -162,7 +161,7 @@ class Supervisor:
         return has_changed
 
     def _give_sign(self, now_s: float) -> None:
-        """Tell the service manager now and then how things are; a poll that comes to this shows that no round hangs."""
+        """Report the state to the service manager from time to time; a poll that gets here shows that no round hangs."""
         if self._status and (now_s - self._signed_s >= _SIGN_EVERY_S or self._manager.awaits_index):
             self._signed_s = now_s
             self._manager.round_done(self._status.at(self._clock()), has_index=self._has_index)
@@ -177,14 +176,14 @@ class Supervisor:
         """
         Do a round if one is wanted, and what workers and configuration need; return the workspace with a changed configuration.
 
-        The step that runs when *until_end* says stop is the last one.
+        When *until_end* says stop, the step that runs then is the last one.
         """
         self._control = Control(until_end.should_stop, lambda _what, _done, _total: self._manager.work_done())
         reopened = None
         if self._wants_round:
             self._wants_round = False
             done = self.tick(self._clock())
-            self._tell_manager(done)
+            self._report_to_manager(done)
             self._wants_round = bool(done.did and not done.errors)
         if self._workers:
             if self._quiet_until(self._clock()) is None:
@@ -199,22 +198,22 @@ class Supervisor:
 
     @property
     def wants_more(self) -> bool:
-        """Whether the round that is over has done something, so that another one may find more to do at once."""
+        """Whether the last round did something, so that another one may find more to do at once."""
         return self._wants_round
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing is remembered that the files do not say, so that the workspace can be closed until it is due."""
+        """Whether everything is in the files, so that the workspace can be closed until it is due."""
         waits = self._steady_s() < max(self._no_archive_until, self._no_ageing_until)
         return not (self._wants_round or self._has_tasks or waits or self._damaged or self._scope.errors)
 
     def end(self, *, reopens: bool = False) -> None:
-        """End the worker and report what failed since the last round; *reopens*: with another configuration it goes on."""
+        """End the worker and report what failed since the last round; *reopens*: it goes on with another configuration."""
         if not reopens:
             self._manager.stopping()
         if self._workers:
             self._attempt("worker", self._workers.stop, None)
-        if reopens:  # what the worker did belongs to the model before
+        if reopens:  # the results of the worker are by the old model
             self._attempt("harvest", lambda: collect(self.ws, self._clock(), self._control), 0)
         if self._scope.errors:
             report_errors(self.ws, self._scope.errors.values())
@@ -223,9 +222,9 @@ class Supervisor:
         """
         Do one round at *now*.
 
-        No archive run begins for a while after the disk has refused one, and no step that goes by age after a jump of the
-        clock. A damaged history is restored. BadConfig if a folder leads outside the workspace since it was opened, LockLost if
-        the workspace is no longer there.
+        For a while after the disk has refused an archive run no other begins, and after a jump of the clock no step that
+        depends on age. A damaged history is restored. BadConfig if a folder leads out of the workspace since it was opened,
+        LockLost if the workspace is no longer there.
         """
         self._attempt("workspace", partial(check_there, self.ws), None)
         check_inside(self.ws.paths)
@@ -234,11 +233,11 @@ class Supervisor:
         is_asked = self._attempt("request", lambda: self.ws.files.disk.stat(self.ws.paths.archive_request) is not None, False)
         runs: Literal["due", "all", "none"] = "none" if is_paused else "all" if is_asked else "due"
         ageing = not self._has_jumped(now) and self._quiet_until(now) is None
-        # a run that is left out ends no fault
+        # a run that was left out does not end the fault of the run before
         lasting = {"archive": self._refused} if is_paused and self._refused else {}
         faults = [*before.values(), *lasting.values()]
         done = run_round(self.ws, now, runs, ageing=ageing, before=faults, control=self._control)
-        if runs == "all":  # done, or told why not
+        if runs == "all":  # the request was served, or its error reported
             self._attempt("request", lambda: self.ws.files.remove(self.ws.paths.archive_request), None)
         if not is_paused:
             self._set_write_wait(done.errors.get("archive"))
@@ -250,7 +249,7 @@ class Supervisor:
         return done
 
     def _set_write_wait(self, error: SupervisorError | None) -> None:
-        """Let no archive run begin for a while where this is the *error* of a disk; the wait doubles."""
+        """Let no archive run begin for a while if the disk caused this *error*; the wait doubles each time."""
         config = self.ws.config.archive
         self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
         self._refused = error if error and not isinstance(error, BadFile) else None
@@ -261,18 +260,18 @@ class Supervisor:
         """Return when the next round is due by time alone: soon after errors, at the end of a wait, or when a step is due."""
         ends = [self._no_archive_until, self._no_ageing_until]
         left_s = [end - self._steady_s() for end in ends if end > self._steady_s()]
-        # asked after a failure, too: what it can't read is a fault for as long as it can't
+        # also after a failure, so that a file that can't be read stays a fault
         due = min([next_due(self.ws, now), *(now + timedelta(seconds=left) for left in left_s)])
         return min(due, now + AGAIN) if failed else due
 
     def _quiet_end(self, now: datetime) -> datetime:
-        """Return when a damaged history.json may be restored, if that is later than *now* and sooner than any other try."""
+        """Return when a damaged history.json may be restored, at most `AGAIN` after *now*."""
         since_s = self._damaged[1] if self._damaged else float("-inf")
         left_s = since_s + self.ws.config.archive.quiet.total_seconds() - self._steady_s()
         return now + timedelta(seconds=left_s) if 0 < left_s < AGAIN.total_seconds() else now + AGAIN
 
-    def _tell_manager(self, done: Round) -> None:
-        """Tell the service manager that a round is over, how things are and the first of its errors."""
+    def _report_to_manager(self, done: Round) -> None:
+        """Report to the service manager that a round is over, the state, and the first of its errors."""
         if not self._manager.is_there:
             return
         self._signed_s = self._steady_s()

@@ -1,4 +1,4 @@
-"""When time alone makes a step of a round due, so that no round has to look whether it is."""
+"""When time alone makes a step of a round due, so that no round is done just to find out."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.workspace import Workspace
 
-#: After a step that failed, and where a step is due although a round has just been done.
+#: The wait after a step that failed, and while a step is still due at the end of a round.
 AGAIN: Final = timedelta(seconds=30)
-#: The longest time between two rounds: what nobody has noticed is noticed then.
+#: The longest time between two rounds: a change that nothing announced is found by then.
 LONGEST: Final = timedelta(hours=6)
 
 
@@ -28,7 +28,7 @@ def next_due(ws: Workspace, now: datetime) -> datetime:
 
 
 def next_retry(ws: Workspace, now: datetime) -> datetime | None:
-    """Return when the first wait after a failure is over; None if there is none."""
+    """Return when the first of the waits after failures ends; None if there is none."""
     provider = provider_state(ws.task_queue).next_at
     waits = [failure.next_at for failure in ws.failures().values()] + ([provider] if provider else [])
     return min((wait for wait in waits if wait > now), default=None)
@@ -47,7 +47,7 @@ def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
     if retry := next_retry(ws, now):
         yield retry
     if ws.files.disk.names(ws.paths.replaced):
-        yield now  # a program may go on writing to what was replaced
+        yield now  # a program may go on writing to the file that was replaced
     history = ws.history.read()
     waiting = unwritten(history, ws.journal)
     overflowing = is_overflowing(history, ws.journal, ws.caps)

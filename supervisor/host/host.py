@@ -1,10 +1,11 @@
 """
-The host: looks after many workspaces in one process, of which most have nothing to do.
+The host: looks after many workspaces in one process, most of which have nothing to do.
 
 A workspace is *dormant* (its path, signature, due time and lock), *open* (its stores, its supervisor, its index), or
-*running* a round or a background job. A heap has the next look at each: a look costs a few stats, and only what it finds, or
-a due time, opens the workspace and wakes a thread. File events only make a look come sooner. What was used longest ago is
-closed first, where more are open than there is room for. `recalld run` is a host of one (docs/decisions/0030).
+*running* a round or a background job. A heap holds the time of the next look at each. A look costs a few stats; only a change
+that it finds, or a due time, opens the workspace and wakes a thread. File events only make a look come sooner. If more
+workspaces are open than there is room for, the least recently used are closed. `recalld run` is a host of one
+(docs/decisions/0030).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.workspace import Workspace
 
-#: Opens the workspace at a path, or goes on with a supervisor whose workspace has a changed configuration.
+#: Opens the workspace at a path, or lets its supervisor go on with a changed configuration.
 Opener: TypeAlias = "Callable[[Path, Supervisor | None, Workspace | None], Supervisor]"
 #: Is called with a workspace and the name of a file that may have changed.
 Hint: TypeAlias = "Callable[[Hosted, str], None]"
@@ -48,9 +49,9 @@ OPEN: Final = 200
 INDEXES: Final = 500
 #: Seconds between two looks at a dormant workspace.
 _DORMANT_LOOK_S: Final = 5.0
-#: Seconds for which a workspace that can't be looked after is left alone, at most.
+#: The most seconds for which a workspace that can't be looked after is left alone.
 _LONGEST_REST_S: Final = 3600.0
-#: Seconds that all threads together are waited for at the end.
+#: Seconds to wait for all threads together at the end.
 _JOIN_S: Final = 4.0
 
 
@@ -58,8 +59,8 @@ class Hosted:
     """
     One workspace of a host.
 
-    *open_supervisor* opens it and returns what supervises it; it is called again with this supervisor and the workspace that
-    has a changed configuration.
+    *open_supervisor* opens it and returns its supervisor; after a change of the configuration it is called again, with this
+    supervisor and the reopened workspace.
     """
 
     def __init__(self, root: Path, open_supervisor: Opener) -> None:
@@ -67,9 +68,9 @@ class Hosted:
         #: Set when an event says that a file may have changed.
         self.hinted = threading.Event()
         self.supervisor: Supervisor | None = None
-        #: When it was last worked on, by the steady clock.
+        #: When it was last worked on, by the monotonic clock.
         self.used_s = float("-inf")
-        #: How often in a row it could not be looked after, and until when it is left alone.
+        #: How many times in a row it could not be looked after, and until when it is left alone.
         self.failures, self.rests_until_s = 0, float("-inf")
         self.job: Job | None = None
         self._open_supervisor = open_supervisor
@@ -108,7 +109,7 @@ class Hosted:
         return supervisor
 
     def close(self) -> None:
-        """Make the workspace dormant: its signature, due time and lock are all that is kept."""
+        """Make the workspace dormant: only its signature, due time and lock are kept."""
         if self.supervisor:
             supervisor, self.supervisor = self.supervisor, None
             self._end_parts(supervisor)
@@ -121,14 +122,14 @@ class Hosted:
             ws.index.close()
 
     def end(self) -> None:
-        """End what supervises the workspace; its lock is still held."""
+        """End the supervisor of the workspace; the lock is still held."""
         if self.supervisor:
             supervisor, self.supervisor = self.supervisor, None
             self._end_parts(supervisor)
             supervisor.end()
 
     def release(self) -> None:
-        """Let the lock go."""
+        """Release the lock."""
         self._lock = self._dormant = None
         self._held.close()
 
@@ -161,7 +162,7 @@ class Hosted:
         return True
 
     def _start(self, supervisor: Supervisor, hint: Hint) -> None:
-        """Begin the watch of its files and the background jobs; without file events every change is found by the look."""
+        """Begin to watch its files and start the background jobs; without file events the looks find every change."""
         from recalld.supervisor.host.watcher import watch
 
         try:
@@ -172,7 +173,7 @@ class Hosted:
             supervisor.background.start()
 
     def _end_parts(self, supervisor: Supervisor) -> None:
-        """End the watch and the background jobs."""
+        """Stop watching its files and end the background jobs."""
         if self._stop_watch:
             self._stop_watch()
             self._stop_watch = None
@@ -193,9 +194,8 @@ class Host:
     """
     Looks after the workspaces *roots* until it is stopped, with jobs in *threads*.
 
-    What a workspace can't be looked after for (another program has its lock, a newer recalld has written it) ends a host of
-    one, and in a host of many lets this one rest for a while. At most *open_most* workspaces and *indexes_most* indexes stay
-    open.
+    A workspace that can't be looked after (another program has its lock, a newer recalld has written it) ends a host of one; a
+    host of many leaves it alone for a while. At most *open_most* workspaces and *indexes_most* indexes stay open.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class Host:
         self._ended_by: SupervisorError | None = None
 
     def __enter__(self) -> Self:
-        """Take the locks; AlreadyRuns where another program has that of the only workspace."""
+        """Take the locks; AlreadyRuns if another program has the lock of the only workspace."""
         for hosted in self.hosted.values():
             self._open(hosted)
             heapq.heappush(self._looks, (float("-inf"), next(self._numbers), hosted))
@@ -231,7 +231,7 @@ class Host:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let the locks go."""
+        """Release the locks."""
         for hosted in self.hosted.values():
             hosted.release()
 
@@ -248,11 +248,11 @@ class Host:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it ends after the current steps."""
+        """Whether `stop` was called."""
         return self._stopping.is_set()
 
     def run(self) -> None:
-        """Look after the workspaces until `stop` is called; raise what has ended a host of one."""
+        """Look after the workspaces until `stop` is called; raise the error that ends a host of one."""
         self._threads.start()
         try:
             while not self._stopping.is_set():
@@ -265,7 +265,7 @@ class Host:
             raise self._ended_by
 
     def look(self) -> float:
-        """Look at each workspace whose time has come, and return the seconds until the next look."""
+        """Look at each workspace that is due for a look, and return the seconds until the next look."""
         now_s, now = self._now_s(), self._clock()
         looked_at = [one for one in self.hosted.values() if one.hinted.is_set()]
         while self._looks and self._looks[0][0] <= now_s:
@@ -293,7 +293,7 @@ class Host:
             self._let_rest(hosted, error)
 
     def _open(self, hosted: Hosted) -> None:
-        """Open a workspace and take its lock, in the thread that will let it go."""
+        """Open a workspace and take its lock, in the thread that will release it."""
         hosted.used_s = self._now_s()
         try:
             ws = hosted.open(self._hint).ws
@@ -313,7 +313,7 @@ class Host:
         return 0.0 if has_more else NEVER_S
 
     def _let_rest(self, hosted: Hosted, error: SupervisorError) -> None:
-        """Let a workspace go that can't be looked after, for a time that doubles; a host of one ends."""
+        """Leave a workspace alone that can't be looked after, for a time that doubles; a host of one ends."""
         if len(self.hosted) == 1:
             self._ended_by = error
             self.stop()
@@ -337,7 +337,7 @@ class Host:
     # ── room ─────────────────────────────────────────────────────────────────
 
     def _make_room(self) -> None:
-        """Close the workspaces and the indexes that were used longest ago, where more are open than there is room for."""
+        """Close the least recently used workspaces and indexes if more are open than there is room for."""
         opened = [one for one in self.hosted.values() if one.supervisor]
         if len(opened) > self._open_most:
             idle = [one for one in opened if one.supervisor and one.supervisor.is_at_rest and not one.is_running]
@@ -349,7 +349,7 @@ class Host:
                 index.close()
 
     def _end(self) -> None:
-        """End the jobs, the threads, and what supervises each workspace."""
+        """End the jobs, the threads and the supervisors."""
         for hosted in self.hosted.values():
             if hosted.job:
                 hosted.job.end()

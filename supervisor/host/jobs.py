@@ -1,5 +1,5 @@
 """
-The threads of a host, and the jobs that they run: a job is a step that is done when it is woken and when it is due.
+The threads of a host, and the jobs that they run: a job is a step that runs when it is woken and when it is due.
 
 A few threads serve all workspaces. A job is never run by two threads at once; one that is woken while it runs is run again.
 """
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.storage.errors import SupervisorError
 
-#: A step; its two controls say stop when the job is woken or is to end, and only when it is to end. It returns the seconds
-#: until it is due again.
+#: A step. Its first control says stop when the job is woken or has to end, its second only when the job has to end. It returns
+#: the seconds until it is due again.
 Step: TypeAlias = "Callable[[Control, Control], float]"
 NEVER_S: Final = float("inf")
-#: Seconds until a step is tried again that failed with an unexpected exception.
+#: Seconds until a step that failed with an unexpected exception is tried again.
 RETRY_AFTER_BUG_S: Final = 60.0
 
 
 class Job:
     """
-    A *step* of one workspace under a *name*; a bug in it is passed to *report* (`Events.report`), and it is tried again.
+    A *step* of one workspace under a *name*; a bug in it is passed to *report* (`Events.report`), and the step is tried again.
 
-    All calls of `wake` within *gather_s* seconds lead to one step. A *long* step may take minutes: one thread is kept free of
-    those.
+    All calls of `wake` within *gather_s* seconds lead to one step. A *long* step may take minutes: one thread never runs one.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Job:
         self._woken.set()
 
     def end(self) -> None:
-        """Run it no more; the running step ends early where it can."""
+        """Stop running it; the running step ends early where it can."""
         self._ending.set()
 
     def run(self) -> float:
@@ -74,7 +73,7 @@ class Job:
         self._woken.clear()
         try:
             wait_s = self._step(Control(self._is_interrupted), Control(self._ending.is_set))
-        except Exception as error:  # noqa: BLE001 - nothing else ends whatever happens here; it is reported
+        except Exception as error:  # noqa: BLE001 - a bug in one step must end nothing else; it is reported
             self._report(self.name, [InternalError.of(self.name, error)])
             return RETRY_AFTER_BUG_S
         self._report(self.name, ())
@@ -85,7 +84,7 @@ class Job:
 
 
 class Threads:
-    """Runs jobs in *count* threads, what is due first first; with none, `run_due` runs them."""
+    """Runs jobs in *count* threads, in the order in which they are due; with none, `run_due` runs them."""
 
     def __init__(self, count: int, now_s: Callable[[], float] = steady_s) -> None:
         self._now_s = now_s
@@ -104,7 +103,7 @@ class Threads:
 
     def stop(self, within_s: float) -> None:
         """
-        End the threads after their current steps, and wait at most so many seconds: a step that hangs ends with the process.
+        End the threads after their current steps and wait at most *within_s* seconds: a step that hangs ends with the process.
 
         The jobs are ended by those who made them.
         """
@@ -116,7 +115,7 @@ class Threads:
             thread.join(deadline.left_s)
 
     def wake(self, job: Job, after_s: float = 0.0) -> None:
-        """Run the job after so many seconds, or as soon as it has run; a call that comes earlier than it was due counts."""
+        """Run the job in *after_s* seconds, or when its running step ends; the earlier of two times counts."""
         with self._changed:
             job.mark_woken()
             self._put(job, self._now_s() + max(after_s, job.gather_s))
@@ -138,13 +137,13 @@ class Threads:
             self._changed.notify()
 
     def _take(self) -> Job | None:
-        """Remove the first job that is due and may run now from the heap, and return it."""
+        """Take the first job that is due and may run now off the heap, and return it."""
         passed, found = [], None
         while self._heap and self._heap[0][0] <= self._now_s():
             entry = heapq.heappop(self._heap)
             at_s, _, job = entry
             if job.is_over or at_s != job.at_s:
-                continue  # it was ended, or an earlier entry has run
+                continue  # the job was ended, or ran because of an earlier entry
             if job.is_running or (job.is_long and self._long >= self._most_long):
                 passed.append(entry)
                 continue
@@ -163,7 +162,7 @@ class Threads:
             job.is_running = False
             self._long -= job.is_long
             self._put(job, self._now_s() + wait_s)
-            self._changed.notify()  # what had to wait for it
+            self._changed.notify()  # a job may have had to wait for this one
 
     def _serve(self) -> None:
         while True:
@@ -176,7 +175,7 @@ class Threads:
             self._run(job)
 
     def _wait_s(self) -> float | None:
-        """Return the seconds until a job is due; None while those that are wait for another to end."""
+        """Return the seconds until a job is due; None while every due job waits for another one to end."""
         now_s = self._now_s()
         later = [at_s for at_s, _, _ in self._heap if at_s > now_s]
         return min(later) - now_s if later else None

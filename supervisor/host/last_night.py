@@ -1,7 +1,7 @@
 """
-What the last check and the last backup of a night came to, kept in `.recalld` for `status` and for the next night.
+The outcomes of the last nightly check and the last nightly backup, kept in `.recalld` for `status` and for the next night.
 
-The check is `fsck --report` or `fsck --repair`, the backup that of `backup nightly`.
+The check is `fsck --report` or `fsck --repair`, the backup is `backup nightly`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ T = TypeVar("T", "LastFsck", "LastBackup")
 @dataclass(frozen=True, slots=True)
 class LastFsck:
     """
-    How many messages were *lost* and things damaged *at* that time.
+    The outcome of a check: when it was (*at*), and how many messages were *lost* and things *damaged*.
 
-    *told* are the troubles that `care.on_trouble` was run for, *failed* says why it could not be run; "" if it could.
+    *told* are the troubles for which `care.on_trouble` was run; *failed* says why it could not be run, "" if it could.
     """
 
     at: datetime
@@ -46,9 +46,9 @@ class LastFsck:
 @dataclass(frozen=True, slots=True)
 class LastBackup:
     """
-    What the one *at* that time came to: the last *file* that was written into the folder, and how many of them it keeps.
+    The outcome of a backup *at* that time: the last *file* written into the folder, and how many backups the folder keeps.
 
-    *failed* says why this one was not, and *file* is then one before, or ""; "" if it was.
+    *failed* says why no file was written this time, "" if one was; *file* is then an earlier one, or "".
     """
 
     at: datetime
@@ -68,17 +68,17 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def read_last_fsck(ws: Workspace) -> LastFsck | None:
-    """Return what the last one found; None if there was none, or its file can't be read: the next one writes it again."""
+    """Return the outcome of the last check; None if there was none, or its file can't be read: the next writes it again."""
     return _read(ws, ws.paths.fsck, LastFsck)
 
 
 def read_last_backup(ws: Workspace) -> LastBackup | None:
-    """Return what the last one came to; None if there was none, or its file can't be read: the next one writes it again."""
+    """Return the outcome of the last backup; None if there was none, or its file can't be read: the next writes it again."""
     return _read(ws, ws.paths.backup, LastBackup)
 
 
 def keep_last(ws: Workspace, last: LastFsck | LastBackup) -> None:
-    """Keep what it came to, in place of what the one before did."""
+    """Store this outcome in place of the one before."""
     path = ws.paths.fsck if isinstance(last, LastFsck) else ws.paths.backup
     fields = {**asdict(last), "at": to_wire(last.at)}
     if text := stored(last.failed):

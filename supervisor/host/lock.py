@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.disk import Disk, Stat
     from recalld.supervisor.workspace import Workspace
 
-#: Seconds to wait for the lock: `status` shares it for a moment, to see whether a supervisor runs.
+#: Seconds to wait for the lock: `status` holds it for a moment, to find out whether a supervisor runs.
 _LOCK_WAIT_S: Final = 1.0
 
 
@@ -32,7 +32,7 @@ class SupervisorLock:
         self._lock = self._stat()
 
     def check(self) -> None:
-        """Raise LockLost if the lock file is no longer the one that is held: it was moved, or a disk mounted over it."""
+        """Raise LockLost if the lock file is no longer the one that is held: it was moved, or a disk was mounted over it."""
         now = self._stat()
         if self._lock is None or now is None or now.inode != self._lock.inode:
             raise LockLost(self._paths.root)
@@ -42,7 +42,7 @@ class SupervisorLock:
 
 
 def check_there(ws: Workspace) -> None:
-    """Raise LockLost if the state folder is gone, and maybe the workspace: what is written now would begin another one."""
+    """Raise LockLost if the state folder is gone, maybe with the workspace: a write now would begin a new workspace."""
     if ws.files.disk.stat(ws.paths.state) is None:
         raise LockLost(ws.paths.root)
 
@@ -61,7 +61,7 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
         sweep(ws)
         reclaim(ws)
         events.emit("started")
-        del ws  # it may be closed while the lock is held
+        del ws  # the workspace may be closed while the lock is held
         try:
             yield lock
         finally:
@@ -69,12 +69,12 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
 
 
 def sweep(ws: Workspace) -> int:
-    """Delete the temporary files where only the supervisor writes and make the queue durable; return how many were deleted."""
+    """Delete temporary files where only the supervisor writes, and make the queue durable; return how many were deleted."""
     paths = ws.paths
     folders = [paths.memory, paths.summaries, paths.state, paths.previous, paths.quarantine]
     folders += [ws.task_queue.queue, ws.task_queue.failed]
     swept = 0
-    with contextlib.suppress(PermissionError):  # a folder that may not be read is reported by the round
+    with contextlib.suppress(PermissionError):  # the round reports a folder that can't be read
         folders += ws.memory.month_folders()
     for folder in folders:
         with contextlib.suppress(PermissionError):
@@ -83,27 +83,27 @@ def sweep(ws: Workspace) -> int:
     with (
         contextlib.suppress(OSError),
         ws.files.lock(paths.history_lock),
-    ):  # what is in place of the lock is reported by the round
+    ):  # the round reports whatever is in place of the lock
         swept += ws.files.sweep(paths.root)
     return swept
 
 
 def sweep_shared(ws: Workspace, now: datetime) -> int:
-    """Delete old temporary files where commands and workers write, whose writers must be dead; return how many."""
-    ws.files.check_folder(ws.paths.pieces)  # the worker keeps no pieces there, and can't tell
+    """Delete temporary files of commands and workers that are so old that their writers must be dead; return how many."""
+    ws.files.check_folder(ws.paths.pieces)  # a worker that can't keep its pieces there can't report it
     paths = ws.paths
     folders = (paths.drop_box, paths.attachments, paths.turns, paths.pieces, paths.sessions, ws.task_queue.results)
     return sum(ws.files.sweep(folder, now=now) for folder in folders)
 
 
 def drop_replaced_texts(ws: Workspace, now: datetime) -> int:
-    """Drop the oldest texts that newer ones replaced, beyond their age and size; return how many."""
+    """Delete the oldest replaced texts, beyond the limits of age and size; return how many."""
     care = ws.config.care
     return ws.replaced_texts.drop(now, care.previous_age, care.previous_bytes)
 
 
 def reclaim(ws: Workspace) -> int:
-    """Requeue the claimed tasks if no worker lives, and return how many; `Workers` watches the leases of living workers."""
+    """Requeue the claimed tasks if no worker is alive, and return how many; `Workers` watches the leases of live workers."""
     running = list(ws.task_queue.claimed())  # before the locks are checked: a worker that starts later can't have claimed these
     if any_worker(ws):
         return 0
@@ -117,5 +117,5 @@ def reclaim(ws: Workspace) -> int:
 
 
 def any_worker(ws: Workspace) -> bool:
-    """Return whether any worker lives: each holds one of the worker locks until it ends."""
+    """Return whether any worker is alive: each holds one of the worker locks until it ends."""
     return any(ws.files.disk.is_locked(ws.paths.worker_lock(slot)) for slot in range(WORKERS))

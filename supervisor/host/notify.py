@@ -1,10 +1,10 @@
 """
-What a supervisor tells the service manager that started it: sd_notify(3), a datagram of lines on a Unix socket.
+What a supervisor reports to the service manager that started it: sd_notify(3), a datagram of lines on a Unix socket.
 
-It is ready once the first round is over and the search index was brought up to date, or could not be. From then on a round that
-is over, and a file that a long archive run has written, feed the watchdog: a supervisor that hangs is killed and started again.
-An update of the index does not, since another thread makes it while the rounds may hang. Nothing here feeds it by time alone.
-A message that can't be sent is dropped, since nothing must wait for its reader.
+The supervisor is ready once the first round is over and the search index was brought up to date, or could not be. From then on
+the end of a round, and each file that a long archive run writes, feed the watchdog: a supervisor that hangs is killed and
+started again. An update of the index does not feed it, since another thread makes it while the rounds may hang; neither does
+time alone. A message that can't be sent is dropped, since nothing must wait for its reader.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ class ServiceManager:
 
     @property
     def is_there(self) -> bool:
-        """Whether somebody is told."""
+        """Whether a service manager started this process."""
         return bool(self._address)
 
     def work_done(self) -> None:
-        """A round has come further: give the start more time or, after it, feed the watchdog. At most once a second."""
+        """Report progress of a round: it gives the start more time or, later, feeds the watchdog. At most once a second."""
         self._sign("WATCHDOG=1" if self._is_ready else _MORE_TIME)
 
     def index_grown(self) -> None:
-        """An update of the index has come further: give the start more time. After it nothing, since the rounds may hang."""
+        """Report progress of the index: it gives the start more time. Later it does nothing, since the rounds may hang."""
         if not self._is_ready:
             self._sign(_MORE_TIME)
 
     def round_done(self, status: str, *, has_index: bool) -> None:
-        """A round is over: feed the watchdog and show *status*; ready from the first time that the index is done with."""
+        """Report the end of a round: feed the watchdog and show *status*; ready from the first round with *has_index*."""
         lines = ["WATCHDOG=1", f"STATUS={' '.join(status.split())[:_STATUS_CHARS]}"]
         if has_index and not self._is_ready:
             self._is_ready = True
@@ -66,7 +66,7 @@ class ServiceManager:
         return self.is_there and not self._is_ready
 
     def stopping(self) -> None:
-        """The supervisor ends after its current step."""
+        """Report that the supervisor ends after its current step."""
         self._send("STOPPING=1", "STATUS=ending after the current step")
 
     def _sign(self, line: str) -> None:

@@ -1,8 +1,8 @@
 """
-One round of the supervisor, each step of the flow once; and `recalld run --until-settled`, rounds until nothing is due.
+One round of the supervisor, which runs each step of the flow once; and `run --until-settled`: rounds until nothing is due.
 
-The functions at the top pass each step of `archive` and `summaries` the stores and settings of a workspace that it uses. A step
-that fails is reported once and does not stop the others; the next round tries it again.
+The functions at the top pass to each step of `archive` and `summaries` the stores and settings that it uses. A step that fails
+is reported once and does not stop the others; the next round tries it again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def intake(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
 
 
 def archive(ws: Workspace, now: datetime, control: Control = UNLIMITED, *, everything: bool = False) -> int:
-    """Write the un-written messages to new dated files; returns how many messages."""
+    """Write the unwritten messages to new dated files; returns how many messages."""
     return archive_run.archive(
         history=ws.history,
         journal=ws.journal,
@@ -78,7 +78,7 @@ def why_due(ws: Workspace, now: datetime) -> Due | None:
 
 
 def reconcile_flags(ws: Workspace, now: datetime) -> None:
-    """Set every flag of history.json to what follows from the files."""
+    """Set every flag in history.json to what the files show."""
     archive_run.reconcile_flags(
         history=ws.history,
         journal=ws.journal,
@@ -90,7 +90,7 @@ def reconcile_flags(ws: Workspace, now: datetime) -> None:
 
 
 def trim_history(ws: Workspace) -> int:
-    """Remove from history.json the messages that exceed its caps and are written; returns how many."""
+    """Remove the messages beyond the caps that are written from history.json; returns how many."""
     return archive_run.trim_history(
         history=ws.history,
         journal=ws.journal,
@@ -102,7 +102,7 @@ def trim_history(ws: Workspace) -> int:
 
 
 def restore_history(ws: Workspace, now: datetime) -> int:
-    """Restore a damaged or lost history.json; returns how many messages it has now, 0 when nothing was done."""
+    """Restore a damaged or lost history.json; returns how many messages it has now, 0 if nothing was done."""
     return archive_restore.restore_history(
         history=ws.history,
         journal=ws.journal,
@@ -116,7 +116,7 @@ def restore_history(ws: Workspace, now: datetime) -> int:
 
 
 def take_in_replaced(ws: Workspace, now: datetime) -> int:
-    """Add to history.json what programs have written into a damaged file that was replaced; returns how many were new."""
+    """Add what programs have written into a replaced damaged file to history.json; returns how many messages were new."""
     return archive_restore.take_in_replaced(
         replaced=ws.replaced,
         history=ws.history,
@@ -147,7 +147,7 @@ def submit(ws: Workspace, now: datetime) -> int:
 
 
 T = TypeVar("T")
-#: Seconds that a running supervisor is waited for.
+#: Seconds to wait for a running supervisor.
 _ARCHIVE_S: Final = 30.0
 #: Seconds between two looks for results.
 _POLL_S: Final = 0.03
@@ -157,7 +157,7 @@ _MAX_DEATHS: Final = 3
 
 @dataclass(slots=True)
 class Round:
-    """What one round did, in counts, and its errors by step."""
+    """The counts of what one round did, and its errors by step."""
 
     seen: int = 0
     archived: int = 0
@@ -174,7 +174,7 @@ class Round:
         return self.seen + self.archived + self.summaries + self.submitted + self.trimmed
 
     def found_damage(self, history: Path) -> bool:
-        """Tell whether a step reported that the file *history* is damaged."""
+        """Return whether a step reported that the file *history* is damaged."""
         return any(_is_damage(error, history) for error in self.errors.values())
 
     def add(self, other: Round) -> None:
@@ -200,9 +200,9 @@ def run_round(
     """
     Run each step once at *now*.
 
-    *runs*: archive if an archive run is due, archive everything that is un-written, or do not archive (the disk has just
-    refused). Without *ageing* no summary is submitted and no text dropped: the clock was set, and a day may only look as if it
-    were over. *before* are errors since the last round; they are reported with those of this one.
+    *runs*: archive if a run is due ("due"), archive every unwritten message ("all"), or do not archive, since the disk has just
+    refused ("none"). Without *ageing* no summary is submitted and no text deleted: the clock was set, and a day may only look
+    as if it were over. *before* are errors since the last round; they are reported with those of this one.
     """
     began = time.monotonic()
     with ws.journal.held():
@@ -231,7 +231,7 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     run_step("sweep", lambda: sweep_shared(ws, now), 0)
     if ageing:
         run_step("previous", lambda: drop_replaced_texts(ws, now), 0)
-    run_step("copies", lambda: _tell_copies(ws), None)
+    run_step("copies", lambda: _report_copies(ws), None)
     run_step("table", ws.memory.keep_table, None)
     if done.found_damage(ws.paths.history):
         run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
@@ -246,8 +246,8 @@ def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "n
     return archive(ws, now, control) if why else 0
 
 
-def _tell_copies(ws: Workspace) -> None:
-    """Emit an event when there are other copies of files of ours than before."""
+def _report_copies(ws: Workspace) -> None:
+    """Emit an event if copies of recalld's files have appeared or gone."""
     copies = sorted(ws.memory.copies())
     ws.events.transition("copy_found", copies, files=len(copies), file=copies[0] if copies else "")
 
@@ -257,7 +257,7 @@ def _is_damage(error: SupervisorError, history: Path) -> bool:
 
 
 def report_errors(ws: Workspace, errors: Collection[SupervisorError]) -> None:
-    """Report that these are the faults of the rounds now; a damaged history.json has an event of its own."""
+    """Report the present faults of the rounds; a damaged history.json has an event of its own."""
     damage = "; ".join(sorted({str(error) for error in errors if _is_damage(error, ws.paths.history)}))
     ws.events.transition("history_invalid", damage, why=damage)
     ws.events.report("rounds", [error for error in errors if not _is_damage(error, ws.paths.history)])
@@ -265,9 +265,9 @@ def report_errors(ws: Workspace, errors: Collection[SupervisorError]) -> None:
 
 def until_settled(ws: Workspace, now: datetime, workers: Workers | None, control: Control = UNLIMITED) -> Round:
     """
-    Do all that is due at *now*: archive every un-written message, have summaries written; return the counts.
+    Do all that is due at *now*: archive every unwritten message, have summaries written; return the counts.
 
-    Does not wait for groups that wait for a retry. Ends early when *control* says stop; AlreadyRuns if another supervisor runs.
+    Groups whose retry is not due are left for later. Ends early when *control* says stop; AlreadyRuns if a supervisor runs.
     """
     total = Round()
     with supervisor_lock(ws):
@@ -289,9 +289,9 @@ def until_settled(ws: Workspace, now: datetime, workers: Workers | None, control
 
 def archive_now(ws: Workspace, now: datetime) -> tuple[dict[str, str], int]:
     """
-    Write every un-written message to a dated file; return these files by the messages' ids, and how many are still un-written.
+    Write every unwritten message to a dated file; return these files by the messages' ids, and how many are still unwritten.
 
-    A running supervisor is asked to do it, and waited for. The first error of a step is raised.
+    A running supervisor is asked to do it, and this waits for it. The first error of a step is raised.
     """
     keys = [message.key for message in ws.unfiled.messages(now)]
     try:
@@ -310,7 +310,7 @@ def archive_now(ws: Workspace, now: datetime) -> tuple[dict[str, str], int]:
 
 
 def _await_result(ws: Workspace, workers: Workers, control: Control) -> None:
-    """Keep a worker running until a result is there, or none is to be expected."""
+    """Keep a worker running until a result has arrived, or none can be expected."""
     while not control.should_stop() and not ws.task_queue.finished():
         workers.start_if_needed()
         workers.watch_leases()

@@ -1,4 +1,4 @@
-"""What `systemctl status` shows of a workspace in one line, made at the end of a round and told again until the next one."""
+"""The line that `systemctl status` shows of a workspace; made at the end of a round, and repeated until the next one."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class StatusLine:
     """
-    "3 pending · last archive 12 min ago · 0 lost · next roll-up 03:00", after the first of the *troubles*.
+    The first of the *troubles*, then "3 pending · last archive 12 min ago · 0 lost · next roll-up 03:00".
 
-    Pending is None where history.json can't be read. Lost is what the last fsck found so. The next roll-up is when the next
-    wait is over, or when the next day begins, after the quiet hours.
+    *pending* is None if history.json can't be read. *lost* is the count of the last fsck. The next roll-up is when the next
+    retry is due or the next day begins, but after the quiet hours.
     """
 
     troubles: tuple[str, ...]
@@ -37,7 +37,7 @@ class StatusLine:
 
     @classmethod
     def of(cls, ws: Workspace, now: datetime, troubles: Sequence[str] = ()) -> Self:
-        """Return what is to be said of the workspace at *now*."""
+        """Return the line of the workspace at *now*."""
         made = [file.created for file in ws.memory.dated() if file.created]
         last = read_last_fsck(ws)
         roll_up = min(filter(None, (midnight(ws, now), next_retry(ws, now))))
@@ -50,7 +50,7 @@ class StatusLine:
         )
 
     def at(self, now: datetime) -> str:
-        """Return the line as it is true at *now*."""
+        """Return the text of the line, with its ages as of *now*."""
         parts = [
             *self.troubles,
             f"{self.pending} pending" if self.pending is not None else "history.json can't be read",

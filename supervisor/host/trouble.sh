@@ -1,24 +1,24 @@
 #!/bin/sh
-# Tells that the service of recalld is down: trouble.sh UNIT OPTIONS, where OPTIONS are those of `recalld service` for this unit.
+# Reports that the service of recalld is down: trouble.sh UNIT OPTIONS, where OPTIONS are those of `recalld service` for this unit.
 #
-# systemd starts it by /bin/sh, with why the service failed in its variables. It needs no Python and no workspace, since either may
-# be what is gone. The service makes it again at each start: change care.on_trouble in recalld.toml, not here.
+# systemd starts this script with /bin/sh and says in variables why the service failed. The script needs no Python and no workspace,
+# since either may be gone. The service writes it again at each start: change care.on_trouble in recalld.toml, not here.
 command=@command@
 folder=${0%/*}
 unit=$1
 code=${MONITOR_EXIT_STATUS-}
-said=$(cat "$folder/said" 2>/dev/null)
+last_error=$(cat "$folder/said" 2>/dev/null)
 
 why=
 case ${MONITOR_SERVICE_RESULT-unknown} in
-    unknown) why=${said:-@unknown@} ;; # before systemd 251
+    unknown) why=${last_error:-@unknown@} ;; # before systemd 251
     success) why=@dependency@ ;;       # it was not even started
     exit-code)
         case $code in
             203) why=@python@ ;;
             226) why=@namespace@ ;;
             243) why=@key_file@ ;;
-            *) @interpreter@ -P -c 'import recalld' >/dev/null 2>&1 && why=$said || why=@python@ ;;
+            *) @interpreter@ -P -c 'import recalld' >/dev/null 2>&1 && why=$last_error || why=@python@ ;;
         esac
         [ -n "$why" ] || why=$(printf @exit_code@ "$code")
         ;;

@@ -1,8 +1,8 @@
 """
 How the supervisor notices changed files: `watch` for file events, `ChangeDetector` for the poll.
 
-File events are hints, so that a change is handled at once and not after a second. The poll compares stats and finds whatever
-the events miss. Files that are only read, and recalld's own state in .recalld, count for neither.
+File events are hints, so that a change is handled at once instead of after a second. The poll compares stats and finds
+whatever the events miss. Neither reacts to files that are only read, nor to recalld's own state in .recalld.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.storage.disk import Disk, Stat
 
-#: The most files of which `tree_changed` takes the stat, of those that are in folders that have not changed.
+#: The most files in unchanged folders whose stat one call of `tree_changed` takes.
 _FILES_EACH: Final = 100
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
-#: Without opened and closed-without-write events: the supervisor's own reading would wake it for ever.
+#: Without the events of opening and of closing unwritten files: the supervisor's own reading would wake it for ever.
 _CHANGES = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
 
 
@@ -90,8 +90,8 @@ class ChangeDetector:
         """
         Return whether a file of memory has changed, appeared or disappeared.
 
-        Costs a stat for each folder and for `_FILES_EACH` files in turn: what is written in place is found within some calls,
-        and at once by the events.
+        Costs a stat for each folder and for `_FILES_EACH` files in turn: a file that is written in place is found after some
+        calls, and at once by the events.
         """
         before, self._folders = self._folders, {}
         folders, changed = [self._paths.root, self._paths.memory], False
@@ -112,7 +112,7 @@ class ChangeDetector:
         listed = _Listed(stat, is_new)
         try:
             names = LONG_TERM[:2] if folder == self._paths.root else self._disk.names(folder)
-        except PermissionError:  # the index reports it, and what is in other folders is still noticed
+        except PermissionError:  # the index reports it; changes in other folders are still found
             return listed
         for name in names:
             if is_foreign(name):
@@ -126,7 +126,7 @@ class ChangeDetector:
         return listed
 
     def _files_changed(self) -> bool:
-        """Look at some files, those after the ones of the last call, and return whether one has changed."""
+        """Look at the next `_FILES_EACH` files and return whether one has changed."""
         files = [(listed.files, path) for listed in self._folders.values() for path in listed.files]
         first = self._next_file if self._next_file < len(files) else 0
         self._next_file = first + _FILES_EACH
@@ -142,7 +142,7 @@ class _Listed:
     """
     The files and folders of a folder, as of its *stat*.
 
-    A *new* list is made again at the next look: more may have come in the same instant.
+    A *new* list is made again at the next look: more files may have come in the same instant.
     """
 
     stat: Stat | None
@@ -156,7 +156,7 @@ class _Hints(FileSystemEventHandler):
         self._hint = hint
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Pass a change on, unless the file is one of recalld's state or an editor's."""
+        """Report a change, unless the file is part of recalld's state or an editor's temporary file."""
         for path in (str(event.src_path), str(event.dest_path)):
             name = path.rsplit("/", 1)[-1]
             if path and not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz")):

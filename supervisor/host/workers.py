@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.workspace import Workspace
 
-#: Seconds until a worker that keeps ending is started again, at most.
+#: The most seconds until a worker that keeps ending is started again.
 _LONGEST_S: Final = 60.0
-#: Not resolved: in a checkout `recalld/supervisor` is a link, and the package that holds it must stay in sight.
+#: Not resolved: in a checkout `recalld/supervisor` is a link, and the path must stay inside the package `recalld`.
 _WORKER: Final = Path(__file__).absolute().parents[2] / "worker" / "__main__.py"
 
 
@@ -38,7 +38,7 @@ def worker_command(root: Path) -> list[str]:
 
 
 class Workers:
-    """Starts one worker, and requeues the tasks of any worker whose lease is over."""
+    """Starts one worker, and requeues the tasks of every worker whose lease has ended."""
 
     def __init__(self, ws: Workspace, clock: Clock, idle_s: float | None = None) -> None:
         self._ws = ws
@@ -56,7 +56,7 @@ class Workers:
             self._child = None
             try:
                 reclaim(self._ws)
-            finally:  # also if the disk refuses: the tasks are then requeued when their lease is over
+            finally:  # also if the disk refuses: the tasks are then requeued when their lease ends
                 self.failures = self.failures + 1 if self._ws.task_queue.queued_count() else 0
                 self._not_before = time.monotonic() + min(2.0**self.failures, _LONGEST_S) if self.failures > 1 else 0.0
         if self._child is None and self._ws.task_queue.queued_count() and time.monotonic() >= self._not_before:
@@ -70,7 +70,7 @@ class Workers:
                 raise NoProcess(why_refused(error)) from error
 
     def watch_leases(self) -> None:
-        """Requeue every claimed task without a heartbeat for the length of the lease; raises the first error, after all."""
+        """Requeue every claimed task that had no heartbeat for the length of the lease; raises the first error at the end."""
         lease_s = self._ws.config.worker.lease.total_seconds()
         now = time.monotonic()
         claimed = self._ws.task_queue.claimed()
