@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
@@ -69,6 +69,16 @@ class Corpus:
     def _idf_of(self, count: int) -> float:
         # the index may still count deleted passages
         return math.log(1 + (max(self.size, count) - count + 0.5) / (count + 0.5))
+
+
+def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequence[Candidate]:
+    """Return the candidates with each of the *words* in their text replaced by what it is the same as (丈母娘 by 岳母)."""
+
+    def read(one: Candidate) -> Candidate:
+        there = one.text.split()
+        return one if words.keys().isdisjoint(there) else replace(one, text=" ".join(words.get(word, word) for word in there))
+
+    return [read(one) for one in candidates] if words else candidates
 
 
 def load_numpy() -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus
+from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus, respelled
 from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine
@@ -25,7 +25,7 @@ from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
 from recalld.supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict, weighed
 from recalld.supervisor.query.dates import spans
-from recalld.supervisor.query.related_words import with_related_words
+from recalld.supervisor.query.related_words import other_spellings, with_related_words
 from recalld.supervisor.query.unknown_words import known_words
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, SupervisorError
@@ -150,7 +150,7 @@ class View:
             return [], Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
-        offered = self._offered(query, None if len(keys) == len(paths) else keys)
+        offered = respelled(self._offered(query, None if len(keys) == len(paths) else keys), other_spellings(query))
         known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
         known.sort(key=lambda one: (_ORDER[self._tier(one[1])], -(one[0].day.toordinal() if one[0].day else 0)))
         best = rank(query, [one for one, _ in known], self.corpora, self.k1, self.b)

@@ -1,13 +1,14 @@
 """
-English words of memory that mean nearly the same as a word of the question: "bike" for bicycle, "freezer" for fridge.
+Words of memory that are a word of the question, or mean nearly the same: 丈母娘 for 岳母, "freezer" for fridge.
 
 related_words.txt has a line for each of 18,000 stems, in order: the stem and those nearest to it in the GloVe vectors of words,
 each with its similarity in hundredths (script/related-words makes it, THIRD_PARTY.md has its sources). The file is mapped and a
-line is found by bisection, so that a command that asks once reads a few pages of it.
+line is found by bisection, so that a command that asks once reads a few pages of it. everyday_words.txt is like it, in both
+languages, made by hand (script/everyday-words): kin, days, health, money, home, work; 00 is one word with two spellings.
 
 Vectors know which words stand beside the same others: hot is near cold, and each name near all names. So a related word is
-worth less than half of the word itself and opens no gate (`index/gate`), and a name has none. Each number was measured
-(docs/explanation/recall.md).
+worth less than half of the word itself and opens no gate (`index/gate`), and a name has none. What is the same word counts as
+the word itself (`other_spellings`). Each number was measured (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ from recalld.supervisor.query.parse import NAMED, REQUEST_WEIGHT
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from recalld.supervisor.query.parse import Query
 
 #: A line for each stem, in the order of their bytes.
 TABLE: Final = Path(__file__).with_suffix(".txt")
+EVERYDAY: Final = Path(__file__).with_name("everyday_words.txt")
 #: What a related word is worth beside the word itself, times their similarity.
 _WORTH: Final = 0.4
+#: What the same word is worth in another spelling: as much as itself.
+SAME: Final = 1.0
 #: The most words of a question that are looked up, the most telling, and the most words of memory for each, the nearest.
 _MOST_ASKED: Final = 6
 _MOST_RELATED: Final = 8
@@ -39,15 +43,28 @@ _DIGITS: Final = 2
 
 def with_related_words(query: Query, frequency: Callable[[str], int]) -> Query:
     """
-    Return the query with the words of memory that are related to its own.
+    Return the query with the words of memory that are related to its own, or the same.
 
     *frequency* returns the number of passages with a word.
     """
     names = {token for name in NAMED.findall(query.text) for token in tokens(name)}
     asked = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in names]
     asked.sort(key=lambda word: -query.words[word] * query.rarity.get(word, 1.0))
-    related = {word: _of_memory(word, query, frequency) for word in asked[:_MOST_ASKED]}
+    near = {word: _of_memory(word, query, frequency) for word in asked[:_MOST_ASKED]}
+    related = {word: {**_spellings(word, query, frequency), **near.get(word, {})} for word in query.words}
     return replace(query, related={word: others for word, others in related.items() if others})
+
+
+def other_spellings(query: Query) -> Mapping[str, str]:
+    """Return the word of the question for each word of memory that is the same."""
+    return {other: word for word, others in query.related.items() for other, worth in others.items() if worth == SAME}
+
+
+def _spellings(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
+    """Return the words of memory that are *word*, and none of the question."""
+    if query.words[word] <= REQUEST_WEIGHT:
+        return {}
+    return {other: SAME for other in same_words(word) if other not in query.words and frequency(other)}
 
 
 def _of_memory(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
@@ -57,31 +74,48 @@ def _of_memory(word: str, query: Query, frequency: Callable[[str], int]) -> Mapp
 
 
 @lru_cache(maxsize=10_000)
-def related_words(stem: str) -> tuple[tuple[str, float], ...]:
+def related_words(token: str) -> tuple[tuple[str, float], ...]:
     """
-    Return the stems that mean nearly the same as an English stem, the nearest first, with their similarity.
+    Return the tokens that mean nearly the same as a token, the nearest first, with their similarity.
 
-    >>> related_words("bicycl")[:2], related_words("自行车")
-    ((('bike', 0.93), ('motorcycl', 0.83)), ())
+    >>> related_words("bicycl")[0], related_words("包裹")[0]
+    (('motorcycl', 0.83), ('快递', 0.9))
     """
-    if not stem.isascii():
-        return ()
-    table, wanted = _table(), stem.encode()
+    alike = dict(_beside(TABLE, token)) if token.isascii() else {}
+    alike |= _beside(EVERYDAY, token)
+    near = [(other, similarity / 100) for other, similarity in alike.items() if similarity]
+    return tuple(sorted(near, key=lambda one: -one[1]))
+
+
+@lru_cache(maxsize=10_000)
+def same_words(token: str) -> tuple[str, ...]:
+    """
+    Return the tokens that are the same word.
+
+    >>> same_words("双亲"), same_words("xmas"), same_words("手机")
+    (('爸妈', '父母', '爹妈', '爹娘'), ('christma',), ())
+    """
+    return tuple(other for other, similarity in _beside(EVERYDAY, token) if not similarity)
+
+
+def _beside(path: Path, token: str) -> Iterator[tuple[str, int]]:
+    """Yield the tokens of the line of *token* in the table, each with its similarity in hundredths."""
+    table, wanted = _table(path), token.encode("utf-8", "surrogatepass")
     low, high = 0, len(table)
     while low < high:  # both are the beginning of a line, or the end of the last
         start = table.rfind(b"\n", low, (low + high) // 2) + 1 or low
         end = table.find(b"\n", start)
         found, _, others = table[start:end].partition(b" ")
         if found == wanted:
-            return tuple((other[:-_DIGITS], int(other[-_DIGITS:]) / 100) for other in others.decode().split())
+            yield from ((other[:-_DIGITS], int(other[-_DIGITS:])) for other in others.decode().split())
+            return
         if found < wanted:
             low = end + 1
         else:
             high = start
-    return ()
 
 
 @cache
-def _table() -> mmap.mmap:
-    with TABLE.open("rb") as file:
+def _table(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.query.parse import parse_query, refers_back
+from recalld.supervisor.query.parse import parse_query, refers_back, weight_terms
 
 TODAY = date(2026, 1, 31)
 BEFORE = ("上次部署用了 Cloudflare Workers，超时了", "好的")
@@ -243,3 +243,17 @@ def test_parse_query_accepts_any_text_and_keeps_the_word_limit(question, recent,
 def test_refers_back_is_true_without_words_and_false_with_many():
     assert refers_back("？", 0)
     assert not refers_back("它", 9)
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("快递到哪了", "快递"),
+        ("能力测试是几号", "能力"),
+        ("先生的生日", "先生"),
+        ("快餐店叫什么", "快餐"),
+        ("要求是什么", "要求"),
+    ],
+)
+def test_weight_terms_reads_a_word_that_only_begins_like_a_request_as_itself(question, word):
+    assert weight_terms(question, ())[word] == 1.0
