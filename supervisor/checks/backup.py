@@ -1,9 +1,9 @@
 """
-Backups: one file with a consistent state of the workspace, taken while everything runs (docs/reference/protocol.md, 9).
+Backups: one file with a consistent state of the workspace, made while everything runs (docs/reference/protocol.md, 9).
 
-What changes is read under the lock of history.json: the conversation, the journal, the drop-box, tasks and summaries, and the
-names of the dated files. It is read once before, without the lock, so that under it only what has changed since is read again.
-Dated files, pictures and all else are read afterwards: recalld makes these once, and moves them at most.
+Files that change are read under the lock of history.json: the conversation, the journal, the drop-box, tasks and summaries, and
+the names of the dated files. They are read once before without the lock, so that only what has changed since is read again
+under it. Dated files, pictures and all else are read afterwards: recalld makes these once, and at most moves them.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.storage.disk import Stat
 
-#: How often it is begun again, when a file is written in place or a dated file vanishes meanwhile.
+#: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
 _TRIES: Final = 5
-#: How long a file that is being written in place is waited for, in seconds: without the lock, and while it is held.
+#: Seconds to wait for a file that is being written in place: without the lock, and while the lock is held.
 _WAIT_S: Final = 5.0
 _WAIT_LOCKED_S: Final = 0.02
-#: What is in `.recalld` for running programs alone, or is made again.
+#: Parts of `.recalld` that only running programs need, or that can be made again.
 NOT_KEPT: Final = frozenset(
     {"index", "vectors", "files.json", "socket", "socket.path", "archive.now"} | {"backup.json", "found.json"}
 )
-#: The folder in which a backup is unpacked, and what is in it.
+#: The name of the temporary folder in which a backup is unpacked, and of the folder in it.
 _UNPACKING: Final = re.compile(r"\.recalld-[0-9a-z_]{8}")
 _WORKSPACE: Final = "workspace"
 
@@ -57,9 +57,9 @@ _WORKSPACE: Final = "workspace"
 @dataclass(frozen=True, slots=True)
 class Backup:
     """
-    A backup that was made: its file, what is in it, and how long the lock of history.json was held for it.
+    A backup that was made: its file, its contents, and how long the lock of history.json was held for it.
 
-    *left_out* are the paths of links and other things that are no regular files, and of folders too deep in others.
+    *left_out* are the paths of links and other things that are not regular files, and of folders that are nested too deeply.
     """
 
     file: Path
@@ -72,8 +72,8 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
     """
     Write a backup of the workspace to the new file, durably, and return it; programs may go on writing meanwhile.
 
-    BadRequest where the file exists or would be in the workspace. After any error there is no such file. What backups
-    that were killed left in its folder over an hour before *now* is deleted.
+    BadRequest if the file exists or would be in the workspace. After any error there is no such file. Temporary files that
+    killed backups left in its folder more than an hour before *now* are deleted.
     """
     place = Path(os.path.realpath(file.parent))
     check_folder(ws.paths.root, place, "FILE")
@@ -93,7 +93,7 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
 
 
 def check_folder(workspace: Path, folder: Path, field: str) -> None:
-    """Raise BadRequest about *field* where the folder is not there, or is in the workspace."""
+    """Raise BadRequest about *field* if the folder does not exist, or is in the workspace."""
     place, root = Path(os.path.realpath(folder)), Path(os.path.realpath(workspace))
     if not place.is_dir():
         raise BadRequest(field, Text("backup.no_folder", folder=place))
@@ -102,11 +102,11 @@ def check_folder(workspace: Path, folder: Path, field: str) -> None:
 
 
 def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
-    """Delete what backups of any name that were killed left in the folder."""
+    """Delete the temporary files that killed backups of any name left in the folder."""
     found = files.disk.stats(place).items()
     matches = (TEMPORARY.fullmatch(name) for name, stat in found if modes.S_ISREG(stat.mode))
     for name in {match["name"] for match in matches if match}:
-        with contextlib.suppress(OSError):  # another user's file keeps nobody from a backup
+        with contextlib.suppress(OSError):  # another user's file must not prevent a backup
             files.sweep(place, name, now)
 
 
@@ -127,10 +127,10 @@ def _written(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
 
 class _State:
     """
-    One state of a workspace: what changes as it was while the lock was held, and then the files that are made once.
+    One state of a workspace: the files that change as they were under the lock, and then the files that are made once.
 
-    What comes first on a message's way is read first. So a message that goes on meanwhile is in the backup twice, as after a
-    crash, and never in none of its places.
+    The places of a message are read in the order in which it passes them. So a message that moves on meanwhile is in the backup
+    twice, as after a crash, but never missing.
     """
 
     def __init__(self, ws: Workspace) -> None:
@@ -141,15 +141,15 @@ class _State:
         self._known: dict[Stat, FileVersion] = {}
         self._journal: FileVersion | None = None
         self._changing: dict[Path, FileVersion] = {}
-        self._summaries: tuple[Stat | None, dict[Path, FileVersion]] = (None, {})  # the folder as it was, and what was in it
-        self._dated: list[tuple[Path, list[str]]] = []  # folders, memory/ first, and the names in each
+        self._summaries: tuple[Stat | None, dict[Path, FileVersion]] = (None, {})  # the stat of the folder, and its files
+        self._dated: list[tuple[Path, list[str]]] = []  # folders, memory/ first, with the names in each
         self.locked_ms = 0.0
         self.left_out: list[str] = []
 
     def take(self) -> None:
-        """Read what changes; Busy if the lock is not free, or a file is being written in place."""
+        """Read the files that change; Busy if the lock is not free, or a file is being written in place."""
         self._look(_WAIT_S)
-        # nothing can be written to a disk that is mounted read-only, not even a lock file
+        # no lock file can be written to a disk that is mounted read-only
         is_still = self._disk.is_read_only(self._paths.root)
         with contextlib.nullcontext() if is_still else self._files.lock(self._paths.history_lock):
             began = time.perf_counter()
@@ -157,11 +157,11 @@ class _State:
             self.locked_ms = round((time.perf_counter() - began) * 1000, 3)
 
     def files(self) -> Iterator[tuple[str, FileVersion]]:
-        """Yield each file with its path from the workspace; Conflict when a dated file is gone."""
+        """Yield each file with its path relative to the workspace; Conflict if a dated file is gone."""
         for path, version in self._changing.items():
             yield self._paths.relative(path), version
         for name, path in {name: folder / name for folder, names in self._dated for name in names}.items():
-            # a dated file may have moved to originals/ since it was listed
+            # a dated file may have moved to originals/ since the list was made
             found = self._read(path) or self._read(self._paths.original(name))
             if found:
                 yield self._paths.relative(path), found
@@ -174,7 +174,7 @@ class _State:
     # ── what changes ─────────────────────────────────────────────────────────
 
     def _look(self, wait_s: float) -> None:
-        """Read what has changed since the last look, in the order of a message's way."""
+        """Read what has changed since the last look, in the order in which a message passes the places."""
         self._changing = {}
         for path in (self._paths.history, self._paths.history_backup):
             if stat := self._disk.stat(path):
@@ -192,7 +192,7 @@ class _State:
             self._known[version.stat] = self._changing[path] = version
 
     def _hold_summaries(self, wait_s: float) -> None:
-        """Read the summaries, which may be thousands; not again when none was written, which the time of their folder tells."""
+        """Read the summaries, of which there may be thousands; not again if the time of their folder shows no change."""
         stat = self._disk.stat(self._paths.summaries)
         if stat != self._summaries[0]:
             before = dict(self._changing)
@@ -202,7 +202,7 @@ class _State:
         self._changing |= self._summaries[1]
 
     def _hold_journal(self) -> None:
-        """Read the whole lines that the journal has now; it grows at its end, or is replaced."""
+        """Read the complete lines of the journal, which grows at its end or is replaced."""
         path, before = self._paths.seen, self._journal
         stat = self._disk.stat(path)
         if stat is None:
@@ -213,12 +213,12 @@ class _State:
         self._changing[path] = before
 
     def _dropped(self) -> list[tuple[Path, Stat]]:
-        # listed twice: a file that gets its hidden name meanwhile may be missing in the first list
+        # listed twice: a file that gets its hidden name meanwhile may be missing from the first list
         found = {stat: path for _ in range(2) for path, stat in self._regular(self._paths.drop_box)}
         return [(path, stat) for stat, path in found.items()]
 
     def _tasks(self) -> list[tuple[Path, Stat]]:
-        """Return the files of the task queue; of a task that moves on meanwhile the last place."""
+        """Return the files of the task queue; a task that moves on meanwhile is returned at its last place."""
         *steps, failed = (self._paths.worker / name for name in QUEUE_FOLDERS)
         tasks = {path.name: (path, stat) for folder in steps for path, stat in self._regular(folder)}
         return [*tasks.values(), *self._regular(failed)]
@@ -227,18 +227,18 @@ class _State:
         stats = sorted(self._disk.stats(folder).items())
         return [(folder / name, stat) for name, stat in stats if modes.S_ISREG(stat.mode) and not TEMPORARY.fullmatch(name)]
 
-    # ── what is made once, and what is not recalld's ─────────────────────────
+    # ── files that are made once, and other people's files ───────────────────
 
     def _read(self, path: Path) -> FileVersion | None:
         stat = self._disk.stat(path)
         if stat is None or not modes.S_ISREG(stat.mode) or TEMPORARY.fullmatch(path.name):
             return None
-        if path.suffix == ".jsonl" and path.parent in (self._paths.root, self._paths.state):  # it only grows
+        if path.suffix == ".jsonl" and path.parent in (self._paths.root, self._paths.state):  # such a file only grows
             return FileVersion(_whole_lines(self._disk.read(path)), stat)
         return self._files.read_stable(path)
 
     def _others(self, folder: Path) -> Iterator[Path]:
-        """Yield the regular files below the folder that were not read yet."""
+        """Yield the regular files below the folder that have not been read yet."""
         paths = self._paths
         looked_in = {paths.memory, paths.summaries, paths.drop_box, *(paths.worker / name for name in QUEUE_FOLDERS)}
         looked_at = {paths.history, paths.history_backup, paths.seen}
@@ -268,14 +268,14 @@ def _whole_lines(data: bytes) -> bytes:
     return data[: data.rfind(b"\n") + 1]
 
 
-# ── taken back ───────────────────────────────────────────────────────────────
+# ── restored ─────────────────────────────────────────────────────────────────
 
 
 def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Contents, Ledger]:
     """
-    Unpack the backup into a temporary folder, and return what it says of itself and where its messages are.
+    Unpack the backup into a temporary folder, and return its own description and the account of its messages.
 
-    BadBackup where it is none, or not as it was made; BadConfig and NewerFormat as when the workspace is opened.
+    BadBackup if the file is no backup or was changed; BadConfig and NewerFormat as for opening a workspace.
     """
     files = Files(RealDisk())
     with _opened(file) as backup, _unpacked(backup, files, None) as folder:
@@ -287,10 +287,10 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
 
 def restore(file: Path, into: Path, now: datetime) -> Contents:
     """
-    Unpack the backup into a new or empty folder, durably, and return what it says of itself.
+    Unpack the backup into a new or empty folder, durably, and return its own description.
 
-    BadRequest where the folder is not empty; BadBackup where the file is no backup, or not as it was made. A new folder gets
-    its name by one rename; an empty one, which may be a mount point, gets history.json last. After any error it is empty.
+    BadRequest if the folder is not empty; BadBackup if the file is no backup or was changed. A new folder gets its name by one
+    rename; an empty one, which may be a mount point, gets history.json last. After any error it is empty.
     """
     files, place = Files(RealDisk()), Path(os.path.realpath(into))
     for folder in (place.parent, place):
@@ -313,7 +313,7 @@ def restore(file: Path, into: Path, now: datetime) -> Contents:
 
 
 def _moved_up(files: Files, folder: Path, place: Path) -> None:
-    """Move what is in the folder to *place*, history.json last; after any error all of it is back, and nothing was replaced."""
+    """Move the contents of the folder to *place*, history.json last; any error undoes all moves, and nothing is replaced."""
     history = WorkspacePaths(folder).history
     moved: list[str] = []
     try:
@@ -328,13 +328,13 @@ def _moved_up(files: Files, folder: Path, place: Path) -> None:
 
 
 def check(file: Path) -> Contents:
-    """Return what the backup says of itself after all of it was read; BadBackup where it is not as it was made."""
+    """Read the whole backup and return its own description; BadBackup if it was changed."""
     with _opened(file) as backup:
         return backup.contents
 
 
 def zone_of(file: Path, environ: Mapping[str, str]) -> ZoneInfo:
-    """Return the time zone of the workspace in the backup; the machine's where its configuration is wrong."""
+    """Return the time zone of the workspace in the backup; the machine's zone if its configuration is wrong."""
     with BackupFile.opened(file) as backup:
         configs = [entry for entry in backup.contents.files if entry.path == WorkspacePaths(Path()).config.name]
         toml = b"".join(backup.read(configs[0])) if configs else None
@@ -345,7 +345,7 @@ def zone_of(file: Path, environ: Mapping[str, str]) -> ZoneInfo:
 
 
 def _sweep_unpacked(files: Files, place: Path, now: datetime) -> None:
-    """Delete what a restore that was killed left in the folder."""
+    """Delete what a killed restore left in the folder."""
     with contextlib.suppress(OSError):
         for name, stat in files.disk.stats(place).items():
             is_old = modes.S_ISDIR(stat.mode) and is_left_behind(stat, now)
@@ -355,7 +355,7 @@ def _sweep_unpacked(files: Files, place: Path, now: datetime) -> None:
 
 @contextlib.contextmanager
 def _opened(file: Path) -> Iterator[BackupFile]:
-    """Yield the backup after all of it was read and found as it was made."""
+    """Yield the backup after the whole file was read and found unchanged."""
     if not file.is_file():
         raise BadRequest("FILE", Text("backup.no_file", file=file))
     with BackupFile.opened(file) as backup:
@@ -366,9 +366,9 @@ def _opened(file: Path) -> Iterator[BackupFile]:
 @contextlib.contextmanager
 def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[Path]:
     """
-    Yield a folder with the files of the backup, which is deleted at the end, unless it was renamed.
+    Yield a folder with the files of the backup; it is deleted at the end, unless it was renamed.
 
-    It is in a folder of its own in *place*, then its files are durable; without one where temporary files are.
+    With *place* it is in a folder of its own there, and its files are durable; without *place* it is a temporary folder.
     """
     with tempfile.TemporaryDirectory(prefix=".recalld-", dir=place, ignore_cleanup_errors=True) as temporary:
         root = Path(temporary) / _WORKSPACE
@@ -384,8 +384,8 @@ def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[
                     files.disk.write(handle, part)
             finally:
                 files.disk.close(handle)
-            files.disk.touch(path, entry.mtime_ns)  # a message of the drop-box may have its time from its file
-            files.disk.touch(Path(temporary))  # its time tells other restores that somebody writes here
+            files.disk.touch(path, entry.mtime_ns)  # a message of the drop-box may get its time from its file
+            files.disk.touch(Path(temporary))  # a recent time shows other restores that this one is at work
             if place:
                 files.disk.sync_file(path)
         for folder in folders if place else ():

@@ -1,9 +1,9 @@
 """
-What a check is: what it looks at, whose fault it finds, and whether the look is slow.
+What a check is: what it examines, whose faults it finds, and whether it is slow.
 
-A fault of the *memory*, the files of the workspace that hold it, is known to `status`, `doctor` and `fsck`; one of the
-*machine* around them to `status` and `doctor`. What is true of the program that asks alone, the *caller*, such as its packages,
-its variables and what it reaches over the network, is known to `doctor`.
+`status`, `doctor` and `fsck` report faults of the *memory*: the files of the workspace that hold it. `status` and `doctor`
+report faults of the *machine* around these files. `doctor` alone reports faults of the *caller*, the program that asks: its
+packages, its variables, and what it can't reach over the network.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ _COMMAND: Final = re.compile(r"`([^`]+)`")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a check found: "odd" for what may be meant, "bad" for what stops recalld or a part of it; *why* is a sentence."""
+    """What a check found: "odd" if it may be intended, "bad" if it stops recalld or a part of it; *why* is a sentence."""
 
     state: State
     why: str
 
 
 def odd(why: str) -> Fault:
-    """Return the fault of what may be meant."""
+    """Return a fault that may be intended."""
     return Fault("odd", why)
 
 
 def bad(why: str) -> Fault:
-    """Return the fault of what stops recalld, or a part of it."""
+    """Return a fault that stops recalld, or a part of it."""
     return Fault("bad", why)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A line of `doctor`: the name of a check, "good", "odd" or "bad", and why in a sentence."""
+    """A line of `doctor`: the name of a check; "good", "odd" or "bad"; and a sentence that says why."""
 
     check: str
     state: State
@@ -62,17 +62,17 @@ class Finding:
 
     @property
     def mend(self) -> str | None:
-        """The command of the sentence, None where it names none."""
+        """The command that the sentence names; None if it names none."""
         found = _COMMAND.search(self.why)
         return found[1] if found else None
 
 
 class Look:
     """
-    A look at a workspace: what the checks read, and what one of them has found out for the others.
+    A look at a workspace: what the checks read, and what one check found out for the others.
 
-    *ask* returns the version of the supervisor that has the socket, "" for one that is too old to say, and None where nobody
-    has it; TimeoutError where it does not respond. *version* returns the one that is installed.
+    *ask* returns the version of the supervisor that listens at the socket, "" if it is too old to report one, None if nobody
+    listens; TimeoutError if it does not respond. *version* returns the installed version.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Look:
         self.environ = environ
         self.ask = ask
         self.version = version
-        #: Where every message is, once it was accounted for.
+        #: The account of all messages, once it was made.
         self.ledger: Ledger | None = None
 
     @cached_property
@@ -106,7 +106,7 @@ class Look:
 
     @property
     def history(self) -> History:
-        """The messages of history.json; none where it can't be read."""
+        """The messages of history.json; none if it can't be read."""
         return self._history[0]
 
     @property
@@ -121,7 +121,7 @@ class Look:
 
     @cached_property
     def waiting(self) -> list[Message]:
-        """The messages that no dated file has yet."""
+        """The messages that are in no dated file yet."""
         return unwritten(self.history, self.ws.journal)
 
     def local_time(self, time: datetime) -> str:
@@ -132,10 +132,10 @@ class Look:
 @dataclass(frozen=True, slots=True)
 class Check:
     """
-    A row of the table: the *name* under which `doctor` lists it, whose fault it finds, and how.
+    A row of the table: the *name* under which `doctor` lists the check, whose faults it finds, and how.
 
-    A *slow* one is made by `doctor`, and by `fsck` where it is one of the memory; `status` shows what it last found. What it
-    finds of the memory is *in the ledger* of `fsck` already, each thing by itself.
+    `doctor` runs a *slow* check, and so does `fsck` if it is about the memory; `status` shows what it last found. *in_ledger*:
+    `fsck` lists each of its findings in the account already.
     """
 
     name: str

@@ -1,10 +1,10 @@
 """
-`recalld fsck`: account for every message that was ever seen, and repair what can be repaired (docs/reference/protocol.md, 5).
+`recalld fsck`: account for every message that was ever seen, and repair damage (docs/reference/protocol.md, 5).
 
-`fsck` reads everything and changes nothing. `repair` restores a damaged history.json. Messages whose dated file is missing or
-damaged are searched for in history.json, its backup, the quarantine and the rest of the file; those that are found count as
-un-written again, and the next run writes them; those that a person has deleted are not. A dated file of messages that stand
-in an earlier file too is set aside. Nothing is deleted of which no copy is kept (docs/explanation/durability.md).
+`fsck` reads everything and changes nothing. `repair` restores a damaged history.json. It searches history.json, its backup, the
+quarantine and the rest of the file for messages whose dated file is missing or damaged. Those that it finds count as unwritten
+again, except those that a person has deleted, and the next run writes them. A dated file whose messages are in an earlier file,
+too, is set aside. Nothing is deleted without a copy (docs/explanation/durability.md).
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Ledger:
     """
     Where all messages are. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *lost*.
 
-    A message that is in a dated file and in history.json counts as in a file. *removed*: a person took it out of a file
-    that still exists, or accepted that its file is gone (`archive/deletions`), wherever else its words are. *lost* has ids,
-    *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence for each copy of a file of ours:
-    none of them is memory, and each can be deleted. *moved* says where files are that a person has moved or renamed.
-    *attachments* are the pictures and files that messages name, *unnamed* the paths of those that no message names any
-    more. *faults* has a sentence for all else that is wrong with the memory (checks/table.py).
+    A message that is in a dated file and in history.json counts as in a file. *removed* counts messages that a person took out
+    of a file that still exists, or whose file a person accepted as gone (`archive/deletions`), wherever else their words are.
+    *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence for each copy of one of
+    recalld's files: no copy is memory, and each can be deleted. *moved* says where files are that a person has moved or
+    renamed. *attachments* counts the pictures and files that messages name; *unnamed* has the paths of those that no message
+    names any more. *faults* has a sentence for every other fault of the memory (checks/table.py).
     """
 
     seen: int = 0
@@ -82,7 +82,7 @@ class Ledger:
 
 
 def fsck(ws: Workspace) -> Ledger:
-    """Return where every message of the workspace is, and what is damaged."""
+    """Return the account of every message of the workspace, and of the damage."""
     ledger = Ledger()
     ws.journal.refresh()
     named = {name: ws.paths.relative(ws.paths.seen) for m in [*ws.journal.unwritten.values()] for name in attachments_of(m.raw)}
@@ -99,7 +99,7 @@ def fsck(ws: Workspace) -> Ledger:
     present = {file.name for file in ws.memory.dated()}
     gone = ws.deletions.absences()
     met = set(in_files) | in_history.keys() | set(ws.journal.written) | set(ws.journal.unwritten)
-    # a message that a program has numbered anew is known by several ids, and its file has it by the first
+    # a message to which a program has given another id is known by several ids, and its file has the first
     seen = {key for key in met if key in in_files or (ws.journal.file_of(key), key[1]) not in texts}
     for key in sorted(seen):
         if key in in_files:
@@ -112,7 +112,7 @@ def fsck(ws: Workspace) -> Ledger:
         elif key in ws.journal.unwritten:
             ledger.in_journal += 1
         elif (file := ws.journal.file_of(key)) in present and file in ws.journal.notes:
-            ledger.in_files += 1  # in a file that another program kept
+            ledger.in_files += 1  # in a file that another program wrote
         elif file in present and key not in gone.kept:
             ledger.removed += 1
             ledger.removed_ids.append(key[0])
@@ -127,7 +127,7 @@ def _is_reformatted(message: Message | None, block: Block | None) -> bool:
 
 
 def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) -> None:
-    """Report the pictures and files that are gone or hold other bytes; *named* has for each the file whose message it is."""
+    """Report pictures and files that are gone or have other bytes; *named* has the dated file that names each of them."""
     ledger.attachments = len(named)
     kept = (ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments))
     ledger.unnamed = [name for name in kept if is_aside(name) or (digest_in_name(name) and name not in named)]
@@ -138,7 +138,7 @@ def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) 
 
 
 def is_whole(ws: Workspace, name: str) -> bool:
-    """Return whether the dated file *name*, which recalld made, does not exist or has its head and its end."""
+    """Return whether the dated file *name*, which recalld made, has its head and its end; also true if it does not exist."""
     path = ws.memory.path_of(name)
     version = ws.files.read_stable(path)
     return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data))
@@ -146,9 +146,9 @@ def is_whole(ws: Workspace, name: str) -> bool:
 
 def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[Counter[Key], set[tuple[str, str]]]:
     """
-    Read every dated file and summary; return in how many blocks each message is, and each file with each of its texts.
+    Read every dated file and summary; return in how many blocks each message is, and the pairs of a file and a text in it.
 
-    *named* gets the pictures and files of the messages.
+    The pictures and files that messages name are added to *named*.
     """
     counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
@@ -199,11 +199,11 @@ def _blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
 
 
 def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
-    """Report the messages that are flagged true although no file was ever made of them."""
+    """Report messages whose flag is true although no file was ever made of them."""
     for entry in history:
         if not isinstance(entry, Message) or entry.archived is not Archived.YES:
             continue
-        # a message that was lost from its file and saved is un-written, and the next run writes it again
+        # a message that was lost from its file and found elsewhere is unwritten, and the next run writes it again
         if not (entry.key in in_files or entry.key in ws.journal.unwritten or ws.journal.file_of(entry.key)):
             ledger.damage.append(Text("fsck.flag_unfounded", id=entry.id))
 
@@ -211,9 +211,9 @@ def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace,
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
     """
-    What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* of memory/ and originals/ made one.
+    What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* in memory/ and originals/ made one file.
 
-    *pictures* are files of attachments/ that are there again.
+    *pictures* are files of attachments/ that were written again.
     """
 
     restored: int = 0
@@ -224,10 +224,10 @@ class Repairs:
 
 
 def repair(ws: Workspace, now: datetime) -> Repairs:
-    """Repair what can be repaired and return it; the caller holds the supervisor's lock. OSError if the disk refuses."""
+    """Repair what can be repaired and return what was; the caller holds the supervisor's lock. OSError if the disk refuses."""
     restored = restore_history(ws, now)
     update_journal(ws.journal, ws.memory)
-    # of two files with one name the folders show one, so this comes first
+    # first, since of two files with one name the folders show only one
     doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
     # gather
     broken = [name for name in sorted(ws.journal.names) if not is_whole(ws, name)]
@@ -242,7 +242,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     homeless -= ws.journal.removed | {key for key, now in gone.removed.items() if now is None}
     held |= {name: _blocks_at(ws, path) for name, path in gone.moved.items()}
     missing = homeless - {block.key for blocks in held.values() for block in blocks}
-    for name in doubles:  # the file that stays may hold less than the one by which the journal knows it
+    for name in doubles:  # the file that stays may hold less than the journal says
         there = {block.key for block in held.get(name, ())}
         homeless |= {key for key, file in [*ws.journal.written.items()] if file == name and key not in there}
     saved: dict[Key, Message] = {}
@@ -254,7 +254,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
         ws.journal.record_lost(list(saved.values()))
         for name, keys in gone.cut.items():
             if keys and saved.keys() >= {*keys}:
-                ws.journal.record_removed([], name)  # no longer short: another file has the rest
+                ws.journal.record_removed([], name)  # the file no longer counts as short: another file has the rest
         for name, blocks in held.items():
             ws.journal.record_moved(name, [block for block in blocks if block.key in homeless])
     for name in kept:
@@ -267,7 +267,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
 
 
 def accept(ws: Workspace, name: str) -> int:
-    """Record that what is missing of the dated file is wanted no more; return how many messages. BadRequest if nothing is."""
+    """Record that the missing messages of a dated file are not wanted; return how many. BadRequest if none are missing."""
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
         missing = ws.deletions.absences().of(name)
@@ -279,7 +279,7 @@ def accept(ws: Workspace, name: str) -> int:
 
 
 def accept_times(ws: Workspace) -> int:
-    """Record that messages whose time can't be read are of the days of their dated files; return how many there are."""
+    """Record that messages whose time can't be read belong to the days of their dated files; return how many."""
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
         files = [file for file in ws.memory.dated() if file.undated and file.name not in ws.journal.dated]
@@ -290,9 +290,9 @@ def accept_times(ws: Workspace) -> int:
 
 def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
     """
-    Write the pictures and files that are gone or were changed again, where a copy of their message has the bytes.
+    Write pictures and files again that are gone or were changed, if a copy of their message has the bytes.
 
-    What has their name is set aside. It needs no lock: a file is only made where none is right.
+    A changed file is set aside first. No lock is needed: a file is only made where there is no right one.
     """
     messages = [message.raw for message in [*ws.journal.unwritten.values()]]
     messages += [block.fields for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
@@ -307,9 +307,9 @@ def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
 
 def _written_twice(ws: Workspace) -> list[str]:
     """
-    Return the dated files of which recalld had written messages before, to files that have arrived since.
+    Return the dated files that repeat messages of other dated files, and the copies with names like theirs.
 
-    Of files that hold the same message the one that was made last is returned, and none in which a person wrote.
+    Of the files with the same message the last one that was made is returned; a file in which a person wrote never is.
     """
     summaries = f"{ws.paths.relative(ws.paths.summaries)}/"
     copies = (copy for copy in ws.memory.copies() if is_named_like_ours(copy) and not copy.startswith(summaries))
@@ -332,7 +332,7 @@ def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
     for name in aside:
         path = ws.memory.path_of(name)
         version = ws.files.read_stable(path)
-        # zeros and half a character at the end would make it look like another program's file
+        # with zeros or half a character at its end it would look like another program's file
         rest = version.data.replace(b"\0", b"").decode("utf-8", "ignore").encode() if version else b""
         parsed = parse_dated(rest, path)
         for block in parsed.blocks if parsed else ():
@@ -342,7 +342,7 @@ def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
 
 
 def _raw(block: Block) -> dict[str, Any]:
-    """Return the JSON object that the block was made from."""
+    """Return the JSON object from which the block was made."""
     words = {"role": block.role, block.text_field: block.text, "createdAt": to_wire(block.created_at)}
     return {"id": block.revision_of or block.id, **words, **block.fields}
 
@@ -355,9 +355,9 @@ def _keep_copy(ws: Workspace, name: str) -> bool:
 
 def _delete_double(ws: Workspace, name: str) -> bool:
     """
-    Delete one of the files *name* in memory/ and originals/ if all its messages stand in other files, and return whether.
+    Delete one of the files *name* in memory/ and originals/ if all its messages are in other files; return whether it was.
 
-    Where their bytes differ a copy is kept in quarantine, and the file stays that was made first.
+    If their bytes differ, a copy is kept in quarantine, and the file that was made first stays.
     """
     memory, original = ws.paths.dated(name), ws.paths.original(name)
     versions = {path: version for path in (memory, original) if (version := ws.files.read_stable(path))}
@@ -375,6 +375,6 @@ def _delete_double(ws: Workspace, name: str) -> bool:
         spare = spares[0]
         if ws.quarantine.keep(name, versions[spare].data) == "full":
             return False
-    ws.files.ensure_durable(memory if spare == original else original)  # a person may have copied it a moment ago
+    ws.files.ensure_durable(memory if spare == original else original)  # a person may have made this copy a moment ago
     ws.files.remove(spare)
     return True

@@ -1,7 +1,7 @@
 """
-Install, start again and remove the units of a workspace (`recalld service`): what is wrong is found before anything is changed.
+Install, restart and remove the units of a workspace (`recalld service`): faults are found before anything is changed.
 
-An installation ends with a service that is ready, or with everything as it was before.
+After an installation either the service is ready, or everything is as it was before.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def install(wanted: Installation, systemd: Systemd, files: Files, now: datetime,
     """
     Write the units, start them and wait until the service is ready; NoService if it fails, with everything as it was.
 
-    A unit of somebody else or of another workspace is left alone (ForeignUnit); with *force* it gets another name. So does one
-    that a person has edited.
+    A unit that is somebody else's, another workspace's, or edited by a person is left alone (ForeignUnit); with *force* it gets
+    another name.
     """
     contents = wanted.units()
     names = wanted.started
@@ -62,7 +62,7 @@ def install(wanted: Installation, systemd: Systemd, files: Files, now: datetime,
 
 
 def _units_there(wanted: Installation, systemd: Systemd, files: Files) -> tuple[dict[Path, FileVersion | None], list[Path]]:
-    """Return what is in each unit of this workspace's service, None where there is none, and those that are not of it."""
+    """Return the contents of each unit of the workspace's service, None if missing, and the units that are not its own."""
     before: dict[Path, FileVersion | None] = {}
     foreign = []
     for template in TEMPLATES:
@@ -81,7 +81,7 @@ def _units_there(wanted: Installation, systemd: Systemd, files: Files) -> tuple[
 
 
 def _start(systemd: Systemd, names: list[str], python: str) -> None:
-    """Have the units started now and with the machine; NoService, with the reason of the service itself, if it fails."""
+    """Have the units started now and with the machine; NoService, with the reason that the service gives, if that fails."""
     try:
         systemd.call("daemon-reload")
         systemd.try_call("reset-failed", *names)
@@ -101,7 +101,7 @@ def _put_back(files: Files, path: Path, version: FileVersion | None) -> None:
 
 
 def _start_again(systemd: Systemd, before: Mapping[str, Mapping[str, str]]) -> None:
-    """Have systemd read the units that are there now, and start those again that ran *before*, somebody else's too."""
+    """Have systemd read the present units, and start those again that ran *before*, also somebody else's."""
     systemd.try_call("daemon-reload")
     systemd.try_call("reset-failed", *before)
     if enabled := [name for name, found in before.items() if found.get("UnitFileState") == "enabled"]:
@@ -111,7 +111,7 @@ def _start_again(systemd: Systemd, before: Mapping[str, Mapping[str, str]]) -> N
 
 
 def restart(systemd: Systemd, what: Installation) -> None:
-    """Start the service again, with the code and the unit that are installed now; NoService, with the reason, if it fails."""
+    """Restart the service with the installed code and unit; NoService, with the reason, if that fails."""
     unit = what.unit(SERVICE)
     try:
         systemd.call("daemon-reload")
@@ -125,9 +125,9 @@ def restart(systemd: Systemd, what: Installation) -> None:
 
 def uninstall(systemd: Systemd, files: Files) -> str:
     """
-    Stop and remove the units and return the workspace that they served, which is left as it is.
+    Stop and remove the units and return the workspace that they served, which is not changed.
 
-    NoUnit without such a unit; ForeignUnit, before anything is changed, for one that `install` did not make.
+    NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
     """
     found = dict(systemd.read(files, template) for template in TEMPLATES)
     there = {path: version for path, version in found.items() if version}

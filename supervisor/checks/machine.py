@@ -1,4 +1,4 @@
-"""The checks of what is around the memory: environment, rights, links, disk, clock, file events, reports of a supervisor."""
+"""The checks of the machine around the memory: environment, rights, links, disk, clock, file events, lasting faults."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from recalld.supervisor.checks.check import Faults
     from recalld.supervisor.workspace import Workspace
 
-#: Free bytes and inodes: with less than the first nothing is written soon, with less than the second it is time to make room.
+#: Free bytes: below the first number writes will soon fail, below the second it is time to make room.
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
-#: The same as parts of a disk, of which the smaller counts: a small disk is not full from its first day.
+#: The same limits as shares of the disk; the smaller limit counts, so that a small disk is not full from its first day.
 _FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
 _FULL_INODES, _SCARCE_INODES = 64, 2_000
-#: The limits of file events of this user, in this user namespace.
+#: The kernel's limits of file events for this user.
 _LIMITS: Final = Path("/proc/sys/user")
-#: Instances that a supervisor uses.
+#: The inotify instances that a supervisor uses.
 _OBSERVERS: Final = 4
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9._-]+")
-#: What a running supervisor reports as long as it lasts, the worst first, each with the event that ends it.
+#: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it.
 _LASTING: Final = {
     "config_refused": "config_taken",
     "degraded": "recovered",
@@ -53,7 +53,7 @@ _LASTING_TEXTS: Final = {
 
 def environment(_look: Look) -> Faults:
     """Yield what is wrong with the Python and the packages around recalld."""
-    from importlib import metadata  # `status`, which needs none of it, is quicker without
+    from importlib import metadata  # imported here, since `status` does not need it
 
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     try:
@@ -89,13 +89,13 @@ def _others() -> set[str]:
 
 
 def rights(look: Look) -> Faults:
-    """Yield which files another user owns, which this user may not use, and which the other users may read."""
+    """Yield files that another user owns, files that this user may not use, and files that all users may read."""
     ws, root = look.ws, look.ws.paths.root
     owner = os.stat(root).st_uid
     foreign: list[str] = []
     closed: list[str] = []
     open_to_all: list[str] = []
-    unwanted = os.W_OK if ws.files.disk.is_read_only(root) else 0  # `read_only` reports a disk that is mounted so
+    unwanted = os.W_OK if ws.files.disk.is_read_only(root) else 0  # the check `read_only` reports a read-only disk
     is_open = bool(os.stat(root).st_mode & modes.S_IXOTH)
     for path, found in walk(root):
         name = "." if path == root else ws.paths.relative(path)
@@ -117,7 +117,7 @@ def rights(look: Look) -> Faults:
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield the folder and all that is in it, without following links; one that is gone, or can't be read, is empty."""
+    """Yield the folder and everything in it, without following links; a folder that is gone or can't be read is empty."""
     if not os.path.lexists(root):
         return
     yield root, os.lstat(root)
@@ -126,7 +126,7 @@ def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
             path = Path(folder) / name
             if path == root / LOST_AND_FOUND:
                 continue
-            with contextlib.suppress(FileNotFoundError):  # a task or a temporary file that has gone since
+            with contextlib.suppress(FileNotFoundError):  # a task or a temporary file may have gone since
                 yield path, os.lstat(path)
 
 
@@ -135,7 +135,7 @@ def _wanted(mode: int) -> int:
 
 
 def _is_reached(root: Path, path: Path) -> bool:
-    """Tell whether all users may enter the folders between *root* and *path*."""
+    """Return whether all users may enter the folders between *root* and *path*."""
     folders = path.relative_to(root).parents
     return all(os.stat(root / folder).st_mode & modes.S_IXOTH for folder in folders)
 
@@ -148,7 +148,7 @@ def _user(uid: int) -> str:
 
 
 def folders(look: Look) -> Faults:
-    """Yield the folder that recalld writes to and that leads out of the workspace."""
+    """Yield a folder that recalld writes to, if it leads out of the workspace."""
     try:
         check_inside(look.ws.paths)
     except BadConfig as error:
@@ -156,7 +156,7 @@ def folders(look: Look) -> Faults:
 
 
 def links(look: Look) -> Faults:
-    """Yield where links in memory lead out of the workspace: recalld follows none."""
+    """Yield links in memory that lead out of the workspace, which recalld does not follow."""
     paths = look.ws.paths
     if any(folders(look)) or not paths.memory.is_dir():
         return
@@ -168,7 +168,7 @@ def links(look: Look) -> Faults:
 
 
 def read_only(look: Look) -> Faults:
-    """Yield that the disk of the workspace is mounted read-only."""
+    """Yield a fault if the disk of the workspace is mounted read-only."""
     if look.ws.files.disk.is_read_only(look.ws.paths.root):
         yield bad(from_os_error(OSError(errno.EROFS, os.strerror(errno.EROFS)), look.ws.paths.root).sentence)
 
@@ -185,7 +185,7 @@ def disk(look: Look) -> Faults:
 
 
 def disk_space(root: Path) -> Faults:
-    """Yield that the disk of the workspace is full, which is bad, or nearly full."""
+    """Yield a fault if the disk of the workspace is full (bad) or nearly full (odd)."""
     found = os.statvfs(root)
     free, size = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
     if free < min(SCARCE_BYTES, size * _SCARCE_PART):
@@ -197,7 +197,7 @@ def disk_space(root: Path) -> Faults:
 
 
 def clock(look: Look) -> Faults:
-    """Yield where the clock was set, and where the days of memory are not those of the machine."""
+    """Yield a fault if the clock is behind or was set, or if memory and machine have different time zones."""
     ws, now = look.ws, look.now
     with contextlib.suppress(ValueError):
         ahead = from_wire(newest_time(ws.paths.log)) - now
@@ -209,13 +209,13 @@ def clock(look: Look) -> Faults:
             yield odd(Text("doctor.clock_set"))
     machine = machine_zone(look.environ)
     here, there = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))
-    # whoever chose a zone meant it; UTC is what a workspace has where nobody chose
+    # a zone that was chosen is intended; a workspace for which nobody chose one has UTC
     if not here and there:
         yield odd(Text("doctor.zone_differs", zone=ws.config.archive.timezone, machine=machine))
 
 
 def lasting(look: Look) -> Faults:
-    """Yield what a running supervisor reports as long as it lasts; its errors say themselves what to do."""
+    """Yield the lasting faults that a running supervisor reports; each says itself what to do."""
     states = lasting_states(look.ws.paths.log, _LASTING) if look.is_running else {}
     for event in (event for event in _LASTING if event in states):
         if event in _LASTING_TEXTS:
@@ -226,14 +226,14 @@ def lasting(look: Look) -> Faults:
 
 
 def file_events(look: Look) -> Faults:
-    """Yield that file events are used up: changes are then found by polling, a second later."""
+    """Yield a fault if file events are used up: changes are then found by polling, a second later."""
     if look.is_running:
         if "watch_lost" in lasting_states(look.ws.paths.log, {"watch_lost": "stopped"}):
             yield odd(_few_events(look.ws))
         return
     watches, instances = _limit("max_inotify_watches"), _limit("max_inotify_instances")
     if watches is None or instances is None:
-        return  # not Linux, where there is nothing to use up
+        return  # not Linux: there is no such limit
     used_watches, used_instances = _used()
     if watches - used_watches < _watched(look.ws) or instances - used_instances < _OBSERVERS:
         yield odd(_few_events(look.ws))
@@ -269,7 +269,7 @@ def _used() -> tuple[int, int]:
     """Return how many watches and instances the programs of this user have, as far as they can be seen."""
     watches = instances = 0
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+        with contextlib.suppress(OSError):  # the process has ended, or is somebody else's
             if os.stat(folder).st_uid != os.getuid():
                 continue
             for handle in os.listdir(folder / "fd"):

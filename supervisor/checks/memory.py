@@ -1,4 +1,4 @@
-"""The checks of the memory itself: its files, its index, and what waits to be done with it."""
+"""The checks of the memory itself: its files, its index, and its open tasks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from recalld.supervisor.checks.fsck import Ledger
     from recalld.supervisor.protocol.message import Entry
 
-#: How long a message may wait where no supervisor runs: a daily `run --until-settled` is a way to use recalld too.
+#: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
 LONGEST_WAIT: Final = timedelta(days=1)
-#: A running supervisor has a change in the index by then.
+#: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)
-#: Why a group's task failed, by the reason of its result.
+#: Why the task of a group failed, by the reason in its result.
 _REASONS: Final = {
     "timeout": Text("model.reason_timeout"),
     "empty": Text("model.reason_empty"),
@@ -41,7 +41,7 @@ _REASONS: Final = {
     "input": Text("model.reason_input"),
     "lost": Text("model.reason_unreadable"),
 }
-#: The damage that `fsck` lists and that a quick check finds, too.
+#: The damage in `fsck`'s list that a quick check finds, too.
 _SEEN_QUICKLY: Final = frozenset({"error.bad_file"} | {f"check.{name}" for name in ("not_whole", "cut_off", "attachment.gone")})
 
 
@@ -49,7 +49,7 @@ _SEEN_QUICKLY: Final = frozenset({"error.bad_file"} | {f"check.{name}" for name 
 
 
 def newer_format(look: Look) -> Faults:
-    """Raise NewerFormat where a newer recalld has written."""
+    """Raise NewerFormat if a newer recalld has written to the workspace."""
     look.ws.journal.refresh()
     look.ws.memory.summaries()
     yield from ()
@@ -62,20 +62,20 @@ def history(look: Look) -> Faults:
 
 
 def unread(look: Look) -> Faults:
-    """Yield what could not be read of damaged histories, until a person has dealt with it."""
+    """Yield the unread parts of damaged histories, until a person has dealt with them."""
     for one in look.ws.unread.read():
         yield bad(why_unread(one))
 
 
 def why_unread(one: Unread) -> Text:
-    """Return how much of a file could not be read, where it is kept, and what mends it."""
+    """Return how much of a file could not be read, where the file is kept, and the command that mends it."""
     path = one.name if "/" in one.name else f".recalld/quarantine/{one.name}"
     code = "status.unread_encoded" if one.encoding else "status.unread"
     return Text(code, count=one.messages, bytes=one.bytes, path=path, name=one.name, encoding=one.encoding)
 
 
 def dropped(look: Look) -> Faults:
-    """Yield the first file of the drop-box that is not understood."""
+    """Yield the first file of the drop-box whose messages can't be read."""
     box, why = look.ws.drop_box, {}
     for path in box.finished():
         version = box.read(path)
@@ -88,14 +88,14 @@ def dropped(look: Look) -> Faults:
 
 
 def waiting(look: Look) -> Faults:
-    """Yield that messages have waited for long, and nobody writes them."""
+    """Yield a fault if messages have waited too long for their dated file."""
     oldest = min((one.created_at for one in look.waiting if one.created_at), default=look.now)
     if not look.is_running and look.now - oldest > LONGEST_WAIT:
         yield bad(Text("status.waits_unsupervised", time=look.local_time(oldest)))
 
 
 def entries(look: Look) -> Faults:
-    """Yield the first entry of history.json that is no message."""
+    """Yield the first entry of history.json that is not a message."""
     invalid = [(n, entry.why) for n, entry in enumerate(look.history, 1) if isinstance(entry, InvalidEntry)]
     for number, why in invalid[:1]:
         yield bad(Text("status.entries_odd", count=len(invalid), number=number, why=why))
@@ -105,7 +105,7 @@ def entries(look: Look) -> Faults:
 
 
 def gone(look: Look) -> Faults:
-    """Yield that dated files are gone whose messages no other file has: they are lost, or their words are kept elsewhere."""
+    """Yield the dated files that are gone and whose messages no other file has: lost, or kept elsewhere."""
     missing = {key: name for name, keys in look.ws.deletions.absences().lost.items() for key in keys}
     if not missing:
         return
@@ -119,13 +119,13 @@ def gone(look: Look) -> Faults:
 
 
 def moved(look: Look) -> Faults:
-    """Yield where dated files are that a person has moved or renamed: they are read there."""
+    """Yield the present places of dated files that a person has moved or renamed: they are read there."""
     for name, path in look.ws.deletions.absences().moved.items():
         yield odd(Text("status.day_moved", name=name, path=printable(look.ws.paths.relative(path))))
 
 
 def undated(look: Look) -> Faults:
-    """Yield that the times of messages can't be read, of those that are filed, and of those that wait for it."""
+    """Yield messages whose time can't be read: those in dated files, and those that wait for one."""
     ws = look.ws
     files = [file for file in look.files if file.undated and file.name not in ws.journal.dated]
     for file in files[:1]:
@@ -139,7 +139,7 @@ def undated(look: Look) -> Faults:
 
 
 def _why_undated(message: Entry, look: Look) -> str:
-    """Return why the time of a message that is not filed is not believed; "" where it is, and where none was given."""
+    """Return why the time of an unwritten message is not used; "" if it is used, or if none was given."""
     if not isinstance(message, Message) or look.ws.journal.file_of(message.key) is not None:
         return ""
     if "createdAtFound" in message.raw and message.created_at:
@@ -149,7 +149,7 @@ def _why_undated(message: Entry, look: Look) -> str:
 
 
 def damaged(look: Look) -> Faults:
-    """Yield the dated files that have lost their head or their end, and those that end before their last messages."""
+    """Yield the dated files that have lost their head or their end, and those in which the last messages are missing."""
     ws = look.ws
     broken = [file.name for file in look.files if file.name in ws.journal.names and (file.broken or not file.ours)]
     if broken:
@@ -159,7 +159,7 @@ def damaged(look: Look) -> Faults:
 
 
 def accounted(look: Look) -> Ledger:
-    """Return where every message is; it is accounted for once in a look."""
+    """Return the account of all messages, which is made once for each look."""
     from recalld.supervisor.checks.fsck import fsck
 
     if look.ledger is None:
@@ -168,7 +168,7 @@ def accounted(look: Look) -> Ledger:
 
 
 def accounting(look: Look) -> Faults:
-    """Yield what is lost or damaged, if it takes reading every file to know it."""
+    """Yield losses and damage that only reading every file can find."""
     ledger = accounted(look)
     damage = [why for why in ledger.damage if isinstance(why, Text) and not _is_seen_quickly(why)]
     lost = (
@@ -180,7 +180,7 @@ def accounting(look: Look) -> Faults:
 
 def _is_seen_quickly(damage: Text) -> bool:
     """Return whether a quick check finds this damage, too."""
-    is_gone = getattr(damage.fields.get("state"), "code", "") == "fsck.is_gone"  # a picture or a file of a message
+    is_gone = getattr(damage.fields.get("state"), "code", "") == "fsck.is_gone"  # an attachment of a message
     return damage.code in _SEEN_QUICKLY or is_gone
 
 
@@ -188,7 +188,7 @@ def _is_seen_quickly(damage: Text) -> bool:
 
 
 def attachments(look: Look) -> Faults:
-    """Yield the pictures and files that messages name and that are gone; only dated files with such a name are parsed."""
+    """Yield the missing pictures and files that messages name; only dated files that name one are parsed."""
     ws = look.ws
     kept = {ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments)}
     named = {name for message in [*ws.journal.unwritten.values()] for name in attachments_of(message.raw)}
@@ -200,21 +200,21 @@ def attachments(look: Look) -> Faults:
 
 
 def quarantine(look: Look) -> Faults:
-    """Yield that no more damaged files can be kept."""
+    """Yield a fault if the quarantine is full, so that no more damaged files can be kept."""
     kept = len(look.ws.files.disk.names(look.ws.paths.quarantine))
     if kept >= look.ws.config.care.quarantine_limit:
         yield odd(Text("doctor.quarantine_full", count=kept))
 
 
 def encodings(look: Look) -> Faults:
-    """Yield that Markdown files are not in UTF-8: the words of the first are guessed, and nobody can add to it."""
+    """Yield Markdown files that are not in UTF-8: the encoding of the first is guessed, and nothing can be added to it."""
     ws, found = look.ws, {}
     notes = (path for path, _ in walk(ws.paths.memory) if path.suffix == ".md" and not is_unfinished(path.name))
     for path in (ws.paths.root / ws.long_term.path, *sorted(notes)):
         try:
             version = ws.files.read_stable(path)
         except OSError:
-            continue  # a link, a folder, a pipe, or not ours: what reads it says so
+            continue  # a link, a folder, a pipe or somebody else's file: whatever reads it reports that
         if version and encoding_of(version.data) != "UTF-8":
             found[ws.paths.relative(path)] = not_utf8(version.data) or Text("file.not_utf8")
     for name, why in [*found.items()][:1]:
@@ -222,16 +222,16 @@ def encodings(look: Look) -> Faults:
 
 
 def long_term(look: Look) -> Faults:
-    """Yield that there are two long-term files."""
+    """Yield a fault if there are two long-term files."""
     if {"memory.md", "MEMORY.md"} <= {*look.ws.files.disk.names(look.ws.paths.root)}:
         yield odd(Text("doctor.two_long_term_files"))
 
 
 def marked_by_machine(look: Look) -> Faults:
     """
-    Yield that summaries among the long-term lines are marked for groups: machines wrote the mark before 0.10.0.
+    Yield a fault if summaries among the long-term lines are marked for groups: programs could set the mark before 0.10.0.
 
-    What a summary is shows its source, `auto-overflow` or the name of a session that was summed up.
+    A summary is recognised by its source: `auto-overflow`, or the name of a session that was summed up.
     """
     ws = look.ws
     found = []
@@ -245,13 +245,13 @@ def marked_by_machine(look: Look) -> Faults:
 
 def index(look: Look) -> Faults:
     """
-    Yield that the index is damaged, or that a running supervisor does not keep it up to date.
+    Yield a fault if the index is damaged, or if a running supervisor does not keep it up to date.
 
-    Without one the next search takes in what has changed, so nothing is wrong. A change of the last minute may be on its way.
+    Without a supervisor the next search updates the index, so nothing is wrong. A change of the last minute may not be in yet.
     """
     ws = look.ws
     if ws.files.disk.is_read_only(ws.paths.root):
-        return  # the engine opens no index there
+        return  # the search engine can't open an index there
     found = ws.index.inventory()
     if found.damage:
         yield bad(Text("doctor.index_unreadable", why=found.damage))
@@ -262,7 +262,7 @@ def index(look: Look) -> Faults:
 
 
 def tasks(look: Look) -> Faults:
-    """Yield which summaries fail or wait after a failure, and which tasks nobody takes."""
+    """Yield summaries that fail or wait after a failure, and tasks that no worker takes."""
     ws = look.ws
     last = ws.config.archive.max_attempts
     failing = {group.partition("-")[2]: one for group, one in sorted(ws.failures().items()) if one.attempts < last}
@@ -282,10 +282,10 @@ def tasks(look: Look) -> Faults:
 
 
 def why_failed(reason: str) -> str:
-    """Return why a task failed, by the reason of its result."""
+    """Return the text of the *reason* in a result."""
     return _REASONS.get(reason, reason)
 
 
 def uses_chinese(look: Look) -> bool:
-    """Return whether a message of history.json is Chinese."""
+    """Return whether any message of history.json is in Chinese."""
     return any(isinstance(entry, Message) and language_of(entry.text) == "zh" for entry in look.history)

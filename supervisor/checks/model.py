@@ -1,4 +1,4 @@
-"""The checks of the model that writes summaries: whether it writes, whether it can be asked, and where its key is."""
+"""The checks of the model that writes summaries: whether it writes them, whether it can be asked, and where its key is."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 #: The most bytes of a file that is searched for the key.
 _MOST_BYTES: Final = 8 << 20
-#: A key has at least so many characters; shorter ones, such as "ollama", are no secret and may be anywhere.
+#: The least characters of a key that is searched for; shorter ones, such as "ollama", are no secrets and may be anywhere.
 _KEY_CHARS: Final = 16
-#: Seconds for the list of models, with the start of the process that asks for it.
+#: Seconds to get the list of models, including the start of the process that asks for it.
 _LIST_S: Final = 60.0
 
 
 def paused(look: Look) -> Faults:
-    """Yield why the configured model writes no summaries, or not one of them."""
+    """Yield why the configured model writes no summaries, or can't write one of them."""
     ws = look.ws
     if not ws.extracting:
         try:
@@ -50,16 +50,16 @@ def paused(look: Look) -> Faults:
 
 
 def model(look: Look) -> Faults:
-    """Yield why the model can't be asked, that its server does not know it, and that its window is too small."""
+    """Yield a fault if the model can't be asked, if its server does not know it, or if its context window is too small."""
     llm = look.ws.config.llm
-    if look.ws.extracting or not llm.model:  # `paused` reports that no model is named
+    if look.ws.extracting or not llm.model:  # `paused` reports that the configuration names no model
         return
     key = find_key(llm.api_key_env, look.environ)
     is_elsewhere = llm.base_url.startswith("https:") and not is_local(llm.base_url)
-    if key == NO_KEY and (is_elsewhere or not llm.base_url):  # it is not asked: many a server gives its list to everybody
+    if key == NO_KEY and (is_elsewhere or not llm.base_url):  # not asked: many servers give their list without a key
         where = without_credentials(llm.base_url) if llm.base_url else "OpenAI"
         why = Text("doctor.no_key", where=where, name=llm.api_key_env)
-        yield odd(why) if is_elsewhere else bad(why)  # a company's own server may want none
+        yield odd(why) if is_elsewhere else bad(why)  # a company's own server may need no key
         return
     found = _listed(look)
     if "error" in found:
@@ -73,7 +73,7 @@ def model(look: Look) -> Faults:
 
 
 def _listed(look: Look) -> dict[str, Any]:
-    """Return what the server says of its models to a worker, which alone asks it, or its `error`."""
+    """Return what the server reports of its models, or its `error`; a worker asks, as only workers do."""
     asked = ask_worker(look.ws.paths.root, AskedTask(id="model-list", kind="model-list"), _LIST_S, look.environ)
     if asked.result is None:
         return {"error": asked.sentence.rstrip(".")}
@@ -82,7 +82,7 @@ def _listed(look: Look) -> dict[str, Any]:
 
 
 def key(look: Look) -> Faults:
-    """Yield which file of the workspace has the key of the model."""
+    """Yield a fault if a file of the workspace contains the key of the model."""
     name = look.ws.config.llm.api_key_env
     for place in _files_with_the_key(look.ws, name, find_key(name, look.environ)):
         yield bad(Text("doctor.key_in_files", place=place, name=name))
@@ -90,7 +90,7 @@ def key(look: Look) -> Faults:
 
 
 def credential(look: Look) -> Faults:
-    """Yield that others may read the credential with the key, which systemd has given to this program."""
+    """Yield a fault if others may read the credential with the key that systemd gave to this program."""
     folder, name = look.environ.get("CREDENTIALS_DIRECTORY", ""), look.ws.config.llm.api_key_env
     for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder else ():
         if path.is_file() and path.stat().st_mode & modes.S_IROTH:
@@ -98,7 +98,7 @@ def credential(look: Look) -> Faults:
 
 
 def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:
-    """Yield the files with the key, or with a line that sets the variable *name*; pictures and the index are not read."""
+    """Yield the files that contain the key or a line that sets the variable *name*; pictures and the index are not read."""
     sets_it = re.compile(rf"^[ \t]*(?:export[ \t]+)?{re.escape(name)}[ \t]*=[ \t]*[\"']?\w".encode(), re.MULTILINE)
     passed = (ws.paths.attachments, ws.paths.state / "index", ws.paths.vectors)
     for path, found in walk(ws.paths.root):
@@ -107,6 +107,6 @@ def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:
         try:
             data = read_outside(path, _MOST_BYTES)
         except OSError:
-            continue  # the check of rights reports it
+            continue  # the check `rights` reports it
         if (len(key) >= _KEY_CHARS and key.encode() in data) or (path.parent == ws.paths.root and sets_it.search(data)):
             yield ws.paths.relative(path)

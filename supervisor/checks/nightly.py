@@ -1,8 +1,8 @@
 """
-`recalld fsck --report`, which a timer runs each night: account for every message, and report once what is wrong.
+`recalld fsck --report`, which a timer runs each night: account for every message, and report each fault once.
 
-What it finds is kept for `status`, and is an event. The command `care.on_trouble` is run for all that `status` calls wrong and
-that it was not run for the night before; what is mended and comes back is reported again.
+The outcome is kept for `status`, and is an event. The command `care.on_trouble` is run for the faults in `status` for which it
+was not run the night before; a fault that was mended and comes back is reported again.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 #: Seconds after which the user's command is killed.
 _COMMAND_S: Final = 30.0
-#: Seconds between two looks at the clock, which a suspended machine moves on.
+#: Seconds between two looks at the clock, which goes on while the machine is suspended.
 _LOOK_S: Final = 60.0
 _DIGITS: Final = re.compile(r"[0-9]+")
 
 
 def await_quiet_end(ws: Workspace, clock: Clock, pause: Callable[[float], None]) -> None:
-    """Return when it is not, or no longer, one of the hours of `care.quiet_hours`."""
+    """Wait until the present hour is not one of `care.quiet_hours`."""
     while end := quiet_until(ws.config.care.quiet_hours, clock(), ws.zone):
         pause(max(0.0, min((end - clock()).total_seconds(), _LOOK_S)))
 
@@ -48,29 +48,29 @@ def report(
     ws: Workspace, now: datetime, tell: Callable[[str], str] = str, wait_s: float = _COMMAND_S, *, service: str = ""
 ) -> tuple[Ledger, list[str]]:
     """
-    Account for every message and run `care.on_trouble` for what is newly wrong; return the account and all that is wrong.
+    Account for every message and run `care.on_trouble` for new faults; return the account and all faults.
 
-    *service* is a sentence about a service that stays down, which is wrong too. *tell* puts what is told in the language of the
+    *service* is a sentence about a service that stays down, which is a fault, too. *tell* renders a text in the language of the
     user. The command is killed after *wait_s* seconds.
     """
     look = Look(ws, now, os.environ)
     ledger = account(look)
     is_wrong = any(getattr(why, "code", "") == "fsck.attachment" for why in ledger.damage)
-    # tonight: tomorrow history.json may have their bytes no longer
+    # tonight, since history.json may no longer have their bytes tomorrow
     if is_wrong and (pictures := bring_pictures_back(ws)):
         ws.events.emit("repaired", restored=0, saved=0, set_aside=0, doubles=0, pictures=len(pictures))
-    if not ledger.is_sound:  # a file that is moved meanwhile is found in neither place; what is lost is lost twice
+    if not ledger.is_sound:  # again, since a file that moves during the first pass is found in neither place
         look = Look(ws, now, os.environ)
         ledger = account(look)
     failed_before = before.failed if (before := read_last_fsck(ws)) else ""
     last = note(ws, ledger, now)
-    # why the service is down says more than that it is
+    # the reason why the service is down says more than the fact
     found = (
         [service, *(why for why in wrong(look) if getattr(why, "code", "") != "doctor.service_down")]
         if service
         else wrong(look)
     )
-    kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in found}  # another time or count is no news
+    kinds = {sentence: _DIGITS.sub("0", sentence) for sentence in found}  # a fault is not new because a time or count changed
     new = [sentence for sentence, kind in kinds.items() if kind not in last.told]
     command, failed = ws.config.care.on_trouble, ""
     if command and new:
@@ -83,7 +83,7 @@ def report(
 
 
 def note(ws: Workspace, ledger: Ledger, now: datetime) -> LastFsck:
-    """Keep what fsck found, with what was told before; an event says when something is wrong, and when nothing is any more."""
+    """Store the outcome of fsck, with the faults reported before; an event says when faults begin, and when all are gone."""
     before = read_last_fsck(ws)
     last = LastFsck(now, len(ledger.lost), len(ledger.damage), before.told if before else ())
     keep_last(ws, last)
@@ -95,7 +95,7 @@ def note(ws: Workspace, ledger: Ledger, now: datetime) -> LastFsck:
 
 
 def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
-    """Run the user's command and return why it failed; "" if it did not."""
+    """Run the user's command; return why it failed, or ""."""
     environ = {**os.environ, "RECALLD_TROUBLE": sentences, "RECALLD_WORKSPACE": str(ws.paths.root)}
     try:
         child = subprocess.Popen(
@@ -103,7 +103,7 @@ def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            start_new_session=True,  # so that what it has started can be killed with it
+            start_new_session=True,  # so that the processes it started can be killed with it
         )
     except OSError as error:
         return why_refused(error)

@@ -1,8 +1,8 @@
 """
-The backup of a night: a file with the day in its name, in a folder that keeps the last of them.
+The nightly backup: a file with the day in its name, in a folder that keeps the last few.
 
-The oldest goes only after the new one was written and read back, and no backup fills a disk: it is not begun where it would
-leave little room. What came of it is kept for `status`, which tells it when a backup fails.
+The oldest is deleted only after the new one was written and read back. A backup that would leave little room on the disk is not
+begun. The outcome is kept for `status`, which reports a failed backup.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NightlyBackup:
-    """The backup of the day, what is in it, and the older ones that were deleted."""
+    """The backup of the day, its contents, and the older backups that were deleted."""
 
     file: Path
     contents: Contents
@@ -39,16 +39,16 @@ class NightlyBackup:
 
 def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_by: str) -> NightlyBackup:
     """
-    Write the backup of the day into the folder, read it back, and delete all but the last *keep* that were made so.
+    Write the backup of the day into the folder, read it back, and delete all nightly backups but the last *keep*.
 
-    One of the same day is read back alone, also after a backup was taken back. An error is kept for `status`, and raised;
-    then nothing was deleted.
+    If there is one of the same day, it is only read back, also after a backup was restored. An error is kept for `status` and
+    raised; then nothing was deleted.
     """
     file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
     try:
         _write(ws, file, LastBackup(now, str(folder), keep, str(file)), made_by)
         contents = check(file)
-        # after a day that was far ahead, by a wrong clock, this one is not the last by its name
+        # a wrong clock may have made a backup of a later day, after which this one is not the last by its name
         older = [path for path in sorted(_backups(ws, folder))[:-keep] if path != file]
         for path in older:
             ws.files.remove(path)
@@ -61,7 +61,7 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
 
 
 def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
-    """Write the backup and note that; one of the same day is left as it is."""
+    """Write the backup and record it; a backup of the same day is not replaced."""
     if file.exists():
         last = read_last_backup(ws)
         if (last is None or last.file != done.file) and not _is_of(ws, file):
@@ -74,7 +74,7 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
 
 
 def _is_of(ws: Workspace, file: Path) -> bool:
-    """Return whether the file is a sound backup of this memory, which may have been taken back: a dated file in it is here."""
+    """Return whether the file is a sound backup of this memory, maybe restored since: it shares a dated file with memory."""
     try:
         dated = [entry for entry in check(file).files if day_of_name(PurePath(entry.path).name)]
     except (BadBackup, BadRequest):
@@ -84,14 +84,14 @@ def _is_of(ws: Workspace, file: Path) -> bool:
 
 
 def _backups(ws: Workspace, folder: Path) -> list[Path]:
-    """Return the backups that the nights of this workspace have made, by their names."""
+    """Return the nightly backups of this workspace, by their names."""
     name = re.compile(rf"{re.escape(ws.paths.root.name)}-nightly-\d{{4}}-\d\d-\d\d\.tar")
     found = ws.files.disk.stats(folder).items()
     return [folder / one for one, stat in found if name.fullmatch(one) and modes.S_ISREG(stat.mode)]
 
 
 def _refuse_little_room(ws: Workspace, folder: Path) -> None:
-    """Raise StorageError where the disk of the folder would be nearly full after a backup."""
+    """Raise StorageError if the disk of the folder would be nearly full after a backup."""
     passed = tuple(ws.paths.state / name for name in NOT_KEPT)
     size = sum(found.st_size for path, found in walk(ws.paths.root) if not any(map(path.is_relative_to, passed)))
     disk = os.statvfs(folder)

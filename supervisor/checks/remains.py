@@ -1,4 +1,4 @@
-"""What a service leaves outside the workspace: its alarm, caches, and systemd's stamps of its timers."""
+"""The files that a service leaves outside the workspace: its alarm, caches, and systemd's stamps of its timers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.checks.units import Installation
 
-#: Where systemd keeps the stamps of the timers of the system, and the folders of its services.
+#: Where systemd keeps the stamps of system timers, and the folders of system services.
 _STAMPS: Final = Path("/var/lib/systemd/timers")
 _FOLDERS: Final = (Path("/var/cache/recalld"), Path("/run/recalld"))
 
 
 def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Return what is there besides the workspace, the backups and the alarm: caches, and stamps of timers."""
+    """Return the caches and the stamps of timers that exist."""
     if what.user:
         stamps, caches = _STAMPS, [folder / what.alarm.name for folder in _FOLDERS]
     else:
@@ -31,7 +31,7 @@ def remains(what: Installation, environ: Mapping[str, str] = os.environ) -> list
 
 
 def delete(paths: Iterable[Path]) -> None:
-    """Delete these files and folders; what is not there, or can't be deleted, stays."""
+    """Delete these files and folders, as far as they exist and can be deleted."""
     for path in paths:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

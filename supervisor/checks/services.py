@@ -1,7 +1,7 @@
 """
-The checks of the supervisor and of the services that are installed for a workspace: units, key file, version, last night.
+The checks of the supervisor and of the installed services of a workspace: units, key file, version, last night.
 
-The units are read where systemd reads them, and nothing asks systemd, so that they are checked where it can't be reached, too.
+The units are read from where systemd reads them. Nothing asks systemd, so the checks also work where it can't be reached.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.checks.check import Faults
 
-#: What others must not do with the file of a key.
+#: The rights that others must not have on the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
 
 
 def check_key(key: Path) -> None:
-    """Raise BadConfig where the file of a key is not there, or others can read it."""
+    """Raise BadConfig if the file of a key does not exist, or others can read it."""
     try:
         found = os.stat(key)
     except OSError as error:
@@ -39,7 +39,7 @@ def check_key(key: Path) -> None:
 
 
 def last_night(look: Look) -> Faults:
-    """Yield that there is no backup of the last night, and that the user could not be warned of what its check found."""
+    """Yield a fault if the last nightly backup failed, or if `care.on_trouble` could not be run."""
     backup, fsck = read_last_backup(look.ws), read_last_fsck(look.ws)
     if fsck and fsck.failed:
         yield bad(Text("status.on_trouble_failed", why=fsck.failed))
@@ -49,7 +49,7 @@ def last_night(look: Look) -> Faults:
 
 
 def units(look: Look) -> Faults:
-    """Yield what is wrong with the services of the workspace or, with nothing else, that one is installed and none runs."""
+    """Yield the faults of the services of the workspace; if there are none, a fault if no service runs."""
     found = installed(look.ws.paths.root, look.environ)
     own = [one for one in found if not one.owner]
     faults = [*_several(found)]
@@ -66,10 +66,10 @@ def units(look: Look) -> Faults:
 
 
 def service_faults(one: Installed) -> Faults:
-    """Yield what is wrong with the units of a service, with its key file, and with the disk that it writes to."""
+    """Yield the faults of a service: of its units, its key file, and the disk that it writes to."""
     yield from _of_the_units(one)
     yield from _of_the_key(one)
-    with suppress(OSError):  # the service says itself that the workspace is not there
+    with suppress(OSError):  # the service itself reports that the workspace is gone
         yield from disk_space(one.what.workspace)
 
 
@@ -84,7 +84,7 @@ def _several(found: list[Installed]) -> Faults:
 
 
 def _of_the_units(one: Installed) -> Faults:
-    """Yield the first unit that is not as this version makes it, and why."""
+    """Yield the first unit that differs from what this version would install, and why."""
     again = f"recalld service install{one.what.options}"
     if _is_gone(one.what.python):
         yield bad(Text("doctor.unit_without_python", unit=one.unit, python=one.what.python, command=again))
@@ -104,7 +104,7 @@ def _of_the_units(one: Installed) -> Faults:
 
 
 def _is_gone(path: str) -> bool:
-    """Return whether there is no such file; one in a folder that this user may not enter may be there."""
+    """Return whether there is no such file; a file in a folder that this user may not enter counts as there."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -115,7 +115,7 @@ def _is_gone(path: str) -> bool:
 
 
 def _of_the_key(one: Installed) -> Faults:
-    """Yield what is wrong with the key file; what root alone may look at is not reported."""
+    """Yield the faults of the key file; a file that only root may read is not reported."""
     try:
         if one.what.key:
             check_key(one.what.key)
@@ -125,7 +125,7 @@ def _of_the_key(one: Installed) -> Faults:
 
 
 def supervisor(look: Look) -> Faults:
-    """Yield that the running supervisor does not respond, or is of another version than the one that is installed."""
+    """Yield a fault if the running supervisor does not respond, or is not of the installed version."""
     if not look.is_running:
         return
     try:
@@ -139,7 +139,7 @@ def supervisor(look: Look) -> Faults:
 
 
 def _restart(look: Look) -> str:
-    """Return how the supervisor is started again: as the service of the workspace, or by hand."""
+    """Return the command that restarts the supervisor: as the service of the workspace, or by hand."""
     own = [one.what.options for one in installed(look.ws.paths.root, look.environ) if not one.owner]
     if own:
         return Text("doctor.restart_service", command=f"recalld service restart{own[0]}")

@@ -1,4 +1,4 @@
-"""The answers of `recalld status` and `recalld plan`: the state of the workspace, and what the next run would do. Read only."""
+"""The answers of `recalld status` and `recalld plan`: the state of the workspace, and what the next run would do."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingS
 
 
 def _last_night(ws: Workspace) -> dict[str, Any]:
-    """Return what the last check and the last backup of a night came to; None for either that there was none of."""
+    """Return the outcomes of the last nightly check and the last nightly backup; None for one that never was."""
     fsck, backup = read_last_fsck(ws), read_last_backup(ws)
     return {
         "lastFsck": {"at": to_wire(fsck.at), "lost": fsck.lost, "damage": fsck.damage} if fsck else None,
@@ -97,7 +97,7 @@ def _last_night(ws: Workspace) -> dict[str, Any]:
 
 
 def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:
-    """Return what a run at *now* would do: why it is due, its dated files, the summaries in their order, and their waits."""
+    """Return what a run at *now* would do: why it is due, its dated files, and the summaries in their order, with waits."""
     ws.journal.refresh()
     files, summaries = ws.memory.dated(), ws.memory.summaries()
     archive = ws.config.archive
@@ -113,7 +113,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
-        # a run that is due takes no open question, and may find no other
+        # a due run leaves open questions for later, and may find nothing else
         "due": why_due(history=ws.history, journal=ws.journal, memory=ws.memory, settings=archive, caps=ws.caps, now=now)
         if days
         else None,
@@ -140,7 +140,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
 
 
 def _as_written(ws: Workspace, days: Sequence[DayFile], now: datetime) -> Iterator[MemoryFile]:
-    """Yield the dated files of *days* as the summaries find them that the same run submits."""
+    """Yield the dated files of *days*, as they will be when the same run submits summaries."""
     settings = ws.config.archive
     for day in days:
         size = len(render_dated(day.day, settings.timezone, settings.zone, now, day.blocks))
@@ -172,7 +172,7 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
 
 
 def _canaries(ws: Workspace) -> dict[str, Any]:
-    """Return how many canaries are kept, were asked and were found; the rate is None before the first question."""
+    """Return the numbers of canaries that are kept, were asked and were found; the rate is None before the first was asked."""
     now = rate(CanaryStore(ws.files, ws.paths).read().canaries)
     return {"kept": now.kept, "asked": now.asked, "found": now.found, "rate": round(now.value, 4) if now.asked else None}
 

@@ -1,4 +1,4 @@
-"""systemd, as far as `recalld service` needs it: its commands, its journal, and how a service of ours is."""
+"""systemd, as far as `recalld service` needs it: its commands, its journal, and the state of recalld's services."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.storage.files import Files, FileVersion
 
-#: systemd's own folder, which is there where it runs.
+#: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")
-#: The users whose services go on when they are not logged in.
+#: The folder with a file for each user whose services go on when that user is not logged in.
 _LINGERING: Final = Path("/var/lib/systemd/linger")
-#: The properties of a unit that are looked at.
+#: The properties of a unit that are read.
 _PROPERTIES: Final = (
     "UnitFileState,ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
 )
@@ -52,15 +52,15 @@ _RESULTS: Final = {
 }
 #: The states of a unit that runs, starts or ends.
 RUNNING: Final = ("active", "activating", "deactivating", "reloading")
-#: The exit codes of systemd where a credential can't be read, a program not started, a folder not made visible.
+#: systemd's exit codes for a credential that can't be read, a program that can't start, a folder that can't be made visible.
 _NO_CREDENTIAL, _NO_PROGRAM, _NO_NAMESPACE = "243", "203", "226"
-#: The state of a unit that has failed and is soon started again.
+#: The state of a unit that has failed and will be started again soon.
 _WAITING: Final = "auto-restart"
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a program left: its exit code and what it printed."""
+    """The outcome of a program: its exit code and its output."""
 
     code: int
     out: str
@@ -68,10 +68,10 @@ class Done:
 
 
 def run_program(words: Iterable[str]) -> Done:
-    """Run the program to its end; 127 where there is none."""
+    """Run the program to its end; the exit code is 127 if there is no such program."""
     environ = {**os.environ, "LC_ALL": "C.UTF-8", "SYSTEMD_PAGER": ""}
     runtime = f"/run/user/{os.getuid()}"
-    if os.path.isdir(runtime):  # `su` and `ssh HOST COMMAND` may leave it out
+    if os.path.isdir(runtime):  # `su` and `ssh HOST COMMAND` may not set the variable
         environ.setdefault("XDG_RUNTIME_DIR", runtime)
     try:
         done = subprocess.run([*words], env=environ, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
@@ -84,8 +84,8 @@ class Systemd:
     """
     The caller's own service manager or, for the units of *user*, the system's; *run* runs a program.
 
-    *name* is that of one of several services, *booted* the folder that systemd makes when the machine starts, *folder* the
-    one of the units.
+    *name* is the name of one of several services, *booted* the folder that exists where systemd runs, *folder* the folder of
+    the units.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Systemd:
         return ["systemctl", *([] if self.user else ["--user"]), "--no-pager", *words]
 
     def check(self) -> None:
-        """Raise NoService or ServiceForbidden where units can't be managed, each with the way on."""
+        """Raise NoService or ServiceForbidden if units can't be managed; the error says what to do."""
         if not self._booted.is_dir():
             raise NoService(Text("service.no_systemd"), Text("service.run_elsewhere"))
         if self.user and os.geteuid() != 0:
@@ -122,14 +122,14 @@ class Systemd:
             raise NoService(Text("service.no_dbus"), Text("service.install_dbus"))
 
     def call(self, *words: str) -> None:
-        """Run systemctl; NoService with what it says if it fails."""
+        """Run systemctl; NoService with its message if it fails."""
         done = self._run(self.command(*words))
         if done.code:
             said = (done.err.strip() or f"exit code {done.code}").splitlines()[0].rstrip(".")
             raise NoService(Text("service.systemctl_reports", verb=words[0], said=said), Text("service.see_logs"))
 
     def try_call(self, *words: str) -> None:
-        """Run systemctl; a failure is no matter: a unit may not be known any more, or not yet."""
+        """Run systemctl and ignore a failure: systemd may not know a unit yet, or any more."""
         self._run(self.command(*words))
 
     def show(self, unit: str) -> dict[str, str]:
@@ -142,18 +142,18 @@ class Systemd:
         return self.show(unit).get("ActiveState") in RUNNING
 
     def has_recalld(self, python: str) -> bool:
-        """Return whether this Python is there and has recalld."""
+        """Return whether this Python exists and has recalld."""
         return self._run([python, "-P", "-c", "import recalld"]).code == 0
 
     def last_error(self, unit: str, invocation: str) -> str:
-        """Return the last error that the unit has written to the journal in that run; "" if none can be read."""
+        """Return the last error that the unit wrote to the journal in the run *invocation*; "" if none can be read."""
         option = "--unit" if self.user else "--user-unit"
         match = [f"_SYSTEMD_INVOCATION_ID={invocation}"] if invocation else [f"{option}={unit}"]
         done = self._run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", *match])
         return done.out.strip().removeprefix("recalld: ").rstrip(".")
 
     def read(self, files: Files, template: str) -> tuple[Path, FileVersion | None]:
-        """Return the path of the unit of that template, and what is in it now; ForeignUnit if it is no file of a unit."""
+        """Return the path of the unit of that template, and its contents; ForeignUnit if it is not a regular unit file."""
         path = self.folder / Installation(Path(), self.user, name=self.name).unit(template)
         try:
             return path, files.read_stable(path, most=MOST_OUTSIDE)
@@ -165,18 +165,18 @@ class Systemd:
 
 
 def lingers(user: str, folder: Path = _LINGERING) -> bool:
-    """Return whether the services of the user go on when they are not logged in."""
+    """Return whether the services of the user go on when that user is not logged in."""
     return (folder / user).exists()
 
 
 def linger(user: str, run: Callable[[Iterable[str]], Done] = run_program) -> None:
-    """Let the services of the user, the caller, go on when they are not logged in; ServiceForbidden if that is refused."""
+    """Let the services of the user, who is the caller, go on after a logout; ServiceForbidden if that is refused."""
     if run(["loginctl", "enable-linger"]).code:
         raise ServiceForbidden(Text("service.linger_refused"), Text("service.enable_linger", user=user))
 
 
 def installation(systemd: Systemd, files: Files) -> Installation:
-    """Return what is installed; NoUnit where there is none, ForeignUnit for a unit that `install` did not make."""
+    """Return the installation; NoUnit if there is none, ForeignUnit for a unit that `install` did not make."""
     path, version = systemd.read(files, SERVICE)
     if version is None:
         raise NoUnit(path)
@@ -188,9 +188,9 @@ def installation(systemd: Systemd, files: Files) -> Installation:
 @dataclass(frozen=True, slots=True)
 class ServiceState:
     """
-    How the service is: its unit and workspace, *state* and *since* when, its status line, and why it is *down*, or "".
+    The state of a service: its unit and workspace, *state* and *since* when, its status line, and why it is *down*, or "".
 
-    *retries*: it is down, and systemd starts it again by itself.
+    *retries*: the service is down, and systemd starts it again by itself.
     """
 
     unit: str
@@ -206,7 +206,7 @@ class ServiceState:
 
 
 def state_of(systemd: Systemd, files: Files) -> ServiceState:
-    """Return how the service is; NoUnit where none is installed, ForeignUnit where the unit is not ours."""
+    """Return the state of the service; NoUnit if none is installed, ForeignUnit if the unit is not recalld's."""
     what = installation(systemd, files)
     unit = what.unit(SERVICE)
     found = systemd.show(unit)
@@ -228,7 +228,7 @@ def state_of(systemd: Systemd, files: Files) -> ServiceState:
 
 
 def _state_at_night(systemd: Systemd, timer: str, started: str) -> str:
-    """Return the state of the timer; "failed" where what it starts has failed last time."""
+    """Return the state of the timer; "failed" if the service that it starts failed the last time."""
     if systemd.show(started).get("Result") not in ("success", None):
         return "failed"
     return systemd.show(timer).get("ActiveState", "")
@@ -236,25 +236,25 @@ def _state_at_night(systemd: Systemd, timer: str, started: str) -> str:
 
 def failed_unit(environ: Mapping[str, str]) -> str:
     """
-    Return the sentence about the service that stays down, for a check that systemd has started; "" if it does not.
+    Return the sentence about a service that stays down, for a check that systemd started; "" if the service runs.
 
     >>> failed_unit({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "exit-code", "MONITOR_EXIT_STATUS": "75"})
     'recalld.service does not run: it ended with exit code 75; `recalld service logs` shows what it said.'
     """
     unit, result = environ.get("MONITOR_UNIT", ""), environ.get("MONITOR_SERVICE_RESULT", "")
-    if not unit or result in ("", "success"):  # systemd names the service also where the timer has started the check
+    if not unit or result in ("", "success"):  # systemd also names the service if the timer started the check
         return ""
     if unit.startswith(BACKUP.removesuffix(".service")) and result == "exit-code":
-        return ""  # it has kept why, and `status` says it
+        return ""  # the backup has stored why it failed, and `status` reports that
     instance = unit.partition("@")[2].removesuffix(".service")
-    # systemd gives MANAGERPID to what a user's own service manager starts
+    # only a user's own service manager sets MANAGERPID
     user, name = ("", instance) if "MANAGERPID" in environ else instance.partition(":")[::2]
     why = _RESULTS.get(result) or Text("service.exit_code", code=environ.get("MONITOR_EXIT_STATUS", "1"))
     return Text("service.down", unit=unit, why=why, command=f"recalld service logs{of_unit(user, name)}")
 
 
 def why_down(systemd: Systemd, unit: str, python: str) -> str:
-    """Return why the service with this *python* does not run: its last error where the journal has it."""
+    """Return why the service with this *python* does not run: its last error, if the journal has one."""
     found = systemd.show(unit)
     result, code = found.get("Result", ""), found.get("ExecMainStatus", "")
     if result == "exit-code" and code == _NO_CREDENTIAL:

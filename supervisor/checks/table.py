@@ -1,8 +1,8 @@
 """
 The table of all checks, and the three views of it: `status`, `doctor` and `fsck`.
 
-`status` makes the quick checks, and shows what the slow ones found when they were made last; `doctor` makes all of them; `fsck`
-accounts for every message, which is the slow check of the memory, and makes the quick ones of the memory.
+`status` runs the quick checks and shows what the slow ones found last time. `doctor` runs all checks. `fsck` accounts for every
+message, which is the slow check of the memory, and runs the memory's quick checks.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.checks.fsck import Ledger
 
-#: In the order in which `doctor` lists them: what the machine gives first, since the rest needs it.
+#: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
     Check("environment", "caller", machine.environment),
-    Check("configuration", "caller", lambda _look: iter(())),  # found where it is read, before any check
+    Check("configuration", "caller", lambda _look: iter(())),  # its faults are found when it is read, before any check
     Check("rights", "machine", machine.rights, slow=True),
     Check("links", "machine", machine.folders),
     Check("links", "machine", machine.links, slow=True),
@@ -76,7 +76,7 @@ TABLE: Final = (
 
 
 def wrong(look: Look) -> list[str]:
-    """Return a sentence for each thing that is wrong now, and for what a slow check found wrong when it was made last."""
+    """Return a sentence for each present fault, and for each fault that a slow check found last time."""
     before = _read_found(look.ws)
     sentences: list[str] = []
     for number, check in enumerate(TABLE):
@@ -103,10 +103,10 @@ def verdict(look: Look) -> tuple[list[str], bool]:
 
 def examine(look: Look, refused: BadConfig | None) -> list[Finding]:
     """
-    Return what each check finds, in their order; a name under which nothing is found is "good".
+    Return what each check finds, in the order of the table; a name without faults is "good".
 
-    What the slow ones find is kept for `status`. The workspace of *look* and *refused* are what `opened_anyway` returned. What
-    one check has reported no other one reports.
+    The findings of slow checks are kept for `status`. `opened_anyway` has returned the workspace of *look*, and *refused*. A
+    fault that one check has reported is not reported by another.
     """
     found: dict[str, list[Fault]] = {check.name: [] for check in TABLE}
     slow: dict[str, list[str]] = {}
@@ -129,7 +129,7 @@ def examine(look: Look, refused: BadConfig | None) -> list[Finding]:
 
 
 def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tuple[Workspace, BadConfig | None]:
-    """Return the workspace, with what `init` would write where its configuration is wrong, and why that is."""
+    """Return the workspace and None; if its configuration is wrong, the workspace with that of `init`, and the error."""
     files, paths, refused = Files(RealDisk()), WorkspacePaths(root), None
     config = load(render_default(machine_zone(environ)).encode(), {})
     try:
@@ -138,12 +138,12 @@ def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tupl
     except BadConfig as error:
         refused = error
     except OSError:
-        pass  # the check of rights reports it
+        pass  # the check `rights` reports it
     return Workspace(root, config, files, EventLog(paths.log, fixed_clock(now), config.log), environ), refused
 
 
 def _faults(check: Check, look: Look) -> list[Fault]:
-    """Return what the check finds; where it fails, why, unless that is a missing right, which another check reports."""
+    """Return what the check finds; if the check fails, why, unless a right is missing, which another check reports."""
     found: list[Fault] = []
     try:
         found += check.find(look)
@@ -159,7 +159,7 @@ def _faults(check: Check, look: Look) -> list[Fault]:
 
 
 def account(look: Look) -> Ledger:
-    """Return where every message is, and all that is wrong with the memory; what the slow check of it finds is kept."""
+    """Return the account of every message, with all faults of the memory; what the slow check finds is kept for `status`."""
     ledger = memory.accounted(look)
     rows = {_key(n): check for n, check in enumerate(TABLE) if check.of == "memory"}
     found = {key: [*check.find(look)] for key, check in rows.items() if check.slow or not check.in_ledger}
@@ -173,17 +173,17 @@ def account(look: Look) -> Ledger:
 
 
 def forget(look: Look, name: str) -> None:
-    """Forget what the slow checks of this name have found: it was mended."""
+    """Forget what the slow checks of this name found, since it was mended."""
     _keep_found(look, {_key(n): [] for n, check in enumerate(TABLE) if check.slow and check.name == name})
 
 
 def _key(number: int) -> str:
-    """Return the name of the check, and which of those with this name it is, since a name may be that of several."""
+    """Return a key for the check: its name and its place among the checks with this name, since several may share it."""
     return f"{TABLE[number].name}-{sum(one.name == TABLE[number].name for one in TABLE[:number])}"
 
 
 def _read_found(ws: Workspace) -> dict[str, tuple[str, list[str]]]:
-    """Return when a check was made that found something, and what; nothing of a file that can't be read."""
+    """Return for each check with findings when it was made, and the findings; nothing if the file can't be read."""
     try:
         version = ws.files.read_stable(ws.paths.found)
         found = json.loads(version.data) if version else {}
@@ -193,15 +193,15 @@ def _read_found(ws: Workspace) -> dict[str, tuple[str, list[str]]]:
 
 
 def _keep_found(look: Look, found: Mapping[str, list[str]]) -> None:
-    """Keep what these checks have found, for `status`; what they have found no longer goes."""
+    """Store what these checks found, for `status`, and drop what they no longer find."""
     ws, before = look.ws, _read_found(look.ws)
     after = {key: one for key, one in before.items() if key not in found}
     after |= {key: (to_wire(look.now), list(faults)) for key, faults in found.items() if faults}
     if after == before:
         return
     data = {key: {"at": at, "faults": [_json(why) for why in faults]} for key, (at, faults) in after.items()}
-    with suppress(OSError, SupervisorError):  # the next one keeps it
-        if os.stat(ws.paths.state).st_uid == os.geteuid():  # else the owner of the workspace could not replace it
+    with suppress(OSError, SupervisorError):  # the next check stores it
+        if os.stat(ws.paths.state).st_uid == os.geteuid():  # else the owner of the workspace could not replace the file
             seen = ws.files.read_stable(ws.paths.found)
             ws.files.replace(ws.paths.found, json.dumps(data, ensure_ascii=False).encode() + b"\n", seen)
 
@@ -216,7 +216,7 @@ def _json(value: object) -> Any:
 
 
 def _text(value: Any) -> Any:
-    """Return the text that `_json` was given."""
+    """Return the text from its JSON (`_json`)."""
     if isinstance(value, dict):
         return Text(value["code"], **{name: _text(one) for name, one in value["fields"].items()})
     return [_text(one) for one in value] if isinstance(value, (list, tuple)) else value

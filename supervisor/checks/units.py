@@ -1,8 +1,9 @@
 """
-The systemd units of a workspace: their names, what is in them, and whose a unit is that is there already.
+The systemd units of a workspace: their names and contents, and whose an existing unit is.
 
-A template in `units/` is one unit; `@word@` in it is filled in here. A user's units are in their own folder, `recalld.service`
-beside `recalld-fsck.timer`; on a machine without user sessions root installs them for a user, `recalld@USER.service`.
+Each template in `units/` is one unit; its placeholders, `@word@`, are filled in here. A user's own units are in the user's
+folder: `recalld.service`, `recalld-fsck.timer` and others. On a machine without user sessions root installs them for a user:
+`recalld@USER.service`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from recalld.supervisor.storage.lenient_json import parse_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-#: The service itself, and the units that run something for it from time to time.
+#: The service itself, and the units that run something for it from time to time or when it fails.
 SERVICE: Final = "recalld.service"
 FSCK: Final = "recalld-fsck.service"
 TIMER: Final = "recalld-fsck.timer"
@@ -36,32 +37,32 @@ AGAIN: Final = "recalld-again.timer"
 BACKUP: Final = "recalld-backup.service"
 BACKUP_TIMER: Final = "recalld-backup.timer"
 TEMPLATES: Final = (SERVICE, FSCK, TIMER, TROUBLE, AGAIN, BACKUP, BACKUP_TIMER)
-#: Those that are started when the machine is; a timer starts its service.
+#: The units that start with the machine; a timer starts its service.
 STARTED: Final = (SERVICE, TIMER, BACKUP_TIMER)
 SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
 _FOLDER: Final = Path(__file__).resolve().parent / "units"
-#: The first line of a unit of ours, the second, which has the workspace, and the third, which tells how it was made.
+#: The first line of recalld's units, the second, which has the workspace, and the third, which says how the unit was made.
 _MARK: Final = "# Made by `recalld service install`, which makes it again; what you change goes into `systemctl edit`."
 _OF: Final = re.compile(r"# The workspace: (?P<workspace>\".*\")")
 _MADE: Final = "# Made with: "
 _KEY: Final = re.compile(rf"^LoadCredential={CREDENTIAL}:(.+)$", re.MULTILINE)
 _WORD: Final = re.compile(r"@(\w+)@")
-#: Nothing of a unit may hold them: a line of it would end, or not be shown.
+#: Characters that no value in a unit may have: they would end its line, or would not be shown.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
-#: A unit of the system has folders of its own under these names (PrivateTmp).
-_PRIVATE: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is put there
-#: Names of users, and of a service, that are a part of a unit's name as they are.
+#: A system unit has private folders in place of these (PrivateTmp).
+_PRIVATE: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is written there
+#: Names of users and services that can be used unchanged in a unit's name.
 _USER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-#: What systemd takes for MemoryMax=.
+#: The values that systemd accepts for MemoryMax=.
 _MEMORY: Final = re.compile(r"[0-9]+[KMGT]?|[0-9]{1,2}%|infinity")
-#: Where units of the system have their state.
+#: Where system units have their state.
 _SYSTEM_STATE: Final = Path("/var/lib/recalld")
 
 
 @dataclass(frozen=True, slots=True)
 class Backups:
-    """Where the nightly backups are, and how many are kept."""
+    """The folder of the nightly backups, and how many of them are kept."""
 
     folder: Path
     keep: int
@@ -70,11 +71,11 @@ class Backups:
 @dataclass(frozen=True, slots=True)
 class Installation:
     """
-    What is installed: the service of *workspace*, for the caller's own service manager or, with *user*, for the system's.
+    An installation: the service of *workspace*, in the caller's own service manager or, with *user*, in the system's.
 
-    *key* is the file with the key of the model's server, None where there is none; *python* has recalld among its packages.
-    Without *backups* there is no timer for them. *name* tells it from other services of this user; *memory_max* is the memory
-    that it may use, as systemd writes it.
+    *key* is the file with the key of the model's server, None if no key is needed; *python* is a Python that has recalld.
+    Without *backups* there is no timer for them. *name* distinguishes the service from others of this user; *memory_max* is the
+    memory that it may use, as systemd writes it.
     """
 
     workspace: Path
@@ -93,7 +94,7 @@ class Installation:
 
     @property
     def options(self) -> str:
-        """The options of a command about this service, each after a blank."""
+        """The options by which a command means this service, each after a blank."""
         return of_unit(self.user, self.name)
 
     @property
@@ -109,13 +110,13 @@ class Installation:
         return f"{self.user}+{self.name}" if self.name else self.user
 
     def units(self) -> dict[str, bytes]:
-        """Return what is in each unit, by its name; BadRequest where workspace, key or user can't be a part of it."""
+        """Return the contents of each unit, by name; BadRequest if workspace, key or user can't be written in a unit."""
         folder = self.backups.folder if self.backups else ""
         paths = (("--workspace", self.workspace), ("--key-file", self.key or ""), ("--backup-to", folder))
         if _CONTROL.search(self.python):
             raise BadRequest("python", Text("service.bad_character", value=self.python))
         for field, value in ((field, str(path)) for field, path in paths):
-            # the path of a key is the rest of its line, which a backslash at its end would join with the next
+            # the path of a key is the rest of its line; a backslash at its end would join the line with the next
             if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
                 raise BadRequest(field, Text("service.bad_character", value=value))
         if self.user and not _USER.fullmatch(self.user):
@@ -127,7 +128,7 @@ class Installation:
         return {self.unit(template): self._with_head(self._filled(_template(template))) for template in self.templates}
 
     def check_places(self) -> None:
-        """Raise BadRequest where a unit of the system would not see the workspace, or the folder of the backups."""
+        """Raise BadRequest if a system unit would not see the workspace, or the folder of the backups."""
         folders = {"--workspace": self.workspace} | ({"--backup-to": self.backups.folder} if self.backups else {})
         for field, folder in folders.items() if self.user else ():
             if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
@@ -140,11 +141,11 @@ class Installation:
 
     @property
     def started(self) -> list[str]:
-        """The names of those that are started when the machine is."""
+        """The names of the units that start with the machine."""
         return [self.unit(template) for template in self.templates if template in STARTED]
 
     def _with_head(self, body: str) -> bytes:
-        from importlib import metadata  # `status`, which makes no unit, is quicker without
+        from importlib import metadata  # imported here, since `status` makes no unit
 
         workspace = json.dumps(str(self.workspace), ensure_ascii=False)
         made: dict[str, object] = {"recalld": metadata.version("recalld"), "python": self.python}
@@ -157,7 +158,7 @@ class Installation:
     def _filled(self, text: str) -> str:
         kept = self.backups
         workspace = in_list(str(self.workspace))
-        # a workspace that is not there is told by the service, which systemd would not start without the sign "-"
+        # with "-" systemd starts the service even if the workspace is gone, so that the service itself reports that
         sandbox = self._sandbox(f"ReadWritePaths=-{workspace}\n")
         words = {
             "workspace": workspace,
@@ -177,7 +178,7 @@ class Installation:
             "backup": f"{in_command(str(kept.folder))} --keep {kept.keep}" if kept else "",
             "backup_sandbox": f"{sandbox}\nReadWritePaths=-{in_list(str(kept.folder))}" if self.user and kept else sandbox,
             "target": "multi-user.target" if self.user else "default.target",
-            # the user's own command may have to send a mail, which a closed box could not
+            # the user's own command may have to send a mail, which a sandbox would prevent
             "command_sandbox": sandbox if self.user else "UMask=0077",
             "sandbox": sandbox,
         }
@@ -221,7 +222,7 @@ def in_list(path: str) -> str:
 
 
 def workspace_of(unit: bytes) -> str | None:
-    """Return the workspace of a unit that `service install` made; None for a unit of somebody else."""
+    """Return the workspace of a unit that `service install` made; None for somebody else's unit."""
     first, _, rest = unit.decode("utf-8", "replace").partition("\n")
     found = _OF.match(rest)
     if first != _MARK or not found:
@@ -233,14 +234,14 @@ def workspace_of(unit: bytes) -> str | None:
 
 
 def _path_in(value: object) -> str:
-    """Return a path that a unit names; ValueError for one that no unit of ours can hold: somebody else wrote it."""
+    """Return a path that a unit names; ValueError if recalld could not have written it."""
     if _CONTROL.search(path := str(value)):
         raise ValueError(path)
     return path
 
 
 def installation_of(unit: bytes, user: str) -> Installation:
-    """Return what was installed, from the unit of the service; the *user* is in its name."""
+    """Return the installation from its service unit; *user* comes from the unit's name."""
     origin = origin_of(unit)
     return Installation(
         Path(workspace_of(unit) or ""),
@@ -255,7 +256,7 @@ def installation_of(unit: bytes, user: str) -> Installation:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A service of the workspace: the folder of its units, what was installed, and which other user's own it is, or ""."""
+    """A service of the workspace: the folder of its units, the installation, and the other user who owns it, or ""."""
 
     folder: Path
     what: Installation
@@ -268,7 +269,7 @@ class Installed:
 
 
 def installed(workspace: Path, environ: Mapping[str, str]) -> list[Installed]:
-    """Return the services of the workspace: the caller's own, those of the system, and other users' where they can be read."""
+    """Return the services of the workspace: the caller's own, the system's, and those of other users that can be read."""
     own = user_folder(environ)
     folders = {Path(account.pw_dir) / ".config" / "systemd" / "user": account.pw_name for account in getpwall()}
     others = [(folder, False, owner) for folder, owner in folders.items() if folder != own]
@@ -284,7 +285,7 @@ def installed(workspace: Path, environ: Mapping[str, str]) -> list[Installed]:
 
 
 def _services_in(folder: Path) -> list[str]:
-    """Return the names of the units in the folder that may be a service of ours."""
+    """Return the names of the units in the folder that may be recalld's services."""
     try:
         return sorted(filter(re.compile(r"recalld(@.+)?\.service").fullmatch, os.listdir(folder)))
     except OSError:
@@ -292,7 +293,7 @@ def _services_in(folder: Path) -> list[str]:
 
 
 def read_unit(path: Path) -> bytes:
-    """Return what is in the file of a unit; b"" where there is none, or it can't be read."""
+    """Return the contents of a unit file; b"" if there is none, or it can't be read."""
     try:
         return read_outside(path)
     except OSError:
@@ -300,11 +301,11 @@ def read_unit(path: Path) -> bytes:
 
 
 def refused_units(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Yield what has the name of a service, of the caller or of the system, and is no file of a unit, each with why."""
+    """Yield paths that have the name of a service but are not regular unit files, each with the reason."""
     folders = (user_folder(environ), SYSTEM_FOLDER)
     for path in (folder / name for folder in folders for name in _services_in(folder)):
         if os.path.realpath(path) == os.devnull:
-            continue  # `systemctl mask` makes such a link
+            continue  # `systemctl mask` makes a link to /dev/null
         try:
             read_outside(path)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -315,7 +316,7 @@ def refused_units(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 def of_unit(user: str, name: str = "") -> str:
     """
-    Return the options of a command about the units of the system for this user, or about the caller's own, with that name.
+    Return the options by which a command means the system units for this user, or the caller's own units with that name.
 
     >>> of_unit("alice"), of_unit("", "work"), of_unit("")
     (' --system alice', ' --name work', '')
@@ -325,7 +326,7 @@ def of_unit(user: str, name: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a unit of ours was made: by which version, for which installation, what it says, and if that was edited."""
+    """The origin of one of recalld's units: its version, its installation, its body, and whether that was edited."""
 
     version: str
     python: str
@@ -337,7 +338,7 @@ class Origin:
 
 
 def origin_of(unit: bytes) -> Origin:
-    """Return how a unit of ours was made."""
+    """Return the origin of one of recalld's units."""
     _, _, line, body = [*unit.split(b"\n", 3), b"", b"", b""][:4]
     try:
         made = parse_json(line.decode().removeprefix(_MADE).encode())
@@ -354,7 +355,7 @@ def _digest(body: bytes) -> str:
 
 
 def key_of(unit: bytes) -> Path | None:
-    """Return the file with the key that a unit of ours names; None where it names none."""
+    """Return the key file that one of recalld's units names; None if it names none."""
     found = _KEY.search(unit.decode("utf-8", "replace"))
     return Path(found[1].replace("%%", "%")) if found and not _CONTROL.search(found[1]) else None
 

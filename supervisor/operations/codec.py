@@ -1,5 +1,5 @@
 """
-The JSON form of requests and answers, made from their types: camelCase names, times as text, nothing that is not there.
+The JSON form of requests and answers, made from their types: camelCase names, times as text, and no field without a value.
 
 A request is checked by pydantic against its type, and the first fault is one sentence that names the argument. pydantic comes
 with the SDK of MCP; it is loaded for the first request that comes as JSON, never by a command.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Half an emoji, which UTF-8 can't encode.
 _HALF: Final = re.compile("[\ud800-\udfff]")
-#: The texts of the faults that pydantic finds, by its names of them.
+#: The texts of the faults that pydantic finds, by pydantic's names.
 _FAULTS: Final = {
     "string_type": "argument.not_text",
     "int_type": "argument.not_whole_number",
@@ -37,9 +37,9 @@ _FAULTS: Final = {
 
 def to_json(answer: Any) -> Any:
     """
-    Return an answer as JSON has it; half an emoji, which UTF-8 can't encode, is U+FFFD.
+    Return an answer as JSON; half an emoji, which UTF-8 can't encode, becomes U+FFFD.
 
-    A type that has more for Python than for others says by `json_fields` what JSON gets.
+    A type with fields for Python alone has `json_fields`, which returns those for JSON.
 
     >>> from recalld.supervisor.recall.lines import Lines
     >>> to_json(Lines("memory.md", 1, 1, 9, "花生"))
@@ -64,7 +64,7 @@ def to_json(answer: Any) -> Any:
 
 
 def from_json(operation: Operation[Any, Any], given: object) -> Any:
-    """Return the request that a program gave as JSON; BadRequest, which names the argument, where it is not of the type."""
+    """Return the request that a program gave as JSON; BadRequest, which names the argument, if it does not fit the type."""
     from pydantic import ValidationError
 
     if not isinstance(given, dict):
@@ -74,7 +74,7 @@ def from_json(operation: Operation[Any, Any], given: object) -> Any:
         if name not in names:
             raise BadRequest(str(name)[:40], Text("argument.unknown", names=", ".join(names) or "-"))
     try:
-        # in JSON an object is a request, and an array a sequence; in Python strictness would refuse both
+        # JSON has objects for requests and arrays for sequences; pydantic's strict mode for Python refuses both
         kind: Any = operation.request
         return _adapter(kind).validate_json(json.dumps({names[key]: value for key, value in given.items()}))
     except ValidationError as error:
@@ -102,7 +102,7 @@ def schema(kind: type) -> dict[str, Any]:
 
 
 def _names(kind: Any) -> dict[str, str]:
-    """Return the fields that JSON may have, by their names there; an object of Python's stays in Python."""
+    """Return the names of the fields that JSON may have, by their names in JSON; a field for Python objects is left out."""
     return {camel(one.name): one.name for one in fields(kind) if one.metadata.get("json", True)}
 
 
@@ -116,7 +116,7 @@ def camel(name: str) -> str:
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import ConfigDict, TypeAdapter
 
-    kind.__pydantic_config__ = ConfigDict(strict=True)  # where it looks for the configuration of a plain dataclass
+    kind.__pydantic_config__ = ConfigDict(strict=True)  # pydantic reads the configuration of a plain dataclass there
     return TypeAdapter(kind)
 
 

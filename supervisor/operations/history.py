@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendRequest:
     """
-    Messages (role, text, the other fields of protocol.md, 2.1) in their order.
+    Messages in their order: role, text, and the other fields of protocol.md, 2.1.
 
-    *entropy* is ten random bytes for each, from which its id is made: who sends a request again sends the same bytes. With
-    *as_found* they are taken as another program wrote them: with its own roles, and with the time of their arrival where theirs
-    can't be read.
+    *entropy* is ten random bytes for each message, from which its id is made: a client that repeats a request sends the same
+    bytes. With *as_found* the messages are taken as another program wrote them: with its own roles, and with the time of their
+    arrival if theirs can't be read.
     """
 
     messages: Sequence[dict[str, Any]]
@@ -36,7 +36,7 @@ class AppendRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRequest:
-    """The *session* whose history is asked for; "" is that of the messages that name none."""
+    """The *session* whose history is asked for; "" is the session of the messages that name none."""
 
     session: str = ""
 
@@ -47,21 +47,21 @@ class HistoryRequest:
 @operation("append", AppendRequest, owner=True)
 def append(memory: Visible, request: AppendRequest) -> list[str]:
     """
-    Add the messages and return their ids; they are durable then.
+    Add the messages, durably, and return their ids.
 
-    BadRequest if one is no message, its role is none that there is, or its createdAt can't be read; then none was added.
+    BadRequest, and none is added, if one is no message, has an unknown role, or has a createdAt that can't be read.
     """
     return _append(memory.ws, request, memory.caller.clock)
 
 
 @operation("recent", HistoryRequest, reads=True, owner=True)
 def recent(memory: Visible, request: HistoryRequest) -> list[dict[str, Any]]:
-    """Return what was said of the last `conversation.max_history` messages as {role, content}."""
+    """Return the last `conversation.max_history` messages as {role, content}, without those of tools."""
     return memory.ws.session_lines.history(request.session, memory.caller.clock())
 
 
 def adder(ws: Workspace, clock: Clock) -> Callable[[Mapping[str, Any]], object]:
-    """Return what adds a message to the workspace, for the memory of a running conversation."""
+    """Return the function by which the memory of a running conversation adds a message to the workspace."""
     return lambda raw: _append(ws, AppendRequest(messages=as_messages(raw)), clock)
 
 

@@ -29,7 +29,7 @@ class WriteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """Lines *start* to *end* (None: that line), clamped to what there is; without either the *recent* ones."""
+    """Lines *start* to *end* (None: line *start* alone), clamped to the file; without both the *recent* last lines."""
 
     start: int | None = None
     end: int | None = None
@@ -54,7 +54,7 @@ class DeleteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatsRequest:
-    """Nothing but who asks."""
+    """A request without arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +74,8 @@ class OverflowRequest:
     """
     A *session* whose messages left the recent history; *llm* as in `SummarizeRequest`.
 
-    *since* is the time of the oldest message that a turn shows, where that is less than the recent history; *in_turn* a session
-    that has grown too long is summed up, too.
+    *since* is the time of the oldest message that a turn shows, if the turn shows less than the recent history. With *in_turn*
+    a session that has grown too long is summed up, too.
     """
 
     session: str = ""
@@ -89,7 +89,7 @@ class OverflowRequest:
 
 @operation("write", WriteRequest)
 def write(memory: Visible, request: WriteRequest) -> Written:
-    """Add a line to the long-term file and return it, durable; where a line has the same words already, return that one."""
+    """Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line."""
     return memory.ws.long_term.append(request.source, request.content, memory.caller.clock(), memory.seen)
 
 
@@ -113,7 +113,7 @@ def stats(memory: Visible, _request: StatsRequest) -> dict[str, Any]:
 
 @operation("summarize", SummarizeRequest, owner=True, within_s=120.0)
 def summarize(memory: Visible, request: SummarizeRequest) -> Written | None:
-    """Write what is new in a session as one long-term line; None where nothing is new or worth one."""
+    """Write what is new in a session as one long-term line; None if nothing is new or worth a line."""
     from recalld.supervisor.host.conversations import session_writer
 
     ws, clock = memory.ws, memory.caller.clock
@@ -124,7 +124,7 @@ def summarize(memory: Visible, request: SummarizeRequest) -> Written | None:
 
 @operation("summarize_overflow", OverflowRequest, owner=True, within_s=120.0)
 def summarize_overflow(memory: Visible, request: OverflowRequest) -> Written | None:
-    """Write what newly left the recent history as one long-term line; None if too little left, or the model wrote nothing."""
+    """Write messages that newly left the recent history as one long-term line; None if too few, or the model wrote nothing."""
     from recalld.supervisor.host.conversations import session_writer, turn_deadline
 
     ws, clock = memory.ws, memory.caller.clock

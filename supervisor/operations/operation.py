@@ -1,9 +1,9 @@
 """
 What an operation is, who asks for one, and how it is performed.
 
-An operation takes a typed request and returns a typed answer, whatever interface it came in by. `Visible` is the memory as the
-caller may see it: the audience is applied there, once, so that no interface can forget it. What is the owner's alone is refused
-in a group before it begins.
+An operation takes a typed request and returns a typed answer, whatever interface the request came through. `Visible` is the
+memory as the caller may see it: the audience is applied there, once, so that no interface can forget it. An operation for the
+owner alone is refused in a group before it begins.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 #: The types of a request and of an answer.
 Q = TypeVar("Q")
 A = TypeVar("A")
-#: How an operation came in; it changes no answer, only how one is worded (an option is `--limit`, an argument `limit`).
+#: The interface of a request; it changes only the wording of an answer (an option is `--limit`, an argument `limit`).
 Interface: TypeAlias = Literal["python", "command", "socket", "tool"]
-#: The kinds of chat that a caller may name; "" leaves it to the key of the session.
+#: The kinds of chat that a caller may name; "" means the kind in the key of the session.
 CHATS: Final = ("", "direct", "group", "channel")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """
-    Who asks: the conversation that reads the answer (*session*, a *chat* of its kind), the *language*, and the *interface*.
+    Who asks: the conversation that reads the answer (*session*, and *chat*, its kind), the *language*, and the *interface*.
 
-    *clock* returns the present for them. With *keep_fresh* the index is updated before a search; a running supervisor does it.
-    BadRequest if *chat* is no kind of chat.
+    *clock* returns the present. With *keep_fresh* the index is updated before a search; a running supervisor keeps it up to
+    date itself. BadRequest if *chat* is no kind of chat.
     """
 
     session: str = ""
@@ -82,12 +82,12 @@ class Visible:
         return self.caller.audience(self.ws)
 
     def search(self, query: str) -> SearchResult:
-        """Return what is found for the words, as if there were nothing but what the audience may see."""
+        """Return what a search for the words finds, as if memory were only what the audience may see."""
         self.refresh()
-        return self.told(self.ws.searcher.search(query, self.caller.clock(), audience=self.audience))
+        return self.shown(self.ws.searcher.search(query, self.caller.clock(), audience=self.audience))
 
-    def told(self, found: SearchResult) -> SearchResult:
-        """Return what was found as the audience is told it."""
+    def shown(self, found: SearchResult) -> SearchResult:
+        """Return what was found in the form that the audience may see."""
         if self.audience.sees_all:
             return found
         from recalld.supervisor.recall.group_search import heard
@@ -95,19 +95,19 @@ class Visible:
         return replace(found, hits=tuple(map(heard, found.hits)))
 
     def refresh(self) -> None:
-        """Update the index for as long as a turn may take; where that fails, the old one answers."""
+        """Update the index, for as long as a turn may take; if that fails, searches use the old one."""
         if self.caller.keep_fresh:
             for_s = self.ws.config.recall.timeout_ms / 1000
             self.ws.attempt("index", lambda: self.ws.searcher.refresh(control=self.control, for_s=for_s), None)
 
     def lines(self, path: str, start: int, count: int | None) -> Lines:
-        """Return exact lines of a memory file; those that the audience may not see are not there."""
+        """Return exact lines of a memory file, without those that the audience may not see."""
         if not self.audience.sees_all:
-            self.refresh()  # of what they may see the index tells
+            self.refresh()  # the index knows what a group may see
         return self.ws.line_reader.read(path, self.caller.clock(), start, count, self.audience)
 
     def long_term(self) -> LongTermText:
-        """Return the long-term file with the lines that the audience may see, and no others."""
+        """Return the long-term file with only the lines that the audience may see."""
         from recalld.supervisor.longterm.lines import only_lines
 
         found = self.ws.long_term.read()
@@ -115,7 +115,7 @@ class Visible:
 
     @property
     def seen(self) -> Seen | None:
-        """What returns the numbers of the lines of a long-term file that the audience may see; None where it sees all."""
+        """The function from a long-term file to the numbers of the lines that the audience may see; None: it sees all."""
         from recalld.supervisor.longterm.lines import cut
 
         path, reader, audience = self.ws.long_term.path, self.ws.line_reader, self.audience
@@ -125,10 +125,10 @@ class Visible:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation(Generic[Q, A]):
     """
-    An act by its *name*: how it is *run*, and the type of its *request*; codec.py has the type of its answer.
+    An act with its *name*, the function that *run*s it, and the type of its *request*; codec.py derives the type of the answer.
 
-    One that *reads* runs side by side with others. One of the *owner* is refused in a group. *within_s* is how long who asked
-    a supervisor should wait for the answer, in seconds; with *may_ask_model* it may take as long as `turns.wait` beyond that.
+    One that *reads* runs side by side with others. One of the *owner* is refused in a group. *within_s* is how many seconds a
+    client of the supervisor should wait for the answer; with *may_ask_model* the answer may take `turns.wait` longer.
     """
 
     name: str
@@ -140,15 +140,15 @@ class Operation(Generic[Q, A]):
     may_ask_model: bool = False
 
     def patience_s(self, config: Config) -> float:
-        """Return how long who asked a supervisor should wait for the answer, in seconds."""
+        """Return how many seconds a client of the supervisor should wait for the answer."""
         may_wait = self.may_ask_model and config.turns.overflow != "off"
         return self.within_s + (config.turns.wait.total_seconds() if may_wait else 0.0)
 
 
 def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:
-    """Return the answer of the operation; SupervisorError where it can't be had."""
+    """Return the answer of the operation; SupervisorError if there is none."""
     memory = Visible(ws, caller, control)
-    # who names no conversation is the owner; `append` loads nothing to find that out
+    # a caller that names no conversation is the owner; `append` loads nothing to find that out
     if operation.owner and (caller.session or caller.chat) and not memory.audience.sees_all:
         raise BadRequest(operation.name, Text("argument.owner_alone"))
     return operation.run(memory, request)
@@ -163,7 +163,7 @@ def operation(
     within_s: float = 2.0,
     may_ask_model: bool = False,
 ) -> Callable[[Callable[[Visible, Q], A]], Operation[Q, A]]:
-    """Make an operation of a function (Visible, request) -> answer."""
+    """Return the decorator that makes an operation of a function (Visible, request) -> answer."""
 
     def make(run: Callable[[Visible, Q], A]) -> Operation[Q, A]:
         kinds = Operation(name=name, request=request, run=run, reads=reads, owner=owner)

@@ -1,4 +1,4 @@
-"""The operations that find memories, and put them before an assistant: inject, context, search, get, why, replay."""
+"""The operations that find memories and put them before an assistant: inject, context, search, get, files, why, replay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectRequest:
-    """A *question* (None: what waits in inbox.json); *known* are ids of messages that the client sends itself."""
+    """A *question* (None: the input that waits in inbox.json); *known* are ids of messages that the client sends itself."""
 
     question: str | None = None
     known: Sequence[str] = ()
@@ -36,7 +36,7 @@ class InjectRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
-    """A *question* (None: what waits in inbox.json), and the *system* prompt that stays as it is."""
+    """A *question* (None: the input that waits in inbox.json), and the *system* prompt, which is not changed."""
 
     question: str | None = None
     system: str = ""
@@ -76,7 +76,7 @@ class GetRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhyRequest:
-    """A turn by its id, or the beginning of it; None is the newest."""
+    """A turn by its id or the beginning of its id; None is the newest turn."""
 
     turn: str | None = None
 
@@ -96,7 +96,7 @@ def inject(memory: Visible, request: InjectRequest) -> Injection:
 
 @operation("context", ContextRequest, may_ask_model=True)
 def context(memory: Visible, request: ContextRequest) -> Injection:
-    """Return the whole turn: system prompt, memory, running summary, recent history and question, each in its budget."""
+    """Return the whole turn: system prompt, memory, running summary, recent history and question, each within its budget."""
     from recalld.supervisor.context import build
     from recalld.supervisor.host.conversations import running_summary
     from recalld.supervisor.operations.history import adder
@@ -110,7 +110,7 @@ def context(memory: Visible, request: ContextRequest) -> Injection:
 
 @operation("search", SearchRequest, reads=True)
 def search(memory: Visible, request: SearchRequest) -> SearchResult:
-    """Return the hits, best first, how they were found, and without any why there are none."""
+    """Return the hits, best first, and how they were found; without hits, why there are none."""
     found = memory.search(request.query)
     return replace(found, hits=found.hits[: request.limit])
 
@@ -123,12 +123,12 @@ def get(memory: Visible, request: GetRequest) -> Lines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesRequest:
-    """Nothing but who asks."""
+    """A request without arguments."""
 
 
 @operation("files", FilesRequest, reads=True, owner=True)
 def files(memory: Visible, _request: FilesRequest) -> list[str]:
-    """Return the paths of the files of memory: the long-term file, then the newest first."""
+    """Return the paths of the files of memory: the long-term file, then the others, newest first."""
     ws = memory.ws
     path = ws.long_term.path
     others = sorted((one for one in ws.index.records().items() if one[0] != path), key=lambda one: (one[1].day, one[0]))
@@ -156,9 +156,9 @@ def _ask(
     memory: Visible, question: str | None, known: Sequence[str] = (), *, shows_history: bool = False
 ) -> tuple[Asked, datetime, SearchResult]:
     """
-    Return what is asked, the moment, and what recall finds for it; what overflows is summed up first where that is set.
+    Return the question, the moment, and what recall finds; with `turns.overflow` overflowing messages are summed up first.
 
-    Where the turn *shows_history*, what it no longer shows has overflowed.
+    If the turn *shows_history*, the messages that it no longer shows have overflowed.
     """
     from recalld.supervisor.context.build import read_input
     from recalld.supervisor.context.history_block import oldest_shown
@@ -181,7 +181,7 @@ def _ask(
         )
     memory.refresh()
     now, asked = memory.caller.clock(), replace(read(), known=frozenset(known))
-    if not memory.audience.sees_all and asked.chat != memory.audience.chat:  # what waits was said in another conversation
+    if not memory.audience.sees_all and asked.chat != memory.audience.chat:  # the waiting input is of another conversation
         asked = read_input("", memory.audience.chat, zone=ws.zone, **stores)
     audience = Audience(chat=asked.chat, in_groups=ws.config.recall.in_groups)
     return asked, now, ws.searcher.for_input(asked.question, now, asked.before, audience)
@@ -198,10 +198,10 @@ def _saved(memory: Visible, turn: Injection) -> Injection:
 
 
 def _for_group(memory: Visible, turn: Injection) -> Injection:
-    """Return the turn as a group is told it, without scores; the receipt on the disk, the owner's, has them."""
+    """Return the turn as a group may see it, without scores; the receipt on disk, which is the owner's, has them."""
     from recalld.supervisor.recall.group_search import heard
 
     left_out = tuple((heard(hit), why) for hit, why in turn.left_out)
     receipt = replace(turn.receipt, candidates=tuple(replace(one, score=0.0) for one in turn.receipt.candidates))
     shown = tuple(map(heard, turn.shown))
-    return replace(turn, receipt=receipt, result=memory.told(turn.result), shown=shown, left_out=left_out)
+    return replace(turn, receipt=receipt, result=memory.shown(turn.result), shown=shown, left_out=left_out)

@@ -1,4 +1,4 @@
-"""The table of all operations by name, and the module of each; a module is imported when one of its operations is used."""
+"""The names of all operations, with the module of each; a module is imported when one of its operations is first used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.operations.operation import Operation
 
-#: The operations of each module of this package; an operation is the module's attribute of its name.
+#: The operations of each module of this package; each operation is an attribute of its module, under its name.
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
     "history": ("append", "recent"),

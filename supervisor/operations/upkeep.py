@@ -1,7 +1,7 @@
 """
-The operations that show and mend the state of a workspace: status, plan, fsck, repair, restore, archive, redo, the index.
+The operations that show and repair the state of a workspace: status, plan, fsck, repair, restore, archive, redo, the index.
 
-All are the owner's. `doctor` is none of them: it looks at a workspace that can't be opened, too.
+All are for the owner alone. `doctor` is not one of them, since it also examines a workspace that can't be opened.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRequest:
-    """Nothing but who asks."""
+    """A request without arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRequest:
     """
-    *ask* returns the version of the running supervisor, *version* that of this recalld, as for `Look`.
+    *ask* returns the version of the running supervisor, *version* the version of this recalld, as for `Look`.
 
-    Without them it is not asked: the answer comes from the supervisor itself.
+    Both are None when the supervisor itself answers.
     """
 
     ask: Any = field(default=None, metadata={"json": False})
@@ -42,7 +42,7 @@ class StatusRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusAnswer:
-    """The *facts* by stable keys, times in wire form; the *sentences* that say what is wrong, and whether nothing is."""
+    """The *facts* by stable keys, with wire times; the *sentences* about what is wrong, and whether all is well."""
 
     facts: Mapping[str, Any]
     sentences: tuple[str, ...]
@@ -51,7 +51,7 @@ class StatusAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptRequest:
-    """A dated *file* that is gone, or ends early, and whose missing messages are wanted no more."""
+    """A dated *file* that is gone or ends early, and whose missing messages are no longer wanted."""
 
     file: Path
 
@@ -59,9 +59,9 @@ class AcceptRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreRequest:
     """
-    A *source* is a copy of history.json, damaged or not; what it has that is nowhere else is added.
+    A *source* is a copy of history.json, damaged or not; its messages that are nowhere else are added.
 
-    *give_up* is a file of the quarantine whose unread messages are wanted no more.
+    *give_up* is a file in the quarantine whose unread messages are no longer wanted.
     """
 
     source: Path | None = None
@@ -71,9 +71,9 @@ class RestoreRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreAnswer:
     """
-    How many messages history.json has after it was *restored* (0: nothing was done), and how many were *added*.
+    How many messages history.json has after it was *restored* (0: nothing was done), and how many were *added* to it.
 
-    *unread* is what could not be read, of this and of earlier damaged files, and of the source.
+    *unread* says what could not be read of this damaged file, of earlier ones, and of the source.
     """
 
     restored: int
@@ -83,7 +83,7 @@ class RestoreAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveAnswer:
-    """The dated *files* by the ids of the messages that were written, and how many are *left*."""
+    """The dated *files* by the ids of the messages that were written, and how many messages are *left*."""
 
     files: Mapping[str, str]
     left: int
@@ -98,7 +98,7 @@ class RedoRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildRequest:
-    """*wait_s* is how long another process may keep the index locked, in seconds."""
+    """*wait_s* is how many seconds to wait for another process that has locked the index."""
 
     wait_s: float = 10.0
 
@@ -140,7 +140,7 @@ def fsck(memory: Visible, _request: StateRequest) -> Ledger:
 
 @operation("repair", StateRequest, owner=True, within_s=600.0)
 def repair(memory: Visible, _request: StateRequest) -> Repairs:
-    """Mend what fsck finds and can be mended; AlreadyRuns while a supervisor runs."""
+    """Repair what fsck finds, as far as possible; AlreadyRuns while a supervisor runs."""
     from recalld.supervisor.checks.fsck import repair as mend
     from recalld.supervisor.host.lock import supervisor_lock
 
@@ -150,7 +150,7 @@ def repair(memory: Visible, _request: StateRequest) -> Repairs:
 
 @operation("accept", AcceptRequest, owner=True)
 def accept(memory: Visible, request: AcceptRequest) -> int:
-    """Accept what is missing of a dated file; return how many messages that is."""
+    """Accept that messages of a dated file are missing; return how many."""
     from recalld.supervisor.checks.fsck import accept as accept_missing
 
     return accept_missing(memory.ws, request.file.name)
@@ -158,7 +158,7 @@ def accept(memory: Visible, request: AcceptRequest) -> int:
 
 @operation("accept_times", StateRequest, owner=True)
 def accept_times(memory: Visible, _request: StateRequest) -> int:
-    """Accept the days under which messages were filed whose time can't be read; return how many they are."""
+    """Accept the days under which messages whose time can't be read were filed; return how many messages."""
     from recalld.supervisor.checks.fsck import accept_times as accept_the_times
 
     return accept_the_times(memory.ws)
@@ -166,7 +166,7 @@ def accept_times(memory: Visible, _request: StateRequest) -> int:
 
 @operation("restore", RestoreRequest, owner=True, within_s=600.0)
 def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
-    """Put a damaged or lost history.json together again."""
+    """Restore a damaged or lost history.json."""
     from recalld.supervisor.archive.restore import add_missing
     from recalld.supervisor.host.round import restore_history
 
@@ -192,7 +192,7 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
 
 @operation("archive", StateRequest, owner=True, within_s=600.0)
 def archive(memory: Visible, _request: StateRequest) -> ArchiveAnswer:
-    """Write every message to its dated file now; a running supervisor is asked to, and waited for."""
+    """Write every message to its dated file now; if a supervisor runs, ask it to do so and wait for it."""
     from recalld.supervisor.host.round import archive_now
 
     files, left = archive_now(memory.ws, memory.caller.clock())
@@ -217,7 +217,7 @@ def index_status(memory: Visible, _request: StateRequest) -> Inventory:
 
 @operation("index_rebuild", RebuildRequest, owner=True, within_s=600.0)
 def index_rebuild(memory: Visible, request: RebuildRequest) -> Changes:
-    """Rebuild the index from the files; nothing is rebuilt (`shared`) if another process keeps it locked for longer."""
+    """Rebuild the index from the files, unless another process keeps it locked for longer than *wait_s* (`shared`)."""
     from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.table import forget
 

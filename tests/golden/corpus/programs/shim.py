@@ -30,10 +30,11 @@ def main() -> int:
     data = ascii(asked).encode() + b"\n"
     data = data[line.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]) :]
     line.sendall(data)
-    child = int(line.recv(16))
+    answers = line.makefile("rb")  # both lines may arrive at once
+    child = int(answers.readline())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: os.kill(child, number))
-    code = int(line.recv(16))
+    code = int(answers.readline())
     return code if code >= 0 else 128 - code
 
 
