@@ -30,11 +30,11 @@ def main() -> int:
     data = ascii(asked).encode() + b"\n"
     data = data[line.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]) :]
     line.sendall(data)
-    answers = line.makefile("rb")  # both lines may arrive at once
-    child = int(answers.readline())
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: os.kill(child, number))
-    code = int(answers.readline())
+    with open(line.fileno(), "rb", closefd=False) as answers:  # both lines may arrive at once
+        child = int(answers.readline())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda number, _: os.kill(child, number))
+        code = int(answers.readline())
     return code if code >= 0 else 128 - code
 
 
