@@ -47,6 +47,8 @@ _BEFORE_ASIDE: Final = (
     rf"|(?:{_LOOK})+|(?:{_MAKE}){_AMOUNT})"
 )
 _AFTER: Final = rf"(?:(?:请|麻烦)?[你您]?帮我?(?:{_LOOK})[吧呗]?|[列说讲数念]一[遍下][吧呗]?|谢谢你?|多谢|感谢)\W*$"
+#: The verb of "what to do" as it is typed: 今天要干啥.
+_SLANG: Final = "[干做整弄]啥|咋[整弄]"
 _ORDER: Final = "(?:recommend|suggest|translate|write|draw|explain|summari[sz]e|describe|draft)"
 _WHAT: Final = r"(?= (?:me|us|an?|the|some|this|that)\b)"
 _ENGLISH: Final = re.compile(
@@ -63,6 +65,20 @@ _WHICH: Final = re.compile(
     r"|\b(?:what|which)(?:'s| is)? (?:the )?(?:day|date|time)\b|\bthe date\b",
     re.IGNORECASE,
 )
+#: Verbs of saying and knowing, as tokens: "what did we say about kubernetes" is about kubernetes.
+_SAYING: Final = frozenset(
+    """
+    say said tell told talk chat speak spoke mention know knew known think thought
+    聊 聊聊 聊到 聊天 聊过 提 提到 提过 提起 讲 讲到 讲过 谈 谈到 谈过 谈论 说到 说起 说过 晓得
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
+#: Where 那 is typed for 哪: at the end of a question that has no other word that asks. 钥匙放那儿了, 你说的是那个？
+_WHERE: Final = re.compile(
+    r"(?:(?<=[在放去到住搁丢藏])那(?=[儿里](?:了|的|啊|呀|来着)*[?？\s]*$)|(?<=..)那(?=[儿里个家](?:了|的|来着)*[?？]\s*$))"
+)
+_ASKS_BESIDES: Final = re.compile("[谁几怎咋啥么吗哪]|多少")
+#: Before a name of one character: 小宇 is no 小.
+_LITTLE: Final = re.compile(rf"[小老阿](?=[{HAN}])(?![的了点些于吗呢])")
 _HAPPENED: Final = re.compile(
     r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
     r"|\b(?:did|was|were|had|happen\w*|have (?:i|we)|schedul\w*|plan\w*|agenda|appointments?|meetings?)\b"
@@ -90,7 +106,9 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
             words |= {
                 word: _SPAN_WEIGHT for word in tokens(sentence[span.start : span.end]) if word.isascii() and word.isalpha()
             }
-    return words | dict.fromkeys(plain, 1.0)
+    words |= dict.fromkeys(plain, 1.0)
+    little = _LITTLE.findall(sentence)
+    return {word: REQUEST_WEIGHT if word in _SAYING or word in little else counts for word, counts in words.items()}
 
 
 def asks_which_day(text: str) -> bool:
@@ -106,7 +124,7 @@ def asks_what_happened(text: str) -> bool:
 @cache
 def _chinese() -> tuple[re.Pattern[str], ...]:
     """Return the Chinese patterns; compiled only for Chinese text, since compiling takes longer than matching."""
-    return re.compile(_BEFORE_ASIDE), re.compile(_AFTER)
+    return re.compile(_BEFORE_ASIDE), re.compile(_AFTER), re.compile(_SLANG)
 
 
 def _without(sentence: str, stretches: Iterable[tuple[int, int]]) -> str:
@@ -244,6 +262,8 @@ def refers_back(question: str, words: int) -> bool:
     """
     if not words or words > _FEW:
         return not words
+    if not _ASKS_BESIDES.search(question):
+        question = _WHERE.sub("哪", question)
     return bool(_BACK.search(question)) or (bool(_PERSON.search(question)) and not NAMED.search(question))
 
 

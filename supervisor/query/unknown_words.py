@@ -4,15 +4,23 @@ Words of a question that memory does not have, read as words that it has: a typo
 A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is not among
 the common words of English. Its first letter is right: people see that one. Most such words are no typos but rare words (latte,
 stove, Julia), so that one is only read as a word of memory beside what it is, and needs other words to carry the request.
+
+A Chinese typo is another character of the same sound: 体捡 for 体检. Two characters that stand for themselves may be one
+(`same_sound`).
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
-from recalld.supervisor.text.tokenizer import latin_words, stem, stems, tokens
+from recalld.supervisor.text.chinese import cut_for_search, to_simplified
+from recalld.supervisor.text.same_sound import sounding_like
+from recalld.supervisor.text.tokenizer import CHINESE, HAN, latin_words, stem, stems, tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 #: The weight of the characters of a two-character word that no passage has (拔牙, where 智齿要拔 was said), times their rarity.
 _PAIR: Final = 2
 _CHARACTER: Final = 0.5
+_RUN: Final = re.compile(f"[{HAN}]+")
 
 
 def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:
@@ -38,7 +47,7 @@ def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Cal
 
     *frequency* returns the number of passages with a word, *relative_idf* its rarity in memory, 1.0 for a word of one passage.
     """
-    return _in_characters(_respelled(query, frequency), frequency, relative_idf)
+    return _in_characters(_heard(_respelled(query, frequency), frequency), frequency, relative_idf)
 
 
 def respellings(word: str) -> list[str]:
@@ -75,6 +84,32 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
     asked = tuple((*sentence, *(meant[word] for word in sentence if word in meant)) for sentence in query.asked)
     return replace(query, words=words, rarity=rarity, asked=asked, respelled=frozenset(meant))
+
+
+def _heard(query: Query, frequency: Callable[[str], int]) -> Query:
+    """Return the query with the one word of memory that sounds like two of its characters; these then weigh less."""
+    meant: dict[str, tuple[str, str]] = {}
+    for one, other in _pairs_of(query) if not query.text.isascii() else ():
+        near = (*(char + other for char in sounding_like(one)), *(one + char for char in sounding_like(other)))
+        likely = [word for word in near if frequency(word)]
+        if len(likely) == 1 and likely[0] not in query.words:
+            meant[likely[0]] = one, other
+    if not meant:
+        return query
+    typed = {char for pair in meant.values() for char in pair}
+    words = {word: counts * _CHARACTER if word in typed else counts for word, counts in query.words.items()}
+    words |= {word: max(query.words[char] for char in pair) for word, pair in meant.items()}
+    rarity = {**query.rarity, **{word: min(_GUESSED, rarity_asked(word)) for word in meant}}
+    asked = tuple((*sentence, *(word for word in meant if meant[word][0] in sentence)) for sentence in query.asked)
+    return replace(query, words=words, rarity=rarity, asked=asked, respelled=query.respelled | typed)
+
+
+def _pairs_of(query: Query) -> list[tuple[str, str]]:
+    """Return the first few pairs of neighbouring characters that are words of the question by themselves."""
+    runs = _RUN.findall(unicodedata.normalize("NFKC", query.text))
+    pairs = [pair for run in runs for pair in pairwise(cut_for_search(to_simplified(run)))]
+    asked = {word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and len(word) == 1} - CHINESE
+    return [(one, other) for one, other in pairs if one in asked and other in asked][:_MOST]
 
 
 def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:

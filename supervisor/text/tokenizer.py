@@ -29,7 +29,7 @@ CHINESE: Final[frozenset[str]] = frozenset(
     嘿 呵 么 没 没有 不 不是 会 能 能够 可以 可能 应该 要 想 想要 请 请问 一下 一个 一些 一点 一种 有点 有些 所 等 等等
     已 已经 曾 曾经 正在 正 将 刚 刚刚 刚才 仍 仍然 就是 还是 还有 也是 只是 而是 于是 然后 接着 其实 比如 例如 只 仅
     仅仅 真 真的 非常 特别 十分 一样 一直 一定 起来 下来 出来 上 下 里 时候 时 之后 以后 之前 以前 个 们 罢 哎 呗 咯 嘞
-    喽 一 说 好 来 去 做 看 多 月 日
+    喽 一 说 好 来 去 做 看 多 月 日 啥 咋 咋样 咋办 为啥 啥时候 啥样 干嘛 干什么
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 
@@ -42,13 +42,14 @@ ENGLISH: Final[frozenset[str]] = frozenset(
     once only or other ought our ours ourselves out over own re s same shall shan't she should shouldn't so some such t
     than that the their theirs them themselves then there these they this those through to too under until up upon us
     ve very was wasn't we were weren't what when where whether which while who whom whose why will with won't would
-    wouldn't y you your yours yourself yourselves ain't
+    wouldn't y you your yours yourself yourselves ain't whats whos wheres whens hows dont doesnt didnt isnt arent wasnt
+    werent cant couldnt wouldnt shouldnt havent hasnt im ive youre youve theyre thats theres
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 
 
 #: Stored in every index; an index with another version of the tokens has to be rebuilt.
-VERSION: Final = 5
+VERSION: Final = 6
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -66,6 +67,7 @@ _ACCENTS: Final = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 _VERSION_LIKE: Final = re.compile(r"v?\d+(?:[.-]\d+)+")  # its parts alone mean nothing
 _HYPHENED: Final = re.compile(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: also written as one word
 _NUMBERED: Final = re.compile(r"([a-z]{2,})(\d{1,4})")  # iPhone15, PostgreSQL16: also written with a blank
+_FEAST: Final = re.compile(r"双(1[12])(?!\d)")  # 双11 is 双十一
 _CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
 
 
@@ -101,7 +103,8 @@ def spelled(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
-    for match in _piece().finditer(unicodedata.normalize("NFKC", text)):
+    known = _FEAST.sub(lambda match: f"双十{'一二'[int(match[1]) - 11]}", unicodedata.normalize("NFKC", text))
+    for match in _piece().finditer(known):
         found = match[0]
         match match.lastgroup:
             case "han":

@@ -257,3 +257,45 @@ def test_refers_back_is_true_without_words_and_false_with_many():
 )
 def test_weight_terms_reads_a_word_that_only_begins_like_a_request_as_itself(question, word):
     assert weight_terms(question, ())[word] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("what did we say about kubernetes?", "kubernet"),
+        ("do you know my blood type?", "blood"),
+        ("whats my mums number", "mum"),
+        ("我们聊过护照的事吗", "护照"),
+        ("咋整这个路由器", "路由器"),
+        ("啥时候去体检", "体检"),
+        ("为啥换医生", "医生"),
+        ("房租今天要干啥", "房租"),
+        ("小宇的生日是几号", "宇"),
+        ("阿强的手机号", "强"),
+    ],
+)
+def test_parse_query_is_about_what_was_said_not_about_saying(question, about):
+    words = parse_query(question, TODAY).words
+    assert words[about] == 1.0
+    assert all(words.get(word, 0.0) <= 0.2 for word in ("say", "know", "聊过", "整", "啥", "干", "小", "阿"))
+
+
+@pytest.mark.parametrize("question", ["房子的窗户小吗", "那双小的鞋是几码"])
+def test_parse_query_keeps_small_where_it_is_no_part_of_a_name(question):
+    assert parse_query(question, TODAY).words["小"] == 1.0
+
+
+def test_parse_query_asks_for_the_day_where_all_that_is_asked_is_what_was_said():
+    assert parse_query("what did we talk about on April 27th?", TODAY).only_days
+    assert parse_query("昨天我们聊过什么", TODAY).only_days
+
+
+@pytest.mark.parametrize(
+    ("question", "back"),
+    [
+        ("钥匙放那儿了", False), ("他住那里？", False), ("你推荐的是那个？", False), ("护照搁那里了？", False),
+        ("他还住那里吗？", True), ("那个呢？", True), ("谁住那里？", True), ("那家店几点关门", True),
+    ],
+)  # fmt: skip
+def test_refers_back_reads_there_as_where_at_the_end_of_a_question(question, back):
+    assert refers_back(question, 2) == back

@@ -54,3 +54,31 @@ def test_known_words_adds_the_characters_of_an_unknown_chinese_word():
     query = known("什么时候拔牙？", "智齿要拔")
     assert query.words["拔"] == 0.5
     assert known("什么时候拔牙？", "拔牙在周二").words == parse_query("什么时候拔牙？", TODAY).words
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant", "memory"),
+    [
+        ("我的体捡是哪天", "体检", "体检约在周五早上，在家门口捡到一只猫"),
+        ("护赵放在哪了", "护照", "护照在书房抽屉里"),
+        ("跟方东约的几点", "房东", "房东周六来看水管"),
+    ],
+)
+def test_known_words_reads_two_characters_as_the_word_of_memory_that_sounds_so(typed, meant, memory):
+    query = known(typed, memory)
+    assert query.words[meant] == 1.0
+    assert query.rarity[meant] < 0.5
+    assert meant in query.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "memory"),
+    [
+        ("小宇的生日", "小鱼汤，小雨"),  # 小 before a name is no word
+        ("体捡结果", "体检和替检"),  # cut in characters, 替检 is no word of memory
+        ("体检结果", "体检"),  # memory has it
+        ("他住哪", "她煮饭"),
+    ],
+)
+def test_known_words_reads_no_other_characters_by_their_sound(question, memory):
+    assert known(question, memory).words.keys() <= {*tokens(question), "体检"}
