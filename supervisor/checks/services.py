@@ -20,6 +20,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, why_refused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from recalld.supervisor.checks.check import Faults
@@ -36,6 +37,22 @@ def check_key(key: Path) -> None:
         raise BadConfig("--key-file", Text("service.key_unreadable", path=key, why=why_refused(error))) from error
     if found.st_mode & _OTHERS:
         raise BadConfig("--key-file", Text("service.key_open", path=key, command=f"chmod 600 {quote(str(key))}"))
+
+
+def refuse_open_keys(root: Path, environ: Mapping[str, str]) -> None:
+    """
+    Raise BadConfig where others can read the key file of a service of this workspace.
+
+    A service asks it before it starts: systemd hands it the key whatever the mode of the file is. A file that this user can't
+    look at is closed to others, too; one that is gone has been refused by systemd.
+    """
+    for one in installed(root, environ):
+        try:
+            if one.what.key and not one.owner:
+                check_key(one.what.key)
+        except BadConfig as error:
+            if error.__cause__ is None:
+                raise
 
 
 def last_night(look: Look) -> Faults:

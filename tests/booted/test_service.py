@@ -300,6 +300,10 @@ def test_key_is_a_credential_and_nowhere_else(me, machine, scope):
     machine.do("chmod", "644", path)
     assert is_refused("others may read")
     assert recalld("service", "install", "--key-file", path, *(which or ["--linger"])).code == 78
+    assert unit.systemctl("restart").code != 0 or scope == "system"  # which can't look into /root, and nobody else can
+    machine.do("chmod", "600", path)
+    assert unit.systemctl("restart").code == 0
+    pid = unit.show("MainPID")
     machine.do("rm", path)
     assert is_refused("can't be read")
     assert unit.systemctl("restart").code != 0

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.checks.services import refuse_open_keys
 from recalld.supervisor.checks.units import (
     AGAIN,
     BACKUP,
@@ -31,7 +32,7 @@ from recalld.supervisor.checks.units import (
     user_folder,
     workspace_of,
 )
-from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from tests.kinds import OTHERS
 
 ROOT = Path(__file__).parents[2]
@@ -170,6 +171,21 @@ def test_key_is_a_credential_and_never_a_variable():
     assert [line for line in values(text, "Environment") if "key" in line.lower()] == []
     assert key_of(text.encode()) == KEY
     assert key_of(text_of(Installation(Path("/w")), SERVICE).encode()) is None
+
+
+@pytest.mark.parametrize(("mode", "refused"), [(0o600, False), (0o400, False), (0o640, True), (0o644, True), (0o604, True)])
+def test_key_file_that_others_can_read_is_refused_by_the_service_itself(tmp_path, mode, refused):
+    """systemd hands over a key whatever the mode of its file is; each service of the workspace is asked, as root it installs, too."""
+    key, folder = tmp_path / "我的 密钥", user_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path / "配置")})
+    folder.mkdir(parents=True)
+    key.write_text("sk-1")
+    key.chmod(mode)
+    (folder / SERVICE).write_bytes(Installation(tmp_path, key=key).units()[SERVICE])
+    with pytest.raises(BadConfig, match=r"others may read .*chmod 600 ") if refused else nullcontext():
+        refuse_open_keys(tmp_path, environ)
+    refuse_open_keys(tmp_path / "another", environ)
+    key.unlink()
+    refuse_open_keys(tmp_path, environ)
 
 
 @pytest.mark.parametrize("path", PATHS)

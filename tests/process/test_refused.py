@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.checks.units import SERVICE, Installation
 from tests.process.command import Command, ended, until
 from tests.world import message
 
@@ -184,3 +185,23 @@ def test_a_workspace_of_another_user_is_a_matter_of_rights(recalld, without_righ
     recalld.root.chmod(0o700)
     assert done.code == 77
     assert "Permission denied; check its owner and mode" in done.err
+
+
+def test_a_service_whose_key_file_others_can_read_does_not_start(recalld, tmp_path):
+    """Without a service manager it does: then nobody was given the key in that file."""
+    folder, key = tmp_path / "systemd" / "user", tmp_path / "密钥"
+    folder.mkdir(parents=True)
+    key.write_text("sk-1")
+    key.chmod(0o644)
+    (folder / SERVICE).write_bytes(Installation(recalld.root, key=key).units()[SERVICE])
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), "NOTIFY_SOCKET": str(tmp_path / "notify")}
+    done = recalld("run", **environ)
+    assert (done.code, done.err) == (
+        78,
+        f"recalld: --key-file: others may read {key}; `chmod 600 '{key}'` takes that from them.\n",
+    )
+    with recalld.supervised(XDG_CONFIG_HOME=str(tmp_path)):
+        pass
+    key.chmod(0o600)
+    with recalld.supervised(**environ):
+        pass

@@ -71,7 +71,10 @@ def run(
     if not until_settled:
         with Alarm.of(os.environ).last_words(call.tell):
             if os.environ.get("NOTIFY_SOCKET"):  # a service manager started it, and nobody looks on
+                from recalld.supervisor.checks.services import refuse_open_keys
+
                 check_made(root)
+                refuse_open_keys(root, os.environ)
             make_workspace(root, os.environ, call.language)
             serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
         return
