@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 #: The reason of a line that a person wants shown whatever is asked.
 PINNED: Final = "pinned"
+#: So many of the pinned lines that have no room are named; each receipt has them.
+_MOST_UNPINNED: Final = 20
 #: A snippet that is cut shorter than this says nothing. In characters.
 _MIN_CUT_CHARS: Final = 20
 #: The share of the budget up to which a message is shown whole where a hit is a file. A longer one is cut at line_chars.
@@ -92,20 +94,21 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
 
     The *pinned* lines of memory.md stand before the hits, in a budget of their own, those that are given first rather than the
     others; where characters are limited they come after the hits, so that an answer is never crowded out. Hits of the same
-    score keep their order. The reasons for what is left out: "tokens" or "characters" (the block would be over its budget),
-    "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
+    score keep their order. The reasons for what is left out, pinned lines too: "tokens" or "characters" (the block would be over
+    its budget), "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
     """
     block = MemoryBlock(limits, terms)
-    if not limits.max_chars:
-        block.pin(pinned, hits)
+    unpinned = [] if limits.max_chars else block.pin(pinned, hits)
     kept, rejected = distinct(hits, block.shown)
     order = _best_files_first(kept, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
     if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
         del left_out[0]
     if limits.max_chars:
-        block.pin(pinned, hits)
-    return block.packed((*left_out, *rejected))
+        unpinned = block.pin(pinned, hits)
+    told = {lines_of(hit.unit) for hit in (*block.shown, *(hit for hit, _ in (*left_out, *rejected)))}
+    gave_way = [(hit, why) for hit, why in unpinned if lines_of(hit.unit) not in told]
+    return block.packed((*left_out, *rejected, *gave_way[:_MOST_UNPINNED]))
 
 
 def _best_files_first(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
@@ -163,8 +166,13 @@ class MemoryBlock:
         self._pinned_tokens = 0.0
         self._pinned_groups: set[object] = set()  # they have no hit, and count for none
 
-    def pin(self, passages: Sequence[Passage], hits: Sequence[Hit]) -> None:
-        """Add those of the *passages* that fit into their budget and are not shown; one of the *hits* keeps its score."""
+    def pin(self, passages: Sequence[Passage], hits: Sequence[Hit]) -> list[tuple[Hit, str]]:
+        """
+        Add those of the *passages* that fit into their budget and are not shown; one of the *hits* keeps its score.
+
+        Returns the others, each with the reason.
+        """
+        left_out = []
         found, before, limits = {lines_of(hit.unit): hit for hit in hits}, self._size.tokens, self._limits
         shown = {lines_of(hit.unit) for hit in self.shown}
         self._limits = replace(limits, tokens=min(limits.tokens, int(before)) + limits.pinned_tokens)
@@ -174,12 +182,14 @@ class MemoryBlock:
             hit = found.get(lines_of(passage), Hit(passage, 0.0))
             hit = replace(hit, because=(*hit.because, PINNED))
             line = self._fitting(self._without_secrets(hit)) if is_visible(passage.text) else None
-            if line is None or not self._fits(line):
-                continue
-            self._put(line)
-            self._pinned_groups.add(_group(hit, limits))
+            if line and self._fits(line):
+                self._put(line)
+                self._pinned_groups.add(_group(hit, limits))
+            elif is_visible(passage.text):
+                left_out.append((hit, "characters" if line else "tokens"))
         self._pinned_tokens = self._size.tokens - before
         self._limits = replace(limits, tokens=limits.tokens + int(self._pinned_tokens))
+        return left_out
 
     def add(self, hit: Hit) -> str:
         """Add the hit, whole or cut at line_chars. Return "", or the reason why it is left out."""

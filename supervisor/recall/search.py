@@ -136,7 +136,7 @@ class Searcher:
             pinned=pinned,
             miss=None if hits else answer.miss,
             unfiled=unfiled.overlay.units,
-            unsearched=_reasons((*search.faults, *_unmade(self.index.made_percent), *_unread(self.index.unread))),
+            unsearched=_reasons((*search.faults, *_unmade(self.index.made_percent), *_unread(self._unread))),
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
         )
@@ -199,6 +199,11 @@ class Searcher:
         if not query.is_empty:
             load_numpy()
             self.unfiled.load_tokenizer(now)
+
+    @property
+    def _unread(self) -> Mapping[str, str]:
+        """Why each file that can't be read is not searched."""
+        return {**self.index.unread, **self.unfiled.unread}
 
     def _parsed(self, question: str, now: datetime, recent: Sequence[Message], first_day: Callable[[], date | None]) -> Query:
         count = self.settings.recent_messages
@@ -360,7 +365,7 @@ def _unread(files: Mapping[str, str]) -> Iterator[str]:
         first = min(files)
         yield Text("search.file_unsearched", path=first, why=files[first])
     if len(files) > 1:
-        yield f"{len(files) - 1} more files are not searched"
+        yield Text("search.others_unsearched", count=len(files) - 1)
 
 
 def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:

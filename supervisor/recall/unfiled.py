@@ -27,12 +27,14 @@ from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
 from recalld.supervisor.protocol.dated_file import block_of
 from recalld.supervisor.protocol.message import Archived, Message
 from recalld.supervisor.storage.clock import NEVER
-from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
+from recalld.supervisor.text.printable import printable
 from recalld.supervisor.text.tokenizer import HAN, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from recalld.supervisor.archive.append import DropBox
     from recalld.supervisor.archive.deletions import Deletions
@@ -79,11 +81,13 @@ class Unfiled:
         settings: Archive,
     ) -> None:
         self._history, self._drop_box, self._deletions, self._settings = history, drop_box, deletions, settings
+        self._paths = paths
         self._journal = SeenJournal(files, paths, settings.zone, only_unwritten=True)
         self._present: tuple[History, tuple[int, int], list[Message]] = ((), (0, 0), [])
         self._chunks: dict[Key, tuple[Message, Chunk]] = {}
         self._groups: dict[tuple[object, ...], OverlayGroup] = {}
         self._last = UnfiledPassages()
+        self._unread: dict[str, str] = {}
         self._lock = threading.RLock()
         self._is_loaded = False
 
@@ -91,6 +95,11 @@ class Unfiled:
     def written_names(self) -> Collection[str]:
         """The names of the dated files that were written since the oldest of these messages was seen."""
         return self._journal.names
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Why each file that could not be read last time was not, by its path in the workspace."""
+        return self._unread
 
     def messages(self, now: datetime) -> list[Message]:
         """
@@ -103,6 +112,7 @@ class Unfiled:
 
     def _messages(self, now: datetime) -> list[Message]:
         self._journal.refresh()
+        self._unread = {}
         journal, present = self._journal, self._present_messages(now)
         ids = {message.id for message in present}
         # the journal's copies have the names of pictures in place of their bytes
@@ -199,26 +209,39 @@ class Unfiled:
 
     def _present_messages(self, now: datetime) -> list[Message]:
         """
-        Return the messages of history.json; none while it can't be read, which the supervisor reports.
+        Return the messages of history.json; none while it can't be read, which `unread` says and the supervisor reports.
 
         While nothing changes they are the same: one without a time keeps that of the first look, and what was made of it.
         """
-        with contextlib.suppress(SupervisorError, OSError):
+        try:
             history, version = self._history.read(_PATIENCE_S), self._journal.version
-            known, at, messages = self._present
-            if history is not known or version != at:
-                entries = assign_ids(history, self._journal.known, now, self._settings.future_limit)
-                messages = [entry for entry in entries if isinstance(entry, Message)]
-                self._present = history, version, messages
-            return messages
-        return []
+        except (SupervisorError, OSError) as error:
+            self._leave_out(self._paths.history, error)
+            return []
+        known, at, messages = self._present
+        if history is not known or version != at:
+            entries = assign_ids(history, self._journal.known, now, self._settings.future_limit)
+            messages = [entry for entry in entries if isinstance(entry, Message)]
+            self._present = history, version, messages
+        return messages
 
     def _dropped(self) -> Iterator[Message]:
-        """Yield the messages of the drop-box; a file that can't be read is left to the supervisor."""
+        """Yield the messages of the drop-box; a file that can't be read is left to the supervisor, and `unread` names it."""
         for path in self._drop_box.finished():
-            with contextlib.suppress(SupervisorError, OSError, ValueError):
+            try:
                 if version := self._drop_box.read(path):
                     yield from self._drop_box.parse(path, version)
+            except (SupervisorError, OSError, ValueError) as error:
+                self._leave_out(path, error)
+
+    def _leave_out(self, path: Path, error: Exception) -> None:
+        """Keep why a file is not read, without what mends it, which `status` says."""
+        if isinstance(error, ValueError):
+            why = error.args[0]
+        else:
+            refused = as_supervisor_error(error, "recall", path)
+            why = getattr(refused, "why", refused.sentence)
+        self._unread = {**self._unread, printable(self._paths.relative(path)): why}
 
 
 def _is_unfiled(message: Message, journal: SeenJournal) -> bool:

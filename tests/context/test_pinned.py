@@ -112,6 +112,22 @@ def test_a_clamp_of_characters_serves_what_was_found_first(opened, chars):
     assert ("第 39 条" in block) == (chars >= 120)
 
 
+def test_pinned_lines_that_gave_way_are_named_with_the_reason(opened):
+    _, memory = opened(toml="[recall]\nmax_injected_chars = 80\nnote = false\n")
+    turn = memory.inject("备份放在哪里？")
+    assert {(hit.unit.text, hit.because[-1], why) for hit, why in turn.left_out} == {
+        (line, "pinned", "characters")
+        for line in ("住在杭州，做后端。", "对花生过敏。", "称呼我小林。")
+        if line not in turn.memory
+    }
+    assert [one.why for one in turn.receipt.candidates if not one.shown] == ["characters"] * len(turn.left_out) != []
+    lines = ["# 始终", *(f"- 第 {n} 条：{'记下来的事' * 30}。" for n in range(100))]
+    _, memory = opened("\n".join(lines), "")
+    left = memory.inject("备份放在哪里？").left_out
+    assert {why for _, why in left} == {"tokens"}
+    assert len(left) == 20
+
+
 def test_a_long_pinned_line_does_not_keep_the_others_out(opened):
     _, memory = opened(f"# 始终\n\n- 叫我小林。\n- {'很长的一条' * 600}\n", "[recall]\nline_chars = 100000\n")
     assert "叫我小林" in memory.inject("你好").memory

@@ -116,6 +116,27 @@ def test_search_finds_what_the_journal_has_of_a_damaged_history(world, damage):
     assert memory_of(world).search(ASKED)[0].unit.text == FACT
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("history.json", b"[{", "history.json is not searched: "),
+        ("history.json", b"{}", "history.json is not searched: it holds an object, not an array"),
+        ("history.json", "[“花生”]".encode("gbk"), "history.json is not searched: it is GBK, not UTF-8"),
+        ("inbox.d/new/a.json", b"[{", "inbox.d/new/a.json is not searched: "),
+    ],
+)
+def test_search_says_which_file_of_new_messages_it_could_not_read(world, name, data, why):
+    world.append({"role": "user", "text": FACT})
+    world.put(name, data)
+    memory = memory_of(world)
+    assert why in memory.find(ASKED).unsearched
+    assert why in memory.inject(ASKED).result.unsearched
+    assert memory.find(ASKED, chat="group").unsearched == "a part of it could not be read"
+    (world.root / name).unlink()
+    world.write([message("a", "2026-01-28T09:00", FACT)])
+    assert memory.find(ASKED).unsearched == ""
+
+
 def test_search_finds_a_message_without_an_id_and_cites_the_one_it_gets(world):
     world.write(without([message("x", "2026-01-28T09:00", FACT)], "id"))
     path = memory_of(world).search(ASKED)[0].unit.path

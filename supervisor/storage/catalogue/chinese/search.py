@@ -6,6 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "file_unsearched": "{path} 没有搜索：{why}",
+    "others_unsearched": "另有 {count} 个文件也没有搜索",
     "too_large": "它超过 {bytes:,} 字节",
     "part_unread": "有一部分读不了",
     "time_up": "时间不够，没有搜完所有文件",

@@ -6,6 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "file_unsearched": "{path} is not searched: {why}",
+    "others_unsearched": "{count} more are not searched",
     "too_large": "it is larger than {bytes:,} bytes",
     "part_unread": "a part of it could not be read",
     "time_up": "time was up before all files were searched",
