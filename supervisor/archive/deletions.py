@@ -3,7 +3,8 @@ What the dated files no longer hold of the messages that were written to them, a
 
 The seen journal says which file each message was written to. What is missing from a file that is there was taken out by a
 person, unless it is the end of the file: that may have been cut off. What is missing with its whole file is lost. A person's
-will is obeyed at once; a loss is told until somebody repairs or accepts it. Source: docs/reference/protocol.md, 2.7 and 4.4.
+will is obeyed at once; a loss is told until somebody repairs or accepts it, and so is a file that has lost its head or its end.
+Source: docs/reference/protocol.md, 2.7 and 4.4.
 """
 
 from __future__ import annotations
@@ -43,23 +44,30 @@ class Absences:
     The messages that their dated files no longer hold, and no other file does.
 
     *lost* has those of each file that is gone, *cut* those at the end of each file that ends early (none where nothing is known
-    of them), *removed* those that a person took out, each with the block that has its words now, None where it was deleted.
-    *moved* has the file that holds the messages of a file that is gone: a person has moved or renamed it.
+    of them), *damaged* those of each file that recalld made and that has lost its head or its end. *removed* are those that a
+    person took out, each with the block that has its words now, None where it was deleted. *moved* has the file that holds the
+    messages of a file that is gone: a person has moved or renamed it.
     """
 
     lost: Mapping[str, Sequence[Key]] = field(default_factory=dict)
     cut: Mapping[str, Sequence[Key]] = field(default_factory=dict)
     removed: Mapping[Key, Block | None] = field(default_factory=dict)
     moved: Mapping[str, Path] = field(default_factory=dict)
+    damaged: Mapping[str, Sequence[Key]] = field(default_factory=dict)
 
     @property
     def kept(self) -> frozenset[Key]:
         """The messages that stay in history.json: it may be the last that has their words."""
-        return frozenset(key for keys in (*self.lost.values(), *self.cut.values()) for key in keys)
+        return self.searched.union(*self.cut.values())
+
+    @property
+    def searched(self) -> frozenset[Key]:
+        """The messages that nobody can have meant to delete: their words are searched in history.json and its copies."""
+        return frozenset(key for keys in (*self.lost.values(), *self.damaged.values()) for key in keys)
 
     def of(self, name: str) -> Sequence[Key] | None:
-        """Return what is missing of a file that is gone or ends early; None where nothing is wrong with it."""
-        return self.lost.get(name, self.cut.get(name))
+        """Return what is missing of a file that is gone, ends early or is damaged; None where nothing is wrong with it."""
+        return {**self.damaged, **self.cut, **self.lost}.get(name)
 
 
 _NOTHING = Absences()
@@ -77,16 +85,17 @@ class Deletions:
         self._copies: tuple[frozenset[Key], Sequence[Message]] = frozenset(), ()
 
     def absences(self) -> Absences:
-        """Return what the files no longer hold; the journal is parsed only where a file is gone or edited."""
-        files = self._memory.dated()
-        edited = [file for file in files if file.edited and not file.broken]
-        missing = self._journal.file_names() - {file.name for file in files}
+        """Return what the files no longer hold; the journal is parsed only where a file is gone, edited or damaged."""
+        files, known = self._memory.dated(), self._journal.file_names()
+        damaged = [file for file in files if _lacks_head_or_end(file) and file.name in known]
+        changed = [*damaged, *(file for file in files if file.edited and not file.broken)]
+        missing = known - {file.name for file in files}
         # a file that was moved meanwhile is in neither list, and is where it was moved to
         missing = {name for name in missing if self._files.disk.stat(self._memory.path_of(name)) is None}
-        if not edited and not missing:
+        if not changed and not missing:
             return _NOTHING
         self._journal.refresh()
-        recorded = self._recorded((*missing, *(file.name for file in edited)))
+        recorded = self._recorded((*missing, *(file.name for file in changed)))
         is_wanted = any(key not in self._journal.removed for name in missing for key in recorded[name])
         elsewhere = self._read_elsewhere() if is_wanted else {}
         versions = [(file.name, file.digest) for file in files]
@@ -114,8 +123,8 @@ class Deletions:
         return tuple(shown)
 
     def lost_messages(self, history: Iterable[Message]) -> list[Message]:
-        """Return the messages whose files are gone, from *history* or else from any copy of it that is kept."""
-        lost = frozenset(key for keys in self.absences().lost.values() for key in keys)
+        """Return the messages whose files are gone or damaged, from *history* or else from any copy of it that is kept."""
+        lost = self.absences().searched
         self._memory.keep_table()
         if not lost:
             return []
@@ -174,26 +183,35 @@ class Deletions:
         self, files: Sequence[MemoryFile], recorded: Mapping[str, Sequence[Key]], holders: Mapping[str, Path | None]
     ) -> Absences:
         """Return what is absent; *holders* are the files that are gone, each with the file that has its messages now."""
-        is_filed = _Filed(files, self._memory)
+        damaged_files = {one.name: one for one in files if _lacks_head_or_end(one) and one.name in self._journal.names}
+        # what stands in a file that can't be parsed is no message, whatever ids it has
+        unparsed = {name for name in damaged_files if self._memory.parsed(name) is None}
+        is_filed = _Filed([one for one in files if one.name not in unparsed], self._memory)
         lost: dict[str, list[Key]] = {}
         cut: dict[str, list[Key]] = {}
+        damaged: dict[str, list[Key]] = {}
         removed: dict[Key, Block | None] = {}
         for name in sorted(recorded):
             holder = holders[name] if name in holders else self._memory.path_of(name)
             parsed, text = self._parsed(holder) if holder else (None, "")
+            absent = self._absent(parsed, text, recorded[name], is_filed) if holder else {}
             if holder is None:
-                absent = [key for key in recorded[name] if not is_filed(key)]
-                removed |= dict.fromkeys(key for key in absent if key in self._journal.removed)
-                if left := [key for key in absent if key not in self._journal.removed]:
-                    lost[name] = left
+                absent = {key: None for key in recorded[name] if not is_filed(key)}
+                left = lost[name] = [key for key in absent if key not in self._journal.removed]
+            elif name in damaged_files:
+                is_accepted = self._journal.accepted.get(name) == damaged_files[name].digest
+                left = [] if is_accepted else [key for key in absent if key not in self._journal.removed]
+                damaged |= {} if is_accepted else {name: left}
             elif parsed:
-                absent_from = self._absent(parsed, text, recorded[name], is_filed)
-                end = _end(recorded[name], absent_from) if len(parsed.blocks) < parsed.count else []
-                end = [key for key in end if key not in self._journal.removed]
-                if end or self._ends_early(name, parsed, text, absent_from):
-                    cut[name] = end
-                removed |= {key: now for key, now in absent_from.items() if key not in end}
-        return Absences(lost, cut, removed, {name: path for name, path in sorted(holders.items()) if path})
+                end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count else []
+                left = [key for key in end if key not in self._journal.removed]
+                if left or self._ends_early(name, parsed, text, absent):
+                    cut[name] = left
+            else:
+                continue
+            removed |= {key: now for key, now in absent.items() if key not in left}
+        moved = {name: path for name, path in sorted(holders.items()) if path}
+        return Absences({name: keys for name, keys in lost.items() if keys}, cut, removed, moved, damaged)
 
     def _parsed(self, path: Path) -> tuple[DatedFile | None, str]:
         version = self._files.read_stable(path)
@@ -201,14 +219,17 @@ class Deletions:
             return None, ""
         return parse_dated(version.data, path), without_torn_end(version.data).decode("utf-8", "replace")
 
-    def _absent(self, parsed: DatedFile, text: str, recorded: Sequence[Key], is_filed: _Filed) -> dict[Key, Block | None]:
+    def _absent(
+        self, parsed: DatedFile | None, text: str, recorded: Sequence[Key], is_filed: _Filed
+    ) -> dict[Key, Block | None]:
         """Return the recorded messages that the file no longer has, each with the block that a person has made of it."""
-        there, words = {block.key for block in parsed.blocks}, {block.key[1] for block in parsed.blocks}
-        by_id = {block.key[0]: block for block in parsed.blocks if self._journal.file_of(block.key) is None}
+        blocks, has_more = (parsed.blocks, parsed.has_more) if parsed else ((), False)
+        there, words = {block.key for block in blocks}, {block.key[1] for block in blocks}
+        by_id = {block.key[0]: block for block in blocks if self._journal.file_of(block.key) is None}
         absent: dict[Key, Block | None] = {}
         for key in recorded:
             # a program may have given the message another id since; a block that a person broke is there
-            if key in there or key[1] in words or (parsed.has_more and key[0] in text):
+            if key in there or key[1] in words or (has_more and key[0] in text):
                 continue
             if key[0] in by_id:
                 absent[key] = by_id[key[0]]
@@ -235,6 +256,11 @@ class _Filed:
         identity, digest = key
         own = (identity, f"{identity}~{digest[:REVISION]}")  # or as a later text of the message
         return key in self._keys or any(crc32(one.encode("utf-8", "surrogatepass")) in self._ids for one in own)
+
+
+def _lacks_head_or_end(file: MemoryFile) -> bool:
+    """Tell whether a file was damaged, if recalld made it."""
+    return file.broken or not file.ours
 
 
 def _holder(recorded: Sequence[Key], elsewhere: Mapping[Path, frozenset[Key]]) -> Path | None:

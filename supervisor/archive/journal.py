@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.attachments import Attachments
 from recalld.supervisor.archive.identity import renumbered
-from recalld.supervisor.archive.journal_state import JournalState, line_of
+from recalld.supervisor.archive.journal_state import JournalState, accepted_line, line_of
 from recalld.supervisor.protocol.message import History, Key, Message
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
@@ -239,10 +239,13 @@ class SeenJournal(JournalState):
             lost = [list(message.key) for message in messages]
             self._record([{"lost": lost}, *self._seen(messages)])
 
-    def record_removed(self, keys: Sequence[Key], file: str = "") -> None:
-        """Record that a person has deleted these messages; with *file* that all missing of it is accepted, or written again."""
-        if keys or file:
-            self._record([{"removed": [list(key) for key in keys], **({"file": file} if file else {})}])
+    def record_removed(self, keys: Sequence[Key]) -> None:
+        """Record that a person has deleted these messages."""
+        self._record(line_of("removed", [list(key) for key in keys]))
+
+    def record_accepted(self, keys: Sequence[Key], file: str, digest: str = "") -> None:
+        """Record that all missing of the file is accepted, or written again; *digest* is that of a damaged file."""
+        self._record([accepted_line(keys, file, digest)])
 
     def record_dated(self, files: Iterable[str]) -> None:
         """Record that a person accepts the days of these dated files for messages whose time can't be read."""

@@ -45,7 +45,8 @@ class JournalState:
         self.names: set[str] = set()  # of the dated files that recalld made
         self.notes: set[str] = set()  # of another program's files that hold messages
         self.removed: set[Key] = set()  # written messages that a person has deleted, or accepted as gone
-        self.accepted: set[str] = set()  # dated files of which what is missing was accepted, or written again
+        #: Dated files of which what is missing was accepted, or written again; a damaged one with the digest that it had then.
+        self.accepted: dict[str, str] = {}
         self.dated: set[str] = set()  # dated files whose day was accepted for messages without a time that can be read
 
     def file_of(self, key: Key) -> str | None:
@@ -120,7 +121,8 @@ class JournalState:
                 self.dated.update(map(str, value))
             case "removed":
                 self.removed.update((str(identity), str(digest)) for identity, digest in value)
-                self.accepted.update({str(fields["file"])} if "file" in fields else ())
+                if "file" in fields:
+                    self.accepted[str(fields["file"])] = str(fields.get("digest", ""))
 
     def _apply_seen(self, raw: object) -> None:
         message = read_message(raw, self._zone)
@@ -198,9 +200,14 @@ class JournalState:
         lines += line_of("here", [list(key) for key in self.in_history])
         lines += line_of("back", [list(key) for key in sorted(self.reinserted)])
         lines += line_of("removed", [list(key) for key in sorted(self.removed)])
-        lines += [{"removed": [], "file": name} for name in sorted(self.accepted)]
+        lines += [accepted_line([], name, digest) for name, digest in sorted(self.accepted.items())]
         lines += line_of("dated", sorted(self.dated))
         return lines + line_of("left", [list(key) for key in sorted(self.unwritten.keys() - self.in_history.keys())])
+
+
+def accepted_line(keys: Sequence[Key], file: str, digest: str) -> Mapping[str, Any]:
+    """Return the line that accepts that these messages are missing of a dated file; with a *digest* it is damaged."""
+    return {"removed": [list(key) for key in keys], "file": file, **({"digest": digest} if digest else {})}
 
 
 def line_of(verb: str, values: Sequence[object]) -> list[Mapping[str, Any]]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from recalld.supervisor.archive.coverage import MemoryFile
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.workspace import Workspace
 
@@ -144,6 +145,16 @@ def is_whole(ws: Workspace, name: str) -> bool:
     return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data))
 
 
+def _is_accepted(ws: Workspace, file: MemoryFile) -> bool:
+    """Return whether a person has accepted the damage of the file as it is now."""
+    return ws.journal.accepted.get(file.name) == file.digest
+
+
+def _why_not_whole(name: str, data: bytes) -> Text:
+    why = not_utf8(data)
+    return Text("fsck.not_utf8", name=name, why=why) if why else Text("fsck.not_whole", name=name)
+
+
 def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[Counter[Key], set[tuple[str, str]]]:
     """
     Read every dated file and summary; return in how many blocks each message is, and the pairs of a file and a text in it.
@@ -158,11 +169,9 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
     for file in files:
         version = ws.files.read_stable(memory.path_of(file.name))
         parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
-        if file.name in ws.journal.names and version and not (parsed and not is_broken(version.data)):
-            why = not_utf8(version.data)
-            ledger.damage.append(
-                Text("fsck.not_utf8", name=file.name, why=why) if why else Text("fsck.not_whole", name=file.name)
-            )
+        is_damaged = version and not (parsed and not is_broken(version.data))
+        if version and is_damaged and file.name in ws.journal.names and not _is_accepted(ws, file):
+            ledger.damage.append(_why_not_whole(file.name, version.data))
         if parsed is None or version is None:
             continue
         ledger.dated_files += 1
@@ -230,7 +239,8 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     # first, since of two files with one name the folders show only one
     doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
     # gather
-    broken = [name for name in sorted(ws.journal.names) if not is_whole(ws, name)]
+    accepted = {file.name for file in ws.memory.dated() if _is_accepted(ws, file)}
+    broken = [name for name in sorted(ws.journal.names - accepted) if not is_whole(ws, name)]
     twice = _written_twice(ws)
     aside = [*broken, *(name for name in twice if name not in broken)]
     held = {file.name: ws.memory.blocks(file.name) for file in ws.memory.dated() if file.name not in aside}
@@ -254,7 +264,11 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
         ws.journal.record_lost(list(saved.values()))
         for name, keys in gone.cut.items():
             if keys and saved.keys() >= {*keys}:
+<<<<<<< HEAD
                 ws.journal.record_removed([], name)  # the file no longer counts as short: another file has the rest
+=======
+                ws.journal.record_accepted([], name)  # no longer short: another file has the rest
+>>>>>>> 02f4295 (fsck: --accept ends the matter of a damaged dated file; its words are found and kept meanwhile)
         for name, blocks in held.items():
             ws.journal.record_moved(name, [block for block in blocks if block.key in homeless])
     for name in kept:
@@ -267,13 +281,23 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
 
 
 def accept(ws: Workspace, name: str) -> int:
+<<<<<<< HEAD
     """Record that the missing messages of a dated file are not wanted; return how many. BadRequest if none are missing."""
+=======
+    """
+    Record that what is missing of the dated file is wanted no more; return how many messages. BadRequest if nothing is.
+
+    A damaged file stays as it is: what is left of it is the person's.
+    """
+>>>>>>> 02f4295 (fsck: --accept ends the matter of a damaged dated file; its words are found and kept meanwhile)
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
-        missing = ws.deletions.absences().of(name)
+        gone = ws.deletions.absences()
+        missing = gone.of(name)
         if missing is None:
             raise BadRequest("--accept", Text("file.not_missing", name=name))
-        ws.journal.record_removed(missing, name)
+        digests = {file.name: file.digest for file in ws.memory.dated() if file.name in gone.damaged}
+        ws.journal.record_accepted(missing, name, digests.get(name, ""))
     ws.events.emit("accepted", file=name, messages=len(missing))
     return len(missing)
 

@@ -94,8 +94,8 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
 
     The *pinned* lines of memory.md stand before the hits, in a budget of their own, those that are given first rather than the
     others; where characters are limited they come after the hits, so that an answer is never crowded out. Hits of the same
-    score keep their order. The reasons for what is left out, pinned lines too: "tokens" or "characters" (the block would be over
-    its budget), "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
+    score keep their order. The reasons for what is left out, pinned lines too: "tokens" or "characters" (the block would be
+    over its budget), "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
     """
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)

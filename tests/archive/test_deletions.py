@@ -121,6 +121,80 @@ def test_accept_refuses_a_file_of_which_nothing_is_missing(filed):
         filed.accept(day(filed).name)
 
 
+# ── a file that is damaged ───────────────────────────────────────────────────
+
+
+def in_its_head(data: bytes) -> bytes:
+    return data[:40]
+
+
+def before_its_end(data: bytes) -> bytes:
+    return data.rstrip()[:-4]
+
+
+def without_its_head(data: bytes) -> bytes:
+    return data.partition(b"\n---\n")[2]
+
+
+def to_nothing(_data: bytes) -> bytes:
+    return b""
+
+
+def with_zeros(data: bytes) -> bytes:
+    return data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
+
+
+DAMAGES = [in_its_head, before_its_end, without_its_head, to_nothing, with_zeros]
+
+
+@pytest.mark.parametrize("cut", DAMAGES)
+def test_words_of_a_damaged_file_are_told_searched_kept_and_mended(filed, cut):
+    path = day(filed)
+    path.write_bytes(cut(path.read_bytes()))
+    filed.reopen().settle()
+    (told,), is_well = filed.verdict()
+    assert (path.name in told, is_well) == (True, False)
+    ledger = filed.fsck()
+    assert (ledger.removed, ledger.lost, len(ledger.damage)) == (0, [], 1)
+    assert SAID[2]["text"] in filed.found_texts("where is the spare tyre?")
+    assert SAID[3]["text"] in filed.found_texts("备胎在哪里？")
+    filed.repair()
+    filed.settle()
+    assert filed.verdict()[1]
+    assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
+
+
+@pytest.mark.parametrize("cut", DAMAGES)
+def test_damaged_file_that_is_accepted_is_told_and_mended_no_more(filed, cut):
+    path = day(filed)
+    path.write_bytes(cut(path.read_bytes()))
+    before = path.read_bytes()
+    missing = filed.accept(path.name)
+    assert 0 < missing <= 4
+    for world in (filed, filed.reopen()):
+        world.settle()
+        assert world.verdict()[1]
+        found = world.fsck()
+        assert (found.removed, found.lost, found.is_well) == (missing, [], True)
+        assert world.repair().set_aside == ()
+        world.ws.journal.compact()
+    assert path.read_bytes() == before
+    with pytest.raises(BadRequest, match="nothing is missing of"):
+        filed.accept(path.name)
+    path.write_bytes(before + b"more\0")
+    assert not filed.reopen().verdict()[1]
+
+
+def test_words_of_a_damaged_file_are_not_trimmed(world):
+    world.write(talk("2026-01-29T09:00", 180))
+    world.settle()
+    path = next(iter(world.paths.memory.glob("2026-01-29-*.md")))
+    path.write_bytes(in_its_head(path.read_bytes()))
+    world.add(*talk("2026-01-30T09:00", 120))
+    world.settle()
+    assert world.repair().saved == 180
+
+
 # ── a file that ends early ───────────────────────────────────────────────────
 
 
