@@ -264,11 +264,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
         ws.journal.record_lost(list(saved.values()))
         for name, keys in gone.cut.items():
             if keys and saved.keys() >= {*keys}:
-<<<<<<< HEAD
-                ws.journal.record_removed([], name)  # the file no longer counts as short: another file has the rest
-=======
-                ws.journal.record_accepted([], name)  # no longer short: another file has the rest
->>>>>>> 02f4295 (fsck: --accept ends the matter of a damaged dated file; its words are found and kept meanwhile)
+                ws.journal.record_accepted([], name)  # the file no longer counts as short: another file has the rest
         for name, blocks in held.items():
             ws.journal.record_moved(name, [block for block in blocks if block.key in homeless])
     for name in kept:
@@ -281,15 +277,11 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
 
 
 def accept(ws: Workspace, name: str) -> int:
-<<<<<<< HEAD
-    """Record that the missing messages of a dated file are not wanted; return how many. BadRequest if none are missing."""
-=======
     """
-    Record that what is missing of the dated file is wanted no more; return how many messages. BadRequest if nothing is.
+    Record that the missing messages of a dated file are not wanted; return how many. BadRequest if none are missing.
 
     A damaged file stays as it is: what is left of it is the person's.
     """
->>>>>>> 02f4295 (fsck: --accept ends the matter of a damaged dated file; its words are found and kept meanwhile)
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
         gone = ws.deletions.absences()

@@ -149,16 +149,9 @@ def _why_undated(message: Entry, look: Look) -> str:
 
 
 def damaged(look: Look) -> Faults:
-<<<<<<< HEAD
     """Yield the dated files that have lost their head or their end, and those in which the last messages are missing."""
-    ws = look.ws
-    broken = [file.name for file in look.files if file.name in ws.journal.names and (file.broken or not file.ours)]
-    if broken:
-=======
-    """Yield the dated files that have lost their head or their end, and those that end before their last messages."""
     absences = look.ws.deletions.absences()
     if broken := absences.damaged:
->>>>>>> 02f4295 (fsck: --accept ends the matter of a damaged dated file; its words are found and kept meanwhile)
         yield bad(Text("status.days_damaged", count=len(broken), name=min(broken)))
     if cut := absences.cut:
         yield bad(Text("status.days_cut", count=len(cut), name=min(cut)))

@@ -174,7 +174,7 @@ def test_key_is_a_credential_and_never_a_variable():
 
 
 @pytest.mark.parametrize(("mode", "refused"), [(0o600, False), (0o400, False), (0o640, True), (0o644, True), (0o604, True)])
-def test_key_file_that_others_can_read_is_refused_by_the_service_itself(tmp_path, mode, refused):
+def test_key_file_that_others_can_read_is_refused_by_the_service(tmp_path, mode, refused):
     """systemd hands over a key whatever the mode of its file is; each service of the workspace is asked, as root it installs, too."""
     key, folder = tmp_path / "我的 密钥", user_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path / "配置")})
     folder.mkdir(parents=True)
