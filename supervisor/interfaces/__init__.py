@@ -1,1 +1,1 @@
-"""The ways in: command line, Unix socket, Python."""
+"""The interfaces: command line, Unix socket, Python, tools for a model, MCP, LlamaIndex."""

@@ -6,8 +6,8 @@ The Python API: `Memory` has a method for each command of the same name (docs/re
     memory = Memory("~/assistant")
     block = memory.inject("备份在哪台机器上？").memory
 
-Each method performs the operation of its name. Every error is a SupervisorError: one sentence, and the exit code that the
-command would have. Any number of threads, objects and processes may use a workspace.
+Each method performs the operation of its name. Every error is a SupervisorError: one sentence, and the exit code of the
+command. Any number of threads, objects and processes may use a workspace.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Memory:
     """
     The memory of the workspace at *root*, a folder or an open `Workspace`; opening it writes nothing.
 
-    *environ* holds RECALLD_* settings (default: those of the process), *clock* returns the present as an aware datetime. With
-    *keep_fresh* False the index is not updated before a search: a running supervisor does it. *control* limits long calls.
-    BadRequest if there is no such folder, BadConfig if its configuration is wrong.
+    *environ* holds RECALLD_* settings (default: those of the process); *clock* returns the present as an aware datetime. With
+    *keep_fresh* False the index is not updated before a search, since a running supervisor does that. *control* limits long
+    calls. BadRequest if there is no such folder, BadConfig if its configuration is wrong.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class Memory:
         self, question: str | None = None, *, session: str = "", chat: str = "", known: Collection[str] = ()
     ) -> Injection:
         """
-        Return the turn for *question* (None: for the inputs in inbox.json): `memory` is the block, "" if nothing fits.
+        Return the turn for *question* (None: for the input in inbox.json): `memory` is the block, "" if nothing fits.
 
-        For a client that sends the history itself: *known* are the ids of the messages that it sends, they are not shown again.
-        *chat* says where the question was asked ("direct", "group", "channel"; "": as the key of the *session* says); in a
-        group only the group's own memories are shown. A receipt is written to turns/. `turns.overflow` is as for `context`.
+        For a client that sends the history itself: *known* are the ids of the messages that it sends, which are not shown
+        again. *chat* is the kind of conversation ("direct", "group", "channel"; "": the kind in the key of the *session*); in a
+        group only the group's own memories are shown. A receipt is written to turns/. `turns.overflow` works as for `context`.
         """
         request = recall.InjectRequest(question=question, known=listed("known", known, Text("argument.ids")))
         return self._perform(recall.inject, request, session, chat)
@@ -86,8 +86,8 @@ class Memory:
         """
         Return the turn with the recent history: `messages` are chat-completions messages, *system* first, as given.
 
-        The session's running summary is in it, where one is kept. With `turns.overflow` what no longer fits the history is
-        summed up first, which may ask the model.
+        The session's running summary is part of it, if one is kept. With `turns.overflow` messages that no longer fit the
+        history are summed up first, which may ask the model.
         """
         return self._perform(recall.context, recall.ContextRequest(question=question, system=system), session, chat)
 
@@ -97,9 +97,10 @@ class Memory:
         """
         Return the memory of a running conversation, with the workspace's configuration, prompts and events.
 
-        That of a *session* ("": of the messages that name none) continues where the session is: its messages are those of the
-        workspace, `add` appends to it, and the summary is kept. Without a session nothing of it is in the workspace.
-        BadConfig if one of its prompts is wrong, BadFile if a file of the session can't be read; else as `MemoryManager`.
+        With a *session* ("": that of the messages that name none) it continues the session: its messages are those of the
+        workspace, `add` appends to the workspace, and the summary is kept. Without a session nothing is stored in the
+        workspace. BadConfig if one of its prompts is wrong, BadFile if a file of the session can't be read; other errors as of
+        `MemoryManager`.
         """
         from recalld.supervisor.host.conversations import open_conversation, open_session
 
@@ -110,7 +111,7 @@ class Memory:
         return open_session(ws, session, history.adder(ws, clock), llm, system_prompt, settings, clock)
 
     def why(self, turn: str | None = None) -> Receipt:
-        """Return the receipt of the turn (its id, or the beginning of it; None: of the newest): what was shown, and why."""
+        """Return the receipt of a turn (by its id or the beginning of it; None: the newest): what was shown, and why."""
         return self._perform(recall.why, recall.WhyRequest(turn=turn))
 
     def replay(self, turn: str | None = None) -> Replay:
@@ -123,34 +124,34 @@ class Memory:
         """
         Return at most *limit* hits for the words, the sentence or the date, best first.
 
-        *session* and *chat* say who reads them, as for `inject`: what may not be shown there is as if it were not in memory.
+        *session* and *chat* say who reads them, as for `inject`: what may not be shown there counts as not in memory.
         """
         return self.find(query, limit, session=session, chat=chat).hits
 
     def find(self, query: str, limit: int = 10, *, session: str = "", chat: str = "") -> SearchResult:
-        """Return the hits of `search` with how they were found, and without any why there are none."""
+        """Return the hits of `search` and how they were found; without hits, why there are none."""
         return self._perform(recall.search, recall.SearchRequest(query=query, limit=limit), session, chat)
 
     def get(self, path: str, start: int = 1, lines: int | None = None, *, session: str = "", chat: str = "") -> Lines:
         """
         Return *lines* lines of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6,L9".
 
-        The lines of "history.json#<id>" are those of the message with this id, whether a dated file holds it by now or not.
-        Lines that those who read the *chat* of the *session* may not see are blank; where they may see none there is no file.
+        The lines of "history.json#<id>" are those of the message with this id, even if a dated file holds it by now. Lines that
+        the readers of the *session* may not see are blank; if they may see none, there is no such file.
         """
         return self._perform(recall.get, recall.GetRequest(path=path, start=start, lines=lines), session, chat)
 
     def files(self) -> list[str]:
-        """Return the paths of the files of memory: the long-term file, then the newest first."""
+        """Return the paths of the files of memory: the long-term file, then the others, newest first."""
         return self._perform(recall.files, recall.FilesRequest())
 
     # ── adding messages ──────────────────────────────────────────────────────
 
     def append(self, messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[str]:
         """
-        Add one message or many (role, text, the other fields of protocol.md, 2.1) and return their ids; they are durable then.
+        Add one message or many (role, text, the other fields of protocol.md, 2.1), durably, and return their ids.
 
-        BadRequest if one is no message, its role is none that there is, or its createdAt can't be read; then none was added.
+        BadRequest, and none is added, if one is no message, has an unknown role, or has a createdAt that can't be read.
         """
         return self._perform(history.append, history.AppendRequest(messages=history.as_messages(messages)))
 
@@ -158,24 +159,24 @@ class Memory:
 
     def write(self, content: str, source: str = DEFAULT_SOURCE, *, session: str = "", chat: str = "") -> Written:
         """
-        Add a line to the long-term file and return it, durable; where a line has the same words already, return that one.
+        Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line.
 
-        Line breaks and runs of blanks become one blank. In a group the words are looked for in the lines that it may see, and
-        `is_shown` tells whether it may see this one. BadRequest if *content* is blank, or has more than 20,000 characters.
+        Line breaks and runs of blanks become one blank. In a group only the lines that it may see are searched for the words,
+        and `is_shown` says whether it may see this line. BadRequest if *content* is blank, or has more than 20,000 characters.
         """
         return self._perform(long_term.write, long_term.WriteRequest(content=content, source=source), session, chat)
 
     def read(
         self, start: int | None = None, end: int | None = None, recent: int = 10, *, session: str = "", chat: str = ""
     ) -> LongTermLines:
-        """Return the lines from *start* to *end* (None: that line), clamped to what there is; without either the *recent*."""
+        """Return lines *start* to *end* (None: line *start* alone), clamped to the file; without both the *recent* last."""
         return self._perform(long_term.read, long_term.ReadRequest(start=start, end=end, recent=recent), session, chat)
 
     def delete(self, lines: Iterable[str], *, session: str = "", chat: str = "") -> Deleted:
         """
         Delete lines of the long-term file, each named with its digest as in "42@1f3a9c0d".
 
-        StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is none that *chat* may see.
+        StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is a line that *chat* may not see.
         """
         refs = [lines] if isinstance(lines, str) else listed("lines", lines, Text("argument.ids"))
         return self._perform(long_term.delete, long_term.DeleteRequest(lines=refs), session, chat)
@@ -186,11 +187,11 @@ class Memory:
 
     def summarize(self, session: str, *, again: bool = False, llm: ChatStream | None = None) -> Written | None:
         """
-        Write what was said in the session since this was last called, with *again* all of it, as one long-term line.
+        Write the messages of the session since the last call, or with *again* all of them, as one long-term line.
 
-        Returns that line, None if nothing is new or worth one. "" is the talk of the messages that name no session. *llm*
-        writes it, as in `conversation`; None: the configured model, in the day's calls, and without one an extract that says
-        so. NoSummary if the model wrote none; BadRequest if no message names the session.
+        Returns that line, None if nothing is new or worth a line. "" is the session of the messages that name none. *llm*
+        writes the line, as in `conversation`; None: the configured model, within the calls of the day, or without a model an
+        extract, which says so. NoSummary if the model wrote none; BadRequest if no message names the session.
         """
         return self._perform(long_term.summarize, long_term.SummarizeRequest(session=session, again=again, llm=llm))
 
@@ -198,12 +199,12 @@ class Memory:
         """
         Write what newly left the last `conversation.max_history` messages of the session as one long-term line; return it.
 
-        To be called before the history is loaded. None if too little left, or the model wrote nothing: it is asked again later.
+        Call this before loading the history. None if too little has left, or the model wrote nothing; it is asked again later.
         """
         return self._perform(long_term.summarize_overflow, long_term.OverflowRequest(session=session, llm=llm))
 
     def get_history_with_summary(self, session: str = "") -> list[dict[str, Any]]:
-        """Return what was said of the last `conversation.max_history` messages as {role, content}, without those of tools."""
+        """Return the last `conversation.max_history` messages as {role, content}, without those of tools."""
         return self._perform(history.recent, history.HistoryRequest(session=session))
 
     @property
@@ -213,14 +214,14 @@ class Memory:
 
     @property
     def clock(self) -> Clock:
-        """What returns the present."""
+        """The clock, which returns the present."""
         return self._clock
 
     # ── the index ────────────────────────────────────────────────────────────
 
     def rebuild(self, wait_s: float = 10.0) -> Changes:
         """
-        Rebuild the search index from the files and return what was read.
+        Rebuild the search index from the files and return the numbers of files and passages.
 
         Nothing is rebuilt (`shared`) if another process keeps the index locked for longer than *wait_s* seconds.
         """

@@ -1,14 +1,14 @@
 """
-The command `recalld`: what hooks and turns call is sent to the running supervisor, every other command is run in this process.
+The command `recalld`: commands of hooks and turns are sent to the running supervisor, every other command runs in this process.
 
-They wait for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's own start
-ten. The request is one JSON line over the supervisor's Unix socket: the arguments, the variables of recalld and of the locale,
-and which folder is meant. The supervisor acknowledges it at once with a line that says how long the answer may take, then sends
-output, errors and exit code in another JSON line. Without a supervisor, or if it refuses the request or does not respond, the
-command is run here (cli.md).
+Hooks and turns wait for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's
+own start ten. The request is one JSON line over the supervisor's Unix socket: the arguments, the variables of recalld and of
+the locale, and the workspace's folder. The supervisor acknowledges it at once with a line that says how long the answer may
+take, then sends output, errors and exit code in another JSON line. If no supervisor runs, or if it refuses the request or does
+not respond, the command runs here (cli.md).
 
-A supervisor that was asked to add a message may have added it and ended before it answered. So the request says what the
-message's id is made from; the message that is then added here has the same id, and is there once.
+A supervisor may add a message and end before it answers. So the request contains what the message's id is made from: the
+message that this process then adds has the same id, and is stored once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-#: Commands that a running supervisor answers: it has the index open, and its modules loaded.
+#: Commands that a running supervisor answers, since it has the index open and its modules loaded.
 SERVED_COMMANDS: Final = frozenset(
     {"inject", "context", "search", "get", "why", "append", "status", "plan", "write", "read", "delete", "stats"}
 )
@@ -42,9 +42,9 @@ _UNPRINTED: Final = 74
 
 def main() -> None:
     """Run the command and end with its exit code."""
-    if sys.getfilesystemencoding() == "ascii":  # LC_ALL=C without Python's UTF-8 mode: no Chinese in, none out
+    if sys.getfilesystemencoding() == "ascii":  # LC_ALL=C without Python's UTF-8 mode can't read or print Chinese
         os.environ["PYTHONUTF8"] = "1"
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this program again
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a memory may hold half an emoji, which UTF-8 can't encode
     argv = sys.argv[1:]
@@ -75,8 +75,8 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     import gc
 
     if _is_served(argv):
-        gc.disable()  # the process ends before a collection would free anything
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for each core, which nothing here needs
+        gc.disable()  # the process ends before a collection could free anything
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts a thread for each core, which nothing here needs
     from recalld.supervisor.interfaces.cli.call import Call, Once, run_and_exit
 
     call = Call(argv, once=Once.of(once) if once else None, is_mute=is_mute)
@@ -92,17 +92,17 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
         from recalld.supervisor.interfaces.cli.turn import commands
     else:
         from recalld.supervisor.interfaces.cli.main import commands
-    # a client of MCP that has gone expects the process to be gone, too
+    # an MCP client that has gone expects this process to be gone, too
     run_and_exit(call, lambda: run_command(commands(), call), at_once=command_of(argv) == "mcp")
 
 
 def _once(argv: list[str]) -> dict[str, Any] | None:
-    """Return what the id of the message is made from, and its words from standard input; None if no supervisor is asked."""
+    """Return what the message's id is made from, with its words from standard input; None if no supervisor is asked."""
     import itertools
     import time
 
     if "--jsonl" in argv or not sys.stdout or not socket_path(workspace_of(argv, os.environ)):
-        return None  # standard input is read as it comes, and a full disk behind standard output is told after each line
+        return None  # standard input is read as it comes, and each line is acknowledged before the next is read
     words = None
     if "--text=-" in argv or ("--text", "-") in itertools.pairwise(argv):
         if not sys.stdin:
@@ -113,7 +113,7 @@ def _once(argv: list[str]) -> dict[str, Any] | None:
 
 def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tuple[tuple[str, str, int] | None, bool]:
     """
-    Return the supervisor's answer (output, errors, exit code), and whether a supervisor is there but does not respond.
+    Return the supervisor's answer (output, errors, exit code), and whether a supervisor runs but does not respond.
 
     The answer is None if the command has to be run in this process.
     """

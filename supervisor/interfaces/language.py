@@ -1,4 +1,4 @@
-"""The language of who asks: the setting, then the locale, then the memory."""
+"""The language of the caller: that of the setting, else of the locale, else of the memory."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
 
 def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[str]) -> Language:
     """
-    Return the language of what is printed: the *setting* `language`, with "auto" that of the locale, else that of the memory.
+    Return the language of the output: the *setting* `language`; with "auto" that of the locale, else that of the memory.
 
-    *memory* are texts of it, the newest first; only the first is read, and only if the locale names no language.
+    *memory* yields texts of the memory, newest first; only the first is read, and only if the locale names no language.
 
     >>> spoken_language("auto", {"LANG": "de_DE.UTF-8"}, ["我对花生过敏"]), spoken_language("auto", {}, ["我对花生过敏"])
     ('en', 'zh')

@@ -1,7 +1,7 @@
 """
-Find the workspace of a command and its socket; what both ends of the socket agree on, and one request; the version.
+Find the workspace of a command and its socket; the protocol version and limits of the socket, one request over it; `--version`.
 
-It imports almost nothing, since a turn waits for it.
+This module imports almost nothing, since a turn waits for it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 PROTOCOL: Final = 4
 #: Options of every command that take a value.
 _WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
-#: Seconds to wait for the acknowledgement; a supervisor that is stopped or hangs never sends it.
+#: Seconds to wait for the acknowledgement, which a supervisor that is stopped or hangs never sends.
 _ACKNOWLEDGE_S: Final = 0.25
-#: The request that calls a tool of a model: no operation, but one of its faces.
+#: The `op` of a request that calls a model's tool; it is not an operation.
 TOOL: Final = "tool"
 #: The most bytes of a request.
 MAX_REQUEST: Final = 1 << 20
@@ -33,7 +33,7 @@ def version() -> str:
 
 
 def named_workspace(argv: list[str]) -> str:
-    """Return the workspace that the arguments name (the last, if several), "" if they name none."""
+    """Return the workspace that the arguments name (the last of several), "" if they name none."""
     found, words = "", iter(argv)
     for word in words:
         if word == "--":
@@ -73,7 +73,7 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
 
 
 def folder_id(root: str) -> list[int]:
-    """Return device and inode of the folder, which tell it from its copies, [] if there is none."""
+    """Return device and inode of the folder, which distinguish it from its copies; [] if there is none."""
     try:
         found = os.stat(root)
     except (OSError, ValueError):
@@ -85,7 +85,7 @@ def socket_path(root: str) -> str:
     """
     Return the path of the supervisor's socket: in the state folder, or where `socket.path` says if that path is too long.
 
-    "" if there is none, or if it belongs to another user than the state folder: no question goes to somebody else.
+    "" if there is none, or if it belongs to another user than the state folder, since no question may go to somebody else.
     """
     state = os.path.join(root, ".recalld")
     path = os.path.join(state, "socket")
@@ -105,8 +105,8 @@ def exchange(path: str, request: bytes) -> dict[str, Any]:
     """
     Return the supervisor's answer to a request, a line of JSON, over the socket at *path*.
 
-    TimeoutError or BlockingIOError where a supervisor is there and does not respond, or not within the time that it named;
-    another OSError, or a ValueError, KeyError or TypeError, where there is none or it refuses the request.
+    TimeoutError or BlockingIOError if a supervisor does not respond, or not within the time that it announced; another OSError,
+    or a ValueError, KeyError or TypeError, if no supervisor listens or it refuses the request.
     """
     import json
     import socket

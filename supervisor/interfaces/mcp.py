@@ -1,8 +1,8 @@
 """
 `recalld mcp`: the tools, the memory files and two prompts over MCP, for one client at standard input and output.
 
-The official SDK speaks the protocol. Schemas and the check of arguments are those of the tools' own definitions, so that every
-door says the same sentence: the SDK's own are many lines, and it takes unknown arguments in silence.
+The official SDK implements the protocol. Schemas and the check of arguments come from the tools' own definitions, so that every
+interface answers with the same sentence: the SDK's own messages have many lines, and it accepts unknown arguments silently.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.tools.registry import ToolRegistry
 
 T = TypeVar("T")
-#: The files of memory as resources: `{+path}` goes on after a slash.
+#: The files of memory as resources; `{+path}` may contain slashes.
 _TEMPLATE: Final = "memory:///{+path}"
 _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
-#: Half an emoji, as a client sends it that cuts a text anywhere.
+#: Half an emoji, sent by a client that cuts a text anywhere.
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _MARKDOWN: Final = "text/markdown"
-#: Files that are listed as resources; the others are read by their path.
+#: The most files that are listed as resources; the others can be read by their path.
 _MOST_LISTED: Final = 100
 
 
@@ -79,10 +79,10 @@ class MemoryServer(MCPServer[None]):
         self._tools = tools
         self._supervisor = supervisor
         self._one_at_a_time = anyio.CapacityLimiter(1)
-        self.resource(_TEMPLATE, name="memory", description=self._said("mcp.file"), mime_type=_MARKDOWN)(self._file)
-        self.prompt("recall", description=self._said("mcp.recall"))(self._recall)
+        self.resource(_TEMPLATE, name="memory", description=self._render("mcp.file"), mime_type=_MARKDOWN)(self._file)
+        self.prompt("recall", description=self._render("mcp.recall"))(self._recall)
         if "memory_write" in registry.names:
-            self.prompt("remember", description=self._said("mcp.remember"))(self._remember)
+            self.prompt("remember", description=self._render("mcp.remember"))(self._remember)
 
     # ── tools ────────────────────────────────────────────────────────────────
 
@@ -91,7 +91,7 @@ class MemoryServer(MCPServer[None]):
         return [self._tool(one) for one in self._registry.definitions]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], _context: object = None) -> CallToolResult:
-        """Return the answer of a tool, as text and as JSON; what is wrong is one sentence."""
+        """Return the answer of a tool, as text and as JSON; an error is one sentence."""
         reply = await self._run(lambda: self._call(name, arguments))
         text = TextContent(type="text", text=reply.text)
         return CallToolResult(content=[text], structured_content=reply.data, is_error=reply.is_error)
@@ -106,7 +106,7 @@ class MemoryServer(MCPServer[None]):
             annotations=ToolAnnotations(
                 read_only_hint=not definition.writes,
                 destructive_hint=definition.deletes,
-                # words that are there already are not written twice; those that a group can't see are
+                # the same words are not written twice, except in a group that can't see the first
                 idempotent_hint=definition.deletes or not definition.writes or self._tools.audience.sees_all,
                 open_world_hint=False,
             ),
@@ -115,7 +115,7 @@ class MemoryServer(MCPServer[None]):
     # ── files and prompts ────────────────────────────────────────────────────
 
     async def list_resources(self) -> list[Resource]:
-        """Return the long-term file and the newest others; none in a group, since names of files tell of other talks."""
+        """Return the long-term file and the newest others; none in a group: file names reveal other conversations."""
         names = await self._run(self._files) if self._tools.audience.sees_all else []
         return [
             Resource(uri=_TEMPLATE.replace("{+path}", quote(name)), name=name, mime_type=_MARKDOWN)
@@ -132,12 +132,12 @@ class MemoryServer(MCPServer[None]):
 
     async def _recall(self, question: str) -> str:
         block = await self._run(lambda: self._block(question))
-        return f"{block or self._said('mcp.nothing')}\n\n{question}"
+        return f"{block or self._render('mcp.nothing')}\n\n{question}"
 
     async def _remember(self, words: str) -> str:
-        return self._said("mcp.write", words=words)
+        return self._render("mcp.write", words=words)
 
-    def _said(self, code: str, **fields: object) -> str:
+    def _render(self, code: str, **fields: object) -> str:
         return render(Text(code, **fields), self._registry.language)
 
     # ── by the supervisor, else here ─────────────────────────────────────────
@@ -162,18 +162,18 @@ class MemoryServer(MCPServer[None]):
         return str(found["answer"]["memory"]) if found else self._tools.block(question)
 
     def _ask(self, name: str, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the supervisor's answer; None where none answers, or with an error: here the same one is raised."""
+        """Return the supervisor's answer; None if none answers, or with an error, which the tool here then raises itself."""
         found = self._supervisor.ask(name, request) if self._supervisor else None
         return found if found and "answer" in found else None
 
     async def _run(self, step: Callable[[], T]) -> T:
-        """Return the result of the step, which waits for files and locks in a thread of its own."""
+        """Run the step in a thread, since it waits for files and locks, and return its result."""
         return await anyio.to_thread.run_sync(step, limiter=self._one_at_a_time)
 
     # ── the wire ─────────────────────────────────────────────────────────────
 
     async def run_stdio_async(self) -> None:
-        """Serve the client at standard input until it goes; what is no JSON-RPC message is answered with an error."""
+        """Serve the client at standard input until it goes; a line that is no JSON-RPC message is answered with an error."""
         server = self._lowlevel_server
         async with stdio_server() as (messages, answers):
             sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -183,7 +183,7 @@ class MemoryServer(MCPServer[None]):
 
 
 async def _relay(messages: Any, sender: MemoryObjectSendStream[SessionMessage | Exception], answers: Any) -> None:
-    """Hand on each message; the SDK drops a line that it can't read without a word, and its client would wait for ever."""
+    """Pass on each message; the SDK silently drops a line that it can't read, and the client would wait for ever."""
     async with sender:
         async for message in messages:
             one = message if isinstance(message, SessionMessage) else _reread(message)
@@ -197,7 +197,7 @@ def _reread(error: Exception) -> SessionMessage:
     """Return the message of a line that the SDK could not read, or the error that answers it."""
     inputs = [one["input"] for one in error.errors()] if isinstance(error, ValidationError) else [None]
     found: Any = next((one for one in inputs if isinstance(one, dict) and "jsonrpc" in one), inputs[0])
-    if isinstance(found, str):  # the line itself: it is no JSON, or has half an emoji
+    if isinstance(found, str):  # the line itself, which is no JSON or has half an emoji
         line, found = found, None
         with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(line)
@@ -211,8 +211,8 @@ def _reread(error: Exception) -> SessionMessage:
 
 def serve(registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None) -> None:
     """Serve the client at standard input and output until it goes."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread waits for standard input, and the SDK would wait for the thread
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # else the SDK waits for a thread that waits for standard input
     try:
         anyio.run(MemoryServer(registry, tools, supervisor).run_stdio_async)
     except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-        pass  # the client has gone, and what it was told is on disk
+        pass  # the client has gone; every write that was confirmed to it is on disk

@@ -1,4 +1,4 @@
-"""What the command and the tool say alike of a search: why it has no hits, and whether memory was searched as a whole."""
+"""Sentences about a search that command and tool share: why it has no hits, and why it did not cover all of memory."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NOT_ASKED: Final = Text("search.no_words")
 
 def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[str]:
     """
-    Return of each hit the name that deletes it, "42@1f3a9c0d", "" if it is not exactly one line of the long-term file.
+    Return for each hit the name by which it is deleted, "42@1f3a9c0d"; "" if it is not exactly one long-term line.
 
-    *lines* returns the lines of that file; it is called only where a hit is of it.
+    *lines* returns the lines of the long-term file; it is called only if a hit is from that file.
     """
     is_line = [hit.unit.tier == "long_term" and hit.unit.start == hit.unit.end for hit in hits]
     refs = {line.number: line.ref for line in lines()} if any(is_line) else {}
@@ -27,13 +27,13 @@ def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[st
 
 
 def why_not_whole(found: SearchResult) -> str:
-    """Return the sentence that says why not all of memory was searched; "" if it was, or if nothing was asked."""
+    """Return why not all of memory was searched, as a sentence; "" if it was, or if nothing was asked."""
     is_asked = found.terms or found.dates or found.how == "failed"
     return Text("search.not_whole", why=found.unsearched) if found.unsearched and is_asked else ""
 
 
 def why_no_hits(found: SearchResult) -> str:
-    """Return the sentence that says why nothing was found."""
+    """Return why nothing was found, as a sentence."""
     if not_whole := why_not_whole(found):
         return not_whole
     if not found.terms and not found.dates:

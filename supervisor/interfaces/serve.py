@@ -1,4 +1,4 @@
-"""`recalld run` in the foreground: the supervisor, its background threads, and the socket at which it answers commands."""
+"""`recalld run` in the foreground: the supervisor, its background threads, and the socket at which it answers requests."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ if TYPE_CHECKING:
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
-#: Seconds that a command may take that is no operation.
+#: Seconds that a command without an operation may take.
 _WITHIN_S: Final = 2.0
-#: What changes files and is soon over: one after another. Everything else runs side by side.
+#: Short operations that change files, which run one after another; all others run side by side.
 _CHANGES: Final = frozenset({"append", "write", "delete"})
-#: The tools of a model that do.
+#: The tools of a model that change files.
 _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
-#: glibc's M_ARENA_MAX. By default it has eight arenas a core, and each keeps the memory that an index update once needed.
+#: glibc's M_ARENA_MAX. The default is eight arenas a core, each of which keeps the memory that an index update once needed.
 _M_ARENA_MAX: Final = -8
 _ARENAS: Final = 1
 
 
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
-    """Run the supervisor until it is stopped: a host of one workspace, which also answers at the socket."""
+    """Run the supervisor until it is stopped: a host of one workspace that also answers at the socket."""
     limit_malloc_arenas()
     render = as_json if json else as_journal_line if is_journal(sys.stdout, os.environ) else as_line
 
@@ -106,7 +106,7 @@ def limit_malloc_arenas() -> None:
 
 
 class Answers:
-    """Runs the requests at the socket in the workspace that is served now; those that change something one after another."""
+    """Runs the requests of the socket in the present workspace; those that change files run one after another."""
 
     def __init__(self, served: Callable[[], Workspace]) -> None:
         self._served = served
@@ -118,7 +118,7 @@ class Answers:
         return find(name).patience_s(self._served().config) if name in NAMES else _WITHIN_S
 
     def answer(self, request: Request) -> dict[str, Any]:
-        """Return the answer as JSON; ValueError for a request that can't be run here, so that the client runs it itself."""
+        """Return the answer as JSON; ValueError for a request that can't run here, so that the client runs it itself."""
         served = self._served()
         if request.folder != folder_id(str(served.paths.root)):
             raise ValueError("another workspace")
@@ -130,7 +130,7 @@ class Answers:
 
 
 def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
-    """Return what the command prints, and its exit code."""
+    """Run a command and return its output and its exit code."""
     own = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
     if _settings(request.environ) != _settings(own):
         raise ValueError("another configuration")
@@ -148,7 +148,7 @@ def _changes(name: str, request: Request) -> bool:
 
 
 def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
-    """Return what a tool answers to a model: {text, data, is_error}, for a `recalld mcp` that passes its calls on."""
+    """Return a tool's answer to a model, {text, data, is_error}, for a `recalld mcp` that passes its calls on."""
     from recalld.supervisor.interfaces.api import Memory
     from recalld.supervisor.interfaces.tools.registry import register_all_tools
 
@@ -183,5 +183,5 @@ def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
 
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that change the configuration; clock, workspace and locale may differ from the supervisor's."""
+    """Return the variables that change the configuration; clock, workspace and locale may differ from the supervisor's own."""
     return {key: value for key, value in environ.items() if key.startswith("RECALLD_") and key not in OTHER_VARIABLES}

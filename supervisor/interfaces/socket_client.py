@@ -1,4 +1,4 @@
-"""Operations by a running supervisor, for a process that keeps no index of its own: `recalld mcp`."""
+"""A client for operations of a running supervisor, used by `recalld mcp`, which keeps no index of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SupervisorClient:
         self._caller = dict(caller)
 
     def ask(self, name: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return {"answer": …} or {"error": {…}} of the operation; None where no supervisor answers."""
+        """Return {"answer": …} or {"error": {…}} of the operation; None if no supervisor answers."""
         path = socket_path(self._root)
         if not path:
             return None

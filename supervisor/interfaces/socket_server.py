@@ -2,10 +2,10 @@
 The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, a command or an operation is run, a JSON line out.
 
 A request is {version, argv, env, folder, once} for a command, {version, op, request, caller, folder} for an operation. A valid
-one is acknowledged at once by a line, before it is run, so that the client knows that the supervisor responds: it says how long
-the answer may take, {"within": seconds}; version 3, that of 0.8.0, gets an empty line. A request that can't be run here gets no
-answer, and the client runs the command itself. Several are run at once, and none keeps the next one from being served. A socket
-that can't be made, or that somebody has deleted, is made later: the supervisor also works without one.
+request is acknowledged at once, before it runs, so that the client knows that the supervisor responds: the line {"within":
+seconds} says how long the answer may take; a request of version 3, that of 0.8.0, gets an empty line. A request that can't run
+here gets no answer, and the client runs the command itself. Several requests run at once; none keeps the next from being
+served. A socket that can't be made, or that somebody has deleted, is made later: the supervisor also works without one.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 #: Seconds until a request must have arrived: a client has it ready before it connects.
 _READ_S: Final = 0.1
-#: The longest path, in bytes, that is bound; the kernel's limit is only a little higher.
+#: The most bytes of a path that is bound; the kernel's limit is only a little higher.
 _MAX_PATH: Final = 100
 #: Seconds until a client must have taken the answer.
 _SEND_S: Final = 2.0
-#: The request that asks for the version of the supervisor; one that is older than this request gives no answer.
+#: The request for the version of the supervisor; a supervisor that is older than this request gives no answer.
 _WHICH: Final = b'{"version": 0}\n'
-#: Seconds that `running_version` waits: a supervisor that is stopped or hangs takes no request.
+#: Seconds that `running_version` waits for a supervisor, which takes no request if it is stopped or hangs.
 _RESPOND_S: Final = 2.0
-#: Seconds until a connection that could not be accepted is tried again, and seconds to wait for the thread at the end.
+#: Seconds until accepting a connection is tried again after a failure, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 0.1
 _JOIN_S: Final = 1.0
 #: Seconds until a socket that could not be made, or was deleted, is made again.
@@ -56,9 +56,9 @@ _VERSIONS: Final = (3, PROTOCOL)
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
     """
-    A command to run: its arguments, the client's RECALLD_* variables, and the `folder_id` of the workspace it means.
+    A command to run: its arguments, the client's RECALLD_* variables, and the `folder_id` of its workspace.
 
-    *once* makes the message that it adds the same one if the client adds it as well; None for a command that adds none.
+    With *once* a message that both supervisor and client add is the same message; None for a command that adds none.
     """
 
     version: int
@@ -100,9 +100,9 @@ def serve_socket(
     """
     Answer requests in other threads until the block ends.
 
-    *answer* is called by several threads at once, and raises ValueError for a request that can't be run here; *within_s*
-    returns how long that may take, in seconds. *report* gets a sentence about an invalid request, a bug, or why there is no
-    socket for now; clients then run their commands themselves.
+    Several threads call *answer* at once; it raises ValueError for a request that can't run here. *within_s* returns how many
+    seconds the answer may take. *report* gets a sentence about an invalid request, a bug, or why there is no socket for now;
+    clients then run their commands themselves.
     """
     server = _SocketServer(lambda: _listen(paths, files), answer, report, within_s)
     server.start()
@@ -113,7 +113,7 @@ def serve_socket(
 
 
 def read_request(line: socket.socket) -> bytes:
-    """Return the bytes up to the end of the line, of the connection, of _READ_S, or of the allowed size."""
+    """Return the bytes up to the end of the line, the end of the connection, the end of _READ_S, or the allowed size."""
     data, deadline = bytearray(), within(_READ_S)
     with contextlib.suppress(TimeoutError):
         while not data.endswith(b"\n") and len(data) <= MAX_REQUEST and not deadline.is_over:
@@ -127,10 +127,10 @@ def read_request(line: socket.socket) -> bytes:
 
 def running_version(root: str) -> str | None:
     """
-    Return what `--version` printed when the supervisor of the workspace began; "" for one that is too old to tell.
+    Return what `--version` printed when the supervisor of the workspace began; "" if it is too old to report that.
 
-    None where nobody has the socket: who holds the lock may be `run --until-settled` or `fsck --repair`. TimeoutError where a
-    supervisor has it and takes no request.
+    None if nobody listens at the socket: the lock may be held by `run --until-settled` or `fsck --repair`. TimeoutError if a
+    supervisor listens and takes no request.
     """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
@@ -145,7 +145,7 @@ def running_version(root: str) -> str | None:
 
 
 def parse_request(data: bytes) -> Request | None:
-    """Return the request, None if it is of another version; ValueError if it is invalid."""
+    """Return the request; None if it is of another version, ValueError if it is invalid."""
     if len(data) > MAX_REQUEST:
         raise ValueError("it is too long")
     if not data.endswith(b"\n"):
@@ -187,7 +187,7 @@ def _operation_request(found: dict[str, Any]) -> OperationRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Listener:
-    """A listening socket, the path at which it was bound, and the inode that the path had then."""
+    """A listening socket, its path, and the inode of the path when the socket was bound."""
 
     line: socket.socket
     path: Path
@@ -200,17 +200,17 @@ class _Listener:
     def close(self) -> None:
         self.line.close()
         found = self.files.disk.stat(self.path)
-        if found and found.inode == self.inode:  # else it is the socket of another supervisor
+        if found and found.inode == self.inode:  # else the path is the socket of another supervisor
             self.files.remove(self.path)
 
 
 def _listen(paths: WorkspacePaths, files: Files) -> _Listener:
     """Return a listening socket."""
     path = _choose_path(paths, files)
-    files.remove(path)  # left by a supervisor that was killed; this process has its lock now
+    files.remove(path)  # a killed supervisor left it; this process has the lock now
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        os.fchmod(line.fileno(), 0o600)  # the mode that its path will have; a umask would change the whole process
+        os.fchmod(line.fileno(), 0o600)  # before the path exists; a umask would apply to the whole process
         line.bind(str(path))
         line.listen(64)
         line.setblocking(False)
@@ -227,7 +227,7 @@ def _choose_path(paths: WorkspacePaths, files: Files) -> Path:
         files.remove(noted)
         return path
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/recalld-{os.getuid()}") / "recalld"  # noqa: S108 - see below
-    for parent in (folder.parent, folder):  # another user who may write to either could put a socket of their own there
+    for parent in (folder.parent, folder):  # another user who may write to one of them could put a socket there
         files.make_folder(parent)
         found = files.disk.stat(parent)
         if found is None or not stat.S_ISDIR(found.mode) or found.uid != os.getuid() or found.mode & 0o077:
@@ -250,7 +250,7 @@ class _SocketServer:
     ) -> None:
         self._listen, self._answer, self._report, self._within_s = listen, answer, report, within_s
         self._listener: _Listener | None = None
-        self._version = version()  # now: after an update of the package it would be another
+        self._version = version()  # now, since an update of the package would change it
         self._woken, self._wake = socket.socketpair()
         self._ending = threading.Event()
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
@@ -262,13 +262,13 @@ class _SocketServer:
 
     def end(self) -> None:
         self._ending.set()
-        self._wake.close()  # closing the listener, or shutting it down, would not end a thread that waits for a connection
+        self._wake.close()  # closing the listener does not wake a thread that waits for a connection
         self._thread.join(_JOIN_S)
         self._woken.close()
         self._close()
 
     def _open(self) -> None:
-        """Make the socket, or report why it can't be made."""
+        """Make the socket, or report why that fails."""
         try:
             self._listener = self._listen()
         except OSError as error:
@@ -295,7 +295,7 @@ class _SocketServer:
             try:
                 line, _ = listener.line.accept()
                 threading.Thread(target=self._serve, args=(line,), name="request", daemon=True).start()
-            except (OSError, RuntimeError):  # no free file descriptor or thread for now, the client has gone, or the end
+            except (OSError, RuntimeError):  # no free file descriptor or thread, or the client has gone, or this is the end
                 self._free.release()
                 self._ending.wait(_RETRY_S)
 
@@ -307,7 +307,7 @@ class _SocketServer:
         return bool(poll.poll(_REOPEN_S * 1000))
 
     def _reopen_if_deleted(self, listener: _Listener) -> None:
-        with contextlib.suppress(OSError):  # the folder can't be read for now
+        with contextlib.suppress(OSError):  # the folder can't be read at the moment
             if listener.is_deleted():
                 self._close()
                 self._open()
@@ -318,16 +318,16 @@ class _SocketServer:
                 self._handle(line)
             except OSError:
                 pass  # the client has gone, or does not take the answer
-            except Exception as error:  # noqa: BLE001 - a bug fails this request alone; only its kind is reported, its text may quote a message
+            except Exception as error:  # noqa: BLE001 - a bug fails this request alone; only its kind is reported, since its text may quote a message
                 self._report(str(InternalError.of("a command at the socket", error)))
             finally:
                 self._free.release()
 
     def _handle(self, line: socket.socket) -> None:
-        """Read one request and answer it; an invalid one, or one of another version, gets no answer."""
+        """Read one request and answer it; a request that is invalid or of another version gets no answer."""
         data = read_request(line)
         if not data:
-            return  # a client that only checked whether there is a supervisor
+            return  # the client only checked whether there is a supervisor
         if data == _WHICH:
             line.settimeout(_SEND_S)
             line.sendall(f"{self._version}\n".encode())

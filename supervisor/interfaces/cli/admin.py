@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Callable[[], str]]:
-    """Return what asks the supervisor of the workspace for its version, and what returns the one that is installed."""
+    """Return two functions: one asks the supervisor of the workspace for its version, one returns the installed version."""
     from recalld.supervisor.interfaces.locate import version
 
     def ask() -> str | None:
         from recalld.supervisor.interfaces.socket_server import running_version
 
         if call.is_mute:
-            raise TimeoutError  # this command has asked, and waited long enough
+            raise TimeoutError  # this command has asked before, and has waited long enough
         return running_version(str(root))
 
     return ask, version
@@ -43,14 +43,14 @@ def status(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Show the state of the workspace, and first what is wrong with it; 65 when something is."""
+    """Show the state of the workspace, what is wrong first; 65 when something is wrong."""
     call: Call = ctx.obj
     ws, _ = call.opened_made(workspace, now)
     ask, version = supervisor_of(ws.paths.root, call)
     found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version), workspace, now)
-    told = as_text(in_local_times(found.facts, ws.zone), call.teller())
-    sentences = (printable_line(call.tell(sentence)) for sentence in found.sentences)
-    call.show(as_json(found.facts) if json else "\n".join([*sentences, "", told]))
+    facts = as_text(in_local_times(found.facts, ws.zone), call.renderer())
+    sentences = (printable_line(call.render(sentence)) for sentence in found.sentences)
+    call.show(as_json(found.facts) if json else "\n".join([*sentences, "", facts]))
     if not found.is_well:
         raise typer.Exit(BadFile.exit_code)
 
@@ -66,19 +66,19 @@ def plan(
     call: Call = ctx.obj
     ws, _ = call.opened(workspace, at or now, "--at" if at else "--now")
     found = call.perform(upkeep.plan, upkeep.StateRequest(), workspace, at or now)
-    call.show(as_json(found) if json else as_text(in_local_times(found, ws.zone), call.teller()))
+    call.show(as_json(found) if json else as_text(in_local_times(found, ws.zone), call.renderer()))
 
 
 def fsck(
     ctx: Context,
     repair: Annotated[bool, typer.Option("--repair", help="mend what can be mended; no byte goes without a copy")] = False,
     accept: Annotated[
-        Path | None, typer.Option("--accept", help="what is missing of this dated file is wanted no more")
+        Path | None, typer.Option("--accept", help="what is missing of this dated file is no longer wanted")
     ] = None,
     accept_times: Annotated[
-        bool, typer.Option("--accept-times", help="messages whose time can't be read are of the day they came")
+        bool, typer.Option("--accept-times", help="messages whose time can't be read belong to the day they came")
     ] = False,
-    report: Annotated[bool, typer.Option("--report", help="tell what is wrong to status, log and care.on_trouble")] = False,
+    report: Annotated[bool, typer.Option("--report", help="report what is wrong to status, log, care.on_trouble")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -104,12 +104,12 @@ def fsck(
     if repair:
         mended |= {"repaired": wire(asdict(call.perform(upkeep.repair, upkeep.StateRequest(), workspace, now)))}
     down = failed_unit(os.environ) if report else ""
-    if report and call.moment(now) is None and not down:  # nothing is archived while the service is down: that can't wait
+    if report and call.moment(now) is None and not down:  # a service that is down archives nothing, so its report can't wait
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
     call.is_unattended = call.is_unattended or report
     if report:
-        ledger, wrong = nightly.report(ws, at, call.teller(), service=down)
+        ledger, wrong = nightly.report(ws, at, call.renderer(), service=down)
     else:
         ledger, wrong = account(Look(ws, at, os.environ)), []
     if repair and not report:
@@ -118,9 +118,9 @@ def fsck(
         call.say(sentence, BadFile.exit_code)
     found = wire(asdict(ledger)) | mended
     if json or not report:
-        call.show(as_json(found) if json else as_text(found, call.teller()))
+        call.show(as_json(found) if json else as_text(found, call.renderer()))
     elif not wrong:
-        call.show(call.teller()(Text("fsck.all_accounted", count=ledger.seen)))
+        call.show(call.renderer()(Text("fsck.all_accounted", count=ledger.seen)))
     if wrong or not ledger.is_well:
         raise typer.Exit(BadFile.exit_code)
 
@@ -142,16 +142,16 @@ def doctor(
         raise BadRequest("--workspace", Text("argument.no_workspace", root=root, same=root))
     at = call.moment(now) or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
-    call.workspace = ws  # it tells the language
+    call.workspace = ws  # its language is that of the output
     findings = examine(Look(ws, at, os.environ, *supervisor_of(root, call)), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     if json:
         call.show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))
     else:
-        tell = call.teller()
+        render = call.renderer()
         shown = [finding for finding in findings if verbose or finding.state != "good"]
-        rows = (f"{tell(word(one.state))}  {tell(word(one.check))}  {printable_line(tell(one.why))}" for one in shown)
-        call.show("\n".join([*rows, tell(_total(count))]))
+        rows = (f"{render(word(one.state))}  {render(word(one.check))}  {printable_line(render(one.why))}" for one in shown)
+        call.show("\n".join([*rows, render(_total(count))]))
     if count["bad"]:
         raise typer.Exit(BadFile.exit_code)
 
@@ -165,16 +165,18 @@ def _total(count: dict[str, int]) -> str:
 def restore(
     ctx: Context,
     source: Annotated[Path | None, typer.Option("--from", help="a copy of history.json, damaged or not")] = None,
-    give_up: Annotated[Path | None, typer.Option("--give-up", help="what can't be read of this file is wanted no more")] = None,
+    give_up: Annotated[
+        Path | None, typer.Option("--give-up", help="what can't be read of this file is no longer wanted")
+    ] = None,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """
-    Put a damaged or lost history.json together again, now; with --from, add what a copy of it has that is nowhere else.
+    Restore a damaged or lost history.json now; with --from, add what a copy of it has that is nowhere else.
 
-    Ends with 65 while there is something that could not be read. A backup of the whole workspace is taken back by
-    `recalld backup restore`.
+    Ends with 65 while there is something that could not be read. `recalld backup restore` restores a backup of the whole
+    workspace.
     """
     from recalld.supervisor.checks.memory import why_unread
 
@@ -182,7 +184,7 @@ def restore(
     done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up), workspace, now)
     found = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
     unread = [asdict(one) for one in done.unread]
-    call.show(as_json(found | {"unread": unread}) if json else as_text(found, call.teller()))
+    call.show(as_json(found | {"unread": unread}) if json else as_text(found, call.renderer()))
     for one in done.unread:
         call.say(why_unread(one), BadFile.exit_code)
     if done.unread:

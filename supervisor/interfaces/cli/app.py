@@ -1,4 +1,4 @@
-"""The parser of the command line: options that all commands have, the version, and what wrong arguments are answered with."""
+"""The parser of the command line: options that all commands have, the version, and the answers to wrong arguments."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from recalld.supervisor.interfaces.cli.call import Call, exit_code_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
-# a folder that this user may not read is told by who opens it, with 77
+# not checked here: a folder that this user may not read is reported when it is opened, with exit code 77
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)", readable=False)]
 Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]
-Session = Annotated[str, typer.Option("--session", help="the key of the talk in which it was asked")]
-Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or channel; else as the session's key says")]
+Session = Annotated[str, typer.Option("--session", help="the key of the conversation in which it was asked")]
+Kind = Annotated[str, typer.Option("--chat", help="its kind: direct, group or channel; else that in the session's key")]
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 
 
-#: What a command is given besides its options; `obj` is its `Call`.
+#: The context of a command; its `obj` is the `Call`.
 Context = typer.Context
 
-#: The variable by which the scripts of `recalld completion` ask.
+#: The variable that the scripts of `recalld completion` set when they ask.
 COMPLETE: Final = "_RECALLD_COMPLETE"
 
 
@@ -40,7 +40,7 @@ def new_app() -> typer.Typer:
     return app
 
 
-def _say_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from recalld.supervisor.interfaces.locate import version
 
@@ -48,7 +48,7 @@ def _say_version(asked: bool) -> None:
         raise typer.Exit
 
 
-Version = Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="which version this is")]
+Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")]
 
 
 def _before(ctx: Context, workspace: Folder = None, now: Now = None, _version: Version = False) -> None:
@@ -56,7 +56,7 @@ def _before(ctx: Context, workspace: Folder = None, now: Now = None, _version: V
     call.given_workspace, call.given_now = workspace, now
 
 
-#: What typer raises for wrong arguments: in older versions click's class, in newer ones a copy of it.
+#: The error that typer raises for wrong arguments: click's class in older versions, a copy of it in newer ones.
 _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
@@ -66,7 +66,7 @@ def run_command(commands: Any, call: Call) -> int:
 
 
 def _shows_help(call: Call) -> bool:
-    """Return whether the help of commands is printed, or completed by."""
+    """Return whether the run prints the help of commands, or completes by it."""
     return not call.argv or "--help" in call.argv or COMPLETE in os.environ
 
 
@@ -93,6 +93,6 @@ def _parsed(commands: Any, call: Call) -> int:
         code = "usage.question" if said.endswith("?") else "usage.fault"
         return call.say(Text(code, fault=said.rstrip(".?")), BadRequest.exit_code)
     except SystemExit as ended:
-        # fish asks by it whether anything completes; else it is typer's exit if the reader of the output has gone
+        # fish asks by this exit code whether anything completes; typer also exits so if the reader of the output has gone
         return 1 if COMPLETE in os.environ and ended.code else 0
     return ended_with if isinstance(ended_with, int) else 0

@@ -33,7 +33,7 @@ def plain_options(argv: list[str]) -> dict[str, Any] | None:
     """
     Return the options of a command line with `append` and nothing that needs a parser; None for any other.
 
-    Typer takes longer to load than the message to write. What has a fault, or asks for help, is left to it.
+    Loading typer takes longer than writing the message. A command line with a fault, or for help, is left to typer.
 
     >>> plain_options(["append", "--role", "user", "--text", "hi", "--json"])
     {'role': 'user', 'text': 'hi', 'json': True}
@@ -69,11 +69,11 @@ def append(
     now: str | None = None,
     json: bool = False,
 ) -> int:
-    """Add what the options of the command say, print the ids and return the exit code."""
+    """Add the messages that the options name, print the ids and return the exit code."""
     if call.is_served:
         if jsonl:
             raise ValueError("its input is at its client")
-    elif sys.stdin is None and (jsonl or text == "-"):  # the file that gets its number is not what the caller says
+    elif sys.stdin is None and (jsonl or text == "-"):  # descriptor 0 may be some other file then
         raise BadRequest("--jsonl" if jsonl else "--text", Text("append.input_closed"))
     ws, began = call.opened_made(workspace, now)
     ws.files.make_folder(ws.paths.state)
@@ -96,7 +96,7 @@ def append(
 
 
 def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
-    """Print the ids; return 74 if they can't be printed: who can't learn what is safe must not take 0 for an answer."""
+    """Print the ids; return 74 if they can't be printed, since 0 would confirm ids that the caller never got."""
     if not ids:
         return 0
     if sys.stdout is None:
@@ -117,7 +117,7 @@ def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime
 
 
 def _append_lines(call: Call, ws: Workspace, now: datetime, *, json: bool) -> int:
-    """Append the lines of standard input; all that can be read at once are one write. Return 65 if a line was no message."""
+    """Append the lines of standard input; lines that can be read at once are one write. Return 65 if a line was no message."""
     rest, number, code = b"", 1, 0
     while True:
         data, ended = _read_available()
@@ -136,7 +136,7 @@ def _append_lines(call: Call, ws: Workspace, now: datetime, *, json: bool) -> in
 
 
 def _read_available() -> tuple[bytes, bool]:
-    """Wait for input, return all that can be read from standard input by then, and whether it has ended."""
+    """Wait for input; return all that standard input has by then, and whether it has ended."""
     data = os.read(0, 1 << 20)
     ended = not data
     while not ended and len(data) < _BATCH and select.select([0], [], [], 0.02)[0]:

@@ -1,4 +1,4 @@
-"""The commands that copy a workspace into one file and back: backup create, nightly, verify and restore."""
+"""The commands that copy a workspace into one file and restore it: backup create, nightly, verify and restore."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.backup_file import Contents
 
 backup = typer.Typer(
-    help="Copies of the whole workspace, each in one file. (`recalld restore` mends a damaged history.json.)",
+    help="Copies of the whole workspace, each in one file. (`recalld restore` restores a damaged history.json.)",
     rich_markup_mode=None,
 )
 
@@ -39,7 +39,7 @@ def backup_create(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Write the workspace into a new file, in one consistent state, while everything runs."""
+    """Write a consistent state of the workspace into a new file, while everything runs."""
     call: Call = ctx.obj
     from recalld.supervisor.checks.backup import create
 
@@ -121,19 +121,19 @@ def backup_restore(
     _show(call, found, None if json else zone_of(_absolute(file), os.environ))
 
 
-#: What systemd sends, and a terminal that is closed.
+#: The signals that systemd sends, and a terminal that is closed.
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def _leave_nothing_when_ended() -> None:
-    """Let these signals interrupt the command, so that it deletes what is unfinished; what `nohup` ignores stays ignored."""
+    """Let these signals interrupt the command, so that it deletes unfinished files; signals that `nohup` ignores stay so."""
     for number in _ENDS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    for number in _ENDS:  # systemd and shells send a second one, which must not end the deleting
+    for number in _ENDS:  # systemd and shells send a second signal, which must not interrupt the cleanup
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -153,8 +153,8 @@ def _absolute(path: Path) -> Path:
 
 
 def _show(call: Call, found: dict[str, Any], zone: ZoneInfo | None) -> None:
-    """Print it for people, with times in the zone; as JSON without one."""
-    call.show(as_text(in_local_times(found, zone), call.teller()) if zone else as_json(found))
+    """Print the description for people, with times in the zone; without a zone as JSON."""
+    call.show(as_text(in_local_times(found, zone), call.renderer()) if zone else as_json(found))
 
 
 def register(app: typer.Typer) -> None:

@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 _ENTROPY_BYTES: Final = 10
-#: How the commands begin that a sentence names; `init` names its workspace itself, and `service` has that of its unit once it
-#: is installed.
+#: The beginning of commands in sentences that need `-w`; `init` names its workspace itself, and an installed `service` has
+#: the workspace of its unit.
 _COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init |service (?!install))")
-#: What is before an error in the journal: its priority, as sd-daemon(3) has it.
+#: The prefix of an error in the journal: its priority, as in sd-daemon(3).
 ERROR_MARK: Final = "<3>"
 #: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
 _LAST_YEAR: Final = 9900
-#: A folder with any of these is a workspace, or one that an assistant keeps its memory in (CountBot, OpenClaw).
+#: A folder with any of these is a workspace, or a folder in which an assistant keeps its memory (CountBot, OpenClaw).
 _MADE_WITH: Final = ("recalld.toml", ".recalld", "history.json", "inbox.d", "memory", "memory.md", "MEMORY.md")
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
     """
-    What makes a message the same one, whoever adds it: when its client began, 10 random bytes, words from standard input.
+    What identifies a message, whoever adds it: when its client began, 10 random bytes, words from standard input.
 
-    A client whose supervisor was asked and did not answer adds the message itself, which may be added by then.
+    A client whose supervisor did not answer adds the message itself, although the supervisor may have added it.
     """
 
     at: datetime
@@ -58,7 +58,7 @@ class Once:
 
     @classmethod
     def of(cls, found: Any) -> Once:
-        """Return what a request has under "once"; ValueError if it is invalid."""
+        """Return the identity from a request's "once"; ValueError if it is invalid."""
         try:
             at, entropy, words = datetime.fromtimestamp(found["at"], UTC), bytes.fromhex(found["entropy"]), found["words"]
         except (KeyError, TypeError, OverflowError, OSError):
@@ -70,9 +70,9 @@ class Once:
 
 class Call:
     """
-    One run of a command in this process, with its arguments and variables; *once* is what its client made before it asked.
+    One run of a command in this process, with its arguments and variables; *once* is the identity of its message.
 
-    *is_mute*: a supervisor was asked first and did not respond.
+    *is_mute*: a supervisor was asked first, and did not respond.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class Call:
         #: The options before the command.
         self.given_workspace: Path | None = None
         self.given_now: str | None = None
-        #: The workspace that `-w` names; None where it was found without.
+        #: The workspace that `-w` names; None if it was found without.
         self.named: Path | None = None
-        #: Whether nobody waits for what it prints: a unit's journal, and the messages of the night.
+        #: Whether nobody waits for the output: it goes to the journal of a unit.
         self.is_unattended = not self.is_served and is_journal(sys.stderr, os.environ)
         #: The workspace that the command has opened; None before.
         self.workspace: Workspace | None = None
@@ -107,7 +107,7 @@ class Call:
     # ── what it prints ───────────────────────────────────────────────────────
 
     def show(self, text: str) -> None:
-        """Print the text for a person; what a terminal would obey is shown as an escape. An OSError names standard output."""
+        """Print the text for a person, with control characters as escapes. An OSError names standard output."""
         try:
             print(printable(text))
         except OSError as error:
@@ -115,17 +115,17 @@ class Call:
 
     def say(self, sentence: object, code: int) -> int:
         """Print the sentence on standard error, in the language of the reader, and return the exit code."""
-        if sys.stderr:  # None if the caller has closed it: then `print` would choose standard output
+        if sys.stderr:  # None if the caller has closed it; `print` would then use standard output
             mark = ERROR_MARK if is_journal(sys.stderr, os.environ) else ""
-            print(printable_line(f"{mark}recalld: {self.tell(sentence)}"), file=sys.stderr)
+            print(printable_line(f"{mark}recalld: {self.render(sentence)}"), file=sys.stderr)
         return code
 
-    def tell(self, sentence: object) -> str:
+    def render(self, sentence: object) -> str:
         """Return the sentence in the language of the reader, with the commands in it as they must be typed."""
-        return self.teller()(sentence)
+        return self.renderer()(sentence)
 
-    def teller(self) -> Callable[[object], str]:
-        """Return what does `tell`, with the language chosen once."""
+    def renderer(self) -> Callable[[object], str]:
+        """Return a function that does what `render` does, with the language chosen once."""
         language, command = self.language, f"`recalld -w {_typed(self.named)} " if self.named else ""
         if not command:
             return lambda text: render(text, language)
@@ -133,7 +133,7 @@ class Call:
 
     @property
     def language(self) -> Language:
-        """The language of the reader: that of the workspace, also if it can't be opened; English where nobody waits for it."""
+        """The language of the reader: by the workspace, even if it can't be opened; English by default if nobody waits."""
         from recalld.supervisor.interfaces.language import spoken_language
 
         ws = self.workspace
@@ -143,7 +143,7 @@ class Call:
         return spoken_language(setting, self.environ, _newest_words(ws, self.asker) if ws else ())
 
     def _language_asked_for(self) -> str:
-        """Return the key `language` of a workspace that is not open."""
+        """Return the configured `language` of a workspace that is not open."""
         from recalld.supervisor.protocol.config import language_key
         from recalld.supervisor.protocol.paths import WorkspacePaths
         from recalld.supervisor.storage.disk import RealDisk
@@ -165,7 +165,7 @@ class Call:
         return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
     def root_of(self, workspace: Path | None) -> Path:
-        """Return the absolute path of the workspace: the option's, else what `workspace_of` finds."""
+        """Return the absolute path of the workspace: the option's, else the one that `workspace_of` finds."""
         self.named = workspace or self.given_workspace
         return Path(self.named or workspace_of([], self.environ)).expanduser().absolute()
 
@@ -193,7 +193,7 @@ class Call:
         return self.workspace, clock()
 
     def opened_made(self, workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
-        """Return the same; BadRequest where the folder is none that `init`, a supervisor, CountBot or OpenClaw has made."""
+        """Return the same; BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
         ws, at = self.opened(workspace, now)
         root = ws.paths.root
         if not any((root / name).exists() for name in _MADE_WITH):
@@ -214,9 +214,9 @@ class Call:
 
     def caller(self, at: datetime, session: str = "", chat: str = "") -> Caller:
         """
-        Return who asks; BadRequest if `--chat` is none of the three kinds. A supervisor keeps the index up to date.
+        Return the caller; BadRequest if `--chat` is none of the three kinds. A supervisor keeps the index up to date.
 
-        The language is left out: only what is printed has one, and to find it out takes reading.
+        It has no language: only output needs one, and finding it out costs reading files.
         """
         from recalld.supervisor.operations.operation import Caller
 
@@ -229,7 +229,7 @@ class Call:
     def perform(
         self, operation: Operation[Q, A], request: Q, workspace: Path | None, now: str | None, session: str = "", chat: str = ""
     ) -> A:
-        """Return the answer of the operation in the workspace, as of *now*, for those who read the *chat* of the *session*."""
+        """Return the answer of the operation in the workspace, as of *now*, for the readers of *session* and *chat*."""
         from recalld.supervisor.operations.operation import perform
 
         ws, at = self.opened(workspace, now)
@@ -238,7 +238,7 @@ class Call:
 
     @contextlib.contextmanager
     def control(self) -> Iterator[Control]:
-        """Yield what shows the progress of long work, on a terminal."""
+        """Yield the control that shows the progress of long work on a terminal."""
         from recalld.supervisor.interfaces.cli.output import progress
         from recalld.supervisor.storage.control import Control
 
@@ -267,7 +267,7 @@ class ServedCall(Call):
 
     def say(self, sentence: object, code: int) -> int:
         """Keep the sentence for the client's standard error, and return the exit code."""
-        self.err.append(f"{printable_line(f'recalld: {self.tell(sentence)}')}\n")
+        self.err.append(f"{printable_line(f'recalld: {self.render(sentence)}')}\n")
         return code
 
     def read_words(self) -> str:
@@ -307,7 +307,7 @@ def exit_code_of(call: Call, command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return call.say(Text("usage.interrupted"), 130)
     except BrokenPipeError:
-        return 0  # the reader of the output has gone
+        return 0  # the reader of the output has closed it
     except OSError as error:
         return _refused(call, error, error.filename or "the workspace")
 
@@ -316,7 +316,7 @@ def run_and_exit(call: Call, command: Callable[[], int], *, at_once: bool = Fals
     """
     Run the command and exit with its code.
 
-    With *at_once* no object is taken apart at the end, for a command that leaves no thread and no file open.
+    With *at_once* Python does not clean up at the end, for a command that leaves no thread and no file open.
     """
     os.umask(0o077)  # the index engine creates files itself, and they contain messages
     code = exit_code_of(call, command)
@@ -326,7 +326,7 @@ def run_and_exit(call: Call, command: Callable[[], int], *, at_once: bool = Fals
     except OSError as error:
         code = unprinted(call, error)
     if at_once:
-        with contextlib.suppress(OSError, AttributeError):  # its reader has gone, or the caller has closed it
+        with contextlib.suppress(OSError, AttributeError):  # the reader has gone, or the caller has closed the stream
             sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
@@ -344,10 +344,10 @@ def _refused(call: Call, error: OSError, where: str) -> int:
 
 
 def _typed(path: Path) -> str:
-    """Return the path as a shell reads it, short where it is in the user's own folder."""
+    """Return the path as a shell reads it, with ~ if it is in the user's own folder."""
     from shlex import quote
 
-    with contextlib.suppress(ValueError, RuntimeError):  # elsewhere, or there is no such folder
+    with contextlib.suppress(ValueError, RuntimeError):  # the path is elsewhere, or the user has no folder
         below = str(path.relative_to(Path.home()))
         return "~/" + quote(below)
     return quote(str(path))
@@ -355,9 +355,9 @@ def _typed(path: Path) -> str:
 
 def _newest_words(ws: Workspace, asker: Caller | None) -> Iterator[str]:
     """
-    Yield what tells the language of the memory, the newest first: the end of the conversation, then dated files.
+    Yield texts that show the language of the memory, newest first: the end of the conversation, then dated files.
 
-    For a group it is the last of what it may see.
+    A group gets the last text that it may see.
     """
     from recalld.supervisor.protocol.paths import day_of_name
 
@@ -365,8 +365,8 @@ def _newest_words(ws: Workspace, asker: Caller | None) -> Iterator[str]:
         if asker and (asker.session or asker.chat) and not (audience := asker.audience(ws)).sees_all:
             yield ws.parts.newest_words(audience, asker.clock())
             return
-        if said := ws.history.last_words():
-            yield said
+        if words := ws.history.last_words():
+            yield words
         for folder in (ws.paths.memory, *reversed(ws.memory.month_folders())):
             for name in sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True)[:1]:
                 yield "\n".join(ws.memory.message_texts(name))[:4_000]

@@ -29,6 +29,6 @@ def completion(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to *app*, and answer what its scripts ask."""
+    """Add the command to *app*, and answer the requests of its scripts."""
     completion_init()
     app.command()(completion)

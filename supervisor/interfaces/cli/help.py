@@ -1,8 +1,8 @@
 """
-The help of commands in Chinese, and what is wrong with the words of a command. In English both are the parser's own.
+The help of commands, and the errors about arguments, in Chinese. In English both are the parser's own.
 
-The English help of a command is its docstring, and that of an option is where the option is defined; the Chinese one is in the
-catalogue, by the names of the command and the option.
+The English help of a command is its docstring; that of an option is at its definition. The Chinese help is in the catalogue,
+under the names of the command and the option.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, Final
 from recalld.supervisor.interfaces.cli.output import columns
 from recalld.supervisor.storage.catalogue import Text, render, template
 
-#: What the parser writes at the end of an option's help.
+#: The text that the parser adds to an option's help.
 _EXTRA: Final = re.compile(r"\[(?:(?P<range>[^\[\];]+); )?(?P<required>required)\]$|\[default: (?P<default>[^\]]+)\]$")
-#: A word that is not broken, with the blanks before it; or one character, where a Chinese line may be broken.
+#: A word that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
 _PIECE: Final = re.compile(r" *(?:[!-~]+|[^!-~\s][，。；：、）」？]*)")
-#: What the parser says of wrong arguments, each with the code of it; what is in brackets are its fields.
+#: The parser's messages about wrong arguments, each with the code of its text; groups are the fields.
 _FAULTS: Final = tuple(
     (re.compile(pattern), code)
     for pattern, code in (
@@ -41,47 +41,47 @@ _FAULTS: Final = tuple(
 )
 
 
-def usage_fault(said: str) -> str:
-    """Return what the parser *said* of wrong arguments as a text of the catalogue; as it is if the parser has new words."""
-    said = said.rstrip(".?")
+def usage_fault(message: str) -> str:
+    """Return the parser's *message* about wrong arguments as a text of the catalogue; unchanged if it is not known here."""
+    message = message.rstrip(".?")
     for pattern, code in _FAULTS:
-        if found := pattern.fullmatch(said):
+        if found := pattern.fullmatch(message):
             fields: dict[str, Any] = found.groupdict()
             if "why" in fields:
                 fields["why"] = usage_fault(fields["why"])
             if "near" in fields:
                 fields["near"] = fields["near"].split(", ")
             return Text(code, **fields)
-    return said
+    return message
 
 
 def in_chinese(command: Any, words: tuple[str, ...] = ()) -> Any:
-    """Return the *command*, whose name is *words*, with Chinese help, as those below it and all options."""
+    """Return the *command*, whose name is *words*, with Chinese help, also for its subcommands and options."""
     context: Any = type(command).context_class
     command.context_class = type("ChineseContext", (context,), {"formatter_class": _formatter(context.formatter_class)})
     command.help = _help_of(".".join(words) or "recalld")
     command.short_help = command.help.partition("\n")[0].rstrip("。")
-    command.options_metavar = _said("usage.options_metavar")
+    command.options_metavar = _render("usage.options_metavar")
     if below := getattr(command, "commands", None):
-        command.subcommand_metavar = _said("usage.command_metavar")
+        command.subcommand_metavar = _render("usage.command_metavar")
         for name, inner in below.items():
             in_chinese(inner, (*words, name))
     for one in command.params:
         one.help = _help_of(".".join((*words, one.name)), one.name)
     if shown := command.get_help_option(context(command)):
-        shown.help = _said("usage.show_help")
+        shown.help = _render("usage.show_help")
     return command
 
 
 def _help_of(name: str, option: str = "") -> str:
-    """Return the help of a command, or of an option: its own, or that which every command has."""
+    """Return the help of a command or an option: its own, or the one that all commands share."""
     try:
         return template(f"help.{name}", "zh")
     except KeyError:
         return template(f"help.option.{option}", "zh")
 
 
-def _said(code: str) -> str:
+def _render(code: str) -> str:
     return render(Text(code), "zh")
 
 
@@ -93,11 +93,11 @@ def _formatter(base: Any) -> Any:
 
         def write_usage(self, prog: str, args: str = "", _prefix: str | None = None) -> None:
             """Write the line that shows how the command is typed."""
-            super().write_usage(prog, args, _said("usage.prefix"))
+            super().write_usage(prog, args, _render("usage.prefix"))
 
         def write_heading(self, heading: str) -> None:
             """Write the heading of a section."""
-            self.write(f"{_said(f'usage.heading_{heading.lower()}')}：\n")
+            self.write(f"{_render(f'usage.heading_{heading.lower()}')}：\n")
 
         def write_text(self, text: str) -> None:
             """Write paragraphs."""
@@ -106,7 +106,7 @@ def _formatter(base: Any) -> Any:
             self.write("".join(f"{indent}{line}".rstrip() + "\n" for line in lines))
 
         def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
-            """Write names with their help beside them."""
+            """Write names with their help next to them."""
             rows = list(rows)
             first = min(max(columns(name) for name, _ in rows), col_max) + col_spacing
             for name, help_text in rows:
@@ -122,7 +122,7 @@ def _formatter(base: Any) -> Any:
 def _extra(found: re.Match[str]) -> str:
     if found["default"]:
         return f"[{render(Text('usage.default', value=found['default']), 'zh')}]"
-    return f"[{'；'.join(filter(None, [found['range'], _said('usage.required')]))}]"
+    return f"[{'；'.join(filter(None, [found['range'], _render('usage.required')]))}]"
 
 
 def broken(text: str, width: int) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def write(
     ctx: Context,
-    text: Annotated[str, typer.Argument(help="what is to last; several things are separated by ；")],
+    text: Annotated[str, typer.Argument(help="what to remember; several things are separated by ；")],
     source: Annotated[
         str, typer.Option("--source", help="where it comes from: a channel, or a session's name")
     ] = DEFAULT_SOURCE,
@@ -29,7 +29,7 @@ def write(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Add a line to the long-term memory; it is safe when this comes back."""
+    """Add a line to the long-term memory; it is safe when the command returns."""
     call: Call = ctx.obj
     call.opened_made(workspace, now)
     request = long_term.WriteRequest(content=text, source=source)
@@ -40,13 +40,13 @@ def write(
         ws, at = call.opened(workspace, now)
         note = not_shown(call.caller(at, session, chat).audience(ws))
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
-        call.show(as_json(fields) if json else f"{call.tell(Text('longterm.written_plain'))}\n{call.tell(note)}")
+        call.show(as_json(fields) if json else f"{call.render(Text('longterm.written_plain'))}\n{call.render(note)}")
     elif json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
         call.show(as_json(fields))
     else:
         code = "longterm.written" if made.is_new else "longterm.known"
-        call.show(call.tell(Text(code, line=made.line, total=made.total)))
+        call.show(call.render(Text(code, line=made.line, total=made.total)))
 
 
 def read(
@@ -54,14 +54,14 @@ def read(
     line: Annotated[int | None, typer.Argument(help="one line, by its number")] = None,
     start: Annotated[int | None, typer.Option("--start", help="the first line")] = None,
     end: Annotated[int | None, typer.Option("--end", help="the last line")] = None,
-    recent: Annotated[int | None, typer.Option("--recent", help="the last so many lines (10)")] = None,
+    recent: Annotated[int | None, typer.Option("--recent", help="how many of the last lines (10)")] = None,
     session: Session = "",
     chat: Kind = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Print lines of the long-term memory numbered as `delete` takes them; without any option the last ten."""
+    """Print lines of the long-term memory, numbered as `delete` takes them; without any option the last ten."""
     call: Call = ctx.obj
     if sum((line is not None, (start, end) != (None, None), recent is not None)) > 1:
         raise BadRequest("read", Text("longterm.one_of"))
@@ -86,11 +86,11 @@ def delete(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Delete lines of the long-term memory, all of them or, if one is no longer what it was, none."""
+    """Delete lines of the long-term memory; none of them if one has changed."""
     call: Call = ctx.obj
     done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), workspace, now, session, chat)
     fields = {"deleted": done.count, "total": done.total}
-    call.show(as_json({"path": done.path, **fields}) if json else as_text(fields, call.teller()))
+    call.show(as_json({"path": done.path, **fields}) if json else as_text(fields, call.renderer()))
 
 
 def stats(
@@ -101,7 +101,7 @@ def stats(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Count the lines of the long-term memory, by source, and tell from which day to which they are."""
+    """Count the lines of the long-term memory by source, and show their first and last day."""
     call: Call = ctx.obj
     found = call.perform(long_term.stats, long_term.StatsRequest(), workspace, now, session, chat)
     if json:
@@ -109,7 +109,8 @@ def stats(
     else:
         call.show(
             as_text(
-                {"total": found["total"], "sources": found["sources"], "dateRange": found["date_range"] or None}, call.teller()
+                {"total": found["total"], "sources": found["sources"], "dateRange": found["date_range"] or None},
+                call.renderer(),
             )
         )
 
@@ -136,7 +137,7 @@ def summarize(
         call.say(Text("longterm.nothing_new"), 0)
     else:
         code = "longterm.saved" if made.is_new else "longterm.known"
-        call.show(call.tell(Text(code, line=made.line, total=made.total)))
+        call.show(call.render(Text(code, line=made.line, total=made.total)))
 
 
 def register(app: typer.Typer) -> None:

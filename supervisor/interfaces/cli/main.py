@@ -1,5 +1,5 @@
 """
-All commands of the command line (cli.md); a module of its own, since `serve` imports only those that it answers.
+All commands of the command line (cli.md); a module of its own, since `serve` imports only the commands that it answers.
 
 Answers go to standard output, everything else to standard error. An error is one sentence with an exit code.
 """

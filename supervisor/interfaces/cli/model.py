@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 model = typer.Typer(help="The model that writes summaries.", rich_markup_mode=None)
 
-#: What the model is asked; characters of its answer that are shown.
+#: The question to the model, and the most characters of its answer that are shown.
 _QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
 _SHOWN: Final = 80
-#: Seconds that a worker may take beside its call.
+#: Seconds that a worker may take in addition to its call.
 _BESIDE_S: Final = 30.0
 
 
@@ -33,26 +33,26 @@ def model_test(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Ask the model once, say what came, and end its pause if it answers; 69 if it does not."""
+    """Ask the model once, show its answer, and end its pause if it answers; 69 if it does not."""
     call: Call = ctx.obj
     ws, _ = call.opened(workspace, now)
     ws.files.make_folder(ws.paths.state)
-    # only a worker asks models: what it says of a fault here is what it will say of a summary
+    # only a worker asks models, so its error here is the one that a summary would meet
     task = AskedTask(id="model-test", kind="model-test", prompt=_QUESTION)
     asked = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
     if asked.result is None:
         raise typer.Exit(call.say(asked.sentence, asked.exit_code))
     result = asked.result
-    said = {"answer": result.text} if result.status == "done" else {"error": result.error}
-    found = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **said}
+    outcome = {"answer": result.text} if result.status == "done" else {"error": result.error}
+    found = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
     was_paused = "answer" in found and end_pause(ws.model_use)
     if json:
         call.show(as_json(found))
     elif "answer" in found:
         answer = " ".join(found["answer"].split())[:_SHOWN]
-        call.show(call.tell(Text("model.answered", model=found["model"], seconds=found["seconds"], answer=answer)))
+        call.show(call.render(Text("model.answered", model=found["model"], seconds=found["seconds"], answer=answer)))
     if was_paused and not json:
-        call.show(call.tell(Text("model.pause_over")))
+        call.show(call.render(Text("model.pause_over")))
     if "error" in found:
         raise typer.Exit(call.say(Text("model.no_answer", why=result.error), 69))
 

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.build import Replay
     from recalld.supervisor.protocol.turn import Receipt
 
-#: Puts a text of the catalogue in the language of the reader, with the commands in it as they must be typed.
-Tell: TypeAlias = "Callable[[object], str]"
+#: Renders a text of the catalogue in the language of the reader, with the commands in it as they must be typed.
+Render: TypeAlias = "Callable[[object], str]"
 #: How a search ended, for people; the other values are names of `recall.backend`.
 _HOW: Final = {"none": Text("search.found_none"), "failed": Text("search.failed"), "literal": Text("search.literal")}
-#: What `status` counts by the value of the flag `archived`, which stays in JSON.
+#: The labels of the counts by the flag `archived` in `status`; JSON has the values of the flag.
 _FLAGS: Final = {"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"}
 _BLANKS: Final = re.compile("[ -]")
 _WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-#: Of a folder with more entries only the first and the last are shown, with the number of the others.
+#: If a folder has more entries, only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
 
 
@@ -60,7 +60,7 @@ def _camel(key: str) -> str:
 
 def as_line(event: Mapping[str, object]) -> str:
     """
-    Return an event as a line of text that a terminal may have: time, name, fields; nothing of an empty list.
+    Return an event as a line of text that is safe for a terminal: time, name, fields; a field with an empty list is left out.
 
     >>> as_line({"ts": "1", "event": "config_taken", "keys": ["llm.model", "recall.max_hits"]})
     '1 config_taken keys=llm.model, recall.max_hits'
@@ -68,13 +68,15 @@ def as_line(event: Mapping[str, object]) -> str:
     '1 config_taken'
     """
     when, what, *fields = event.items()
-    told = (f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields if value != [])
-    return printable_line(" ".join([str(when[1]), str(what[1]), *told]))
+    parts = (
+        f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields if value != []
+    )
+    return printable_line(" ".join([str(when[1]), str(what[1]), *parts]))
 
 
 def as_journal_line(event: Mapping[str, object]) -> str:
     """
-    Return an event as one line for systemd's journal, which has the time: its priority, name and fields.
+    Return an event as a line for systemd's journal: priority, name and fields; the journal has the time.
 
     >>> as_journal_line({"ts": "1", "event": "degraded", "why": "the disk is full"})
     '<4>degraded why=the disk is full'
@@ -84,7 +86,7 @@ def as_journal_line(event: Mapping[str, object]) -> str:
 
 def in_local_times(found: Any, zone: ZoneInfo) -> Any:
     """
-    Return what is found with its wire times as people read them; keys, and texts that hold a time, stay.
+    Return *found* with wire times as people read them; keys, and texts that contain a time, are not changed.
 
     >>> from zoneinfo import ZoneInfo
     >>> in_local_times({"nextRun": "2026-01-31T08:00:00.000Z"}, ZoneInfo("Asia/Shanghai"))
@@ -99,32 +101,32 @@ def in_local_times(found: Any, zone: ZoneInfo) -> Any:
     return found
 
 
-def as_text(found: Mapping[str, Any], tell: Tell = str, indent: str = "") -> str:
-    """Return text with one line for each key; nested values are indented. *tell* puts the words of recalld in a language."""
-    width = max((columns(tell(_label(key))) for key in found), default=0)
-    return "\n".join(_line(key, value, tell, indent, width) for key, value in found.items())
+def as_text(found: Mapping[str, Any], render: Render = str, indent: str = "") -> str:
+    """Return text with one line for each key; nested values are indented. *render* puts the words of recalld in a language."""
+    width = max((columns(render(_label(key))) for key in found), default=0)
+    return "\n".join(_line(key, value, render, indent, width) for key, value in found.items())
 
 
-def _line(key: str, value: object, tell: Tell, indent: str, width: int) -> str:
-    label = indent + tell(_label(key))
-    nothing = tell(Text("label.none"))
+def _line(key: str, value: object, render: Render, indent: str, width: int) -> str:
+    label = indent + render(_label(key))
+    nothing = render(Text("label.none"))
     padded = _padded(label, len(indent) + width)
     if isinstance(value, dict):
-        return f"{label}\n{as_text(value, tell, indent + '  ')}" if value else f"{padded}  {nothing}"
+        return f"{label}\n{as_text(value, render, indent + '  ')}" if value else f"{padded}  {nothing}"
     if isinstance(value, (list, tuple)):
-        rows = "\n".join(f"{indent}  {_row(item, tell)}" for item in value)
+        rows = "\n".join(f"{indent}  {_row(item, render)}" for item in value)
         return f"{label}\n{rows}" if value else f"{padded}  {nothing}"
     if isinstance(value, str):
-        value = printable_line(tell(word(value)))
+        value = printable_line(render(word(value)))
     return f"{padded}  {'-' if value is None else value}"
 
 
-def _row(item: object, tell: Tell) -> str:
+def _row(item: object, render: Render) -> str:
     if not isinstance(item, dict):
-        return printable_line(tell(word(item if isinstance(item, str) else str(item))))
+        return printable_line(render(word(item if isinstance(item, str) else str(item))))
     named, *others = ((key, value) for key, value in item.items() if value not in (None, False))
-    told = (tell(_label(key)) + ("" if value is True else f" {value}") for key, value in others)
-    return "  ".join([tell(named[1]) if isinstance(named[1], str) else str(named[1]), *told])
+    parts = (render(_label(key)) + ("" if value is True else f" {value}") for key, value in others)
+    return "  ".join([render(named[1]) if isinstance(named[1], str) else str(named[1]), *parts])
 
 
 def _label(key: str) -> str:
@@ -133,7 +135,7 @@ def _label(key: str) -> str:
 
 
 def word(value: str) -> str:
-    """Return the text of a word of recalld, such as "not running"; any other value as it is."""
+    """Return the catalogue's text of one of recalld's words, such as "not running"; any other value unchanged."""
     found = None if isinstance(value, Text) else find(f"label.{_BLANKS.sub('_', value)}")
     return found if found and found == value else value
 
@@ -147,34 +149,34 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
+def receipt_text(receipt: Receipt, render: Render = str) -> str:
     """Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block."""
     from recalld.supervisor.context.render import tag
 
-    words = ", ".join([*receipt.terms, *receipt.dates]) or tell(Text("label.nothing"))
-    cost = tell(Text("search.took", how=_HOW.get(receipt.how, receipt.how), files=receipt.files, ms=receipt.ms))
+    words = ", ".join([*receipt.terms, *receipt.dates]) or render(Text("label.nothing"))
+    cost = render(Text("search.took", how=_HOW.get(receipt.how, receipt.how), files=receipt.files, ms=receipt.ms))
     spent = (
-        f"{tell(word(name))} {tell(Text('receipt.spent_of', count=n, most=receipt.budgets.get(name, 0)))}"
+        f"{render(word(name))} {render(Text('receipt.spent_of', count=n, most=receipt.budgets.get(name, 0)))}"
         for name, n in receipt.tokens.items()
     )
     head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
     if receipt.miss:
-        head["found nothing"] = _miss_text(receipt.miss, tell)
-    width = max(columns(tell(word(name))) for name in head)
+        head["found nothing"] = _miss_text(receipt.miss, render)
+    width = max(columns(render(word(name))) for name in head)
     lines = [
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
-        *(f"{_padded(tell(word(name)), width)}  {text}" for name, text in head.items()),
+        *(f"{_padded(render(word(name)), width)}  {text}" for name, text in head.items()),
     ]
     for heading, rows in (
         (
             "receipt.shown",
-            [(one, ", ".join(tell(_because(why)) for why in one.because)) for one in receipt.candidates if one.shown],
+            [(one, ", ".join(render(_because(why)) for why in one.because)) for one in receipt.candidates if one.shown],
         ),
-        ("receipt.not_shown", [(one, tell(_because(one.why))) for one in receipt.candidates if not one.shown]),
+        ("receipt.not_shown", [(one, render(_because(one.why))) for one in receipt.candidates if not one.shown]),
     ):
-        lines += ["", tell(Text(heading if rows else f"{heading}_nothing"))]
+        lines += ["", render(Text(heading if rows else f"{heading}_nothing"))]
         lines += [f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip() for one, why in rows]
-    return "\n".join([*lines, "", receipt.memory.rstrip() or tell(Text("receipt.no_memory"))])
+    return "\n".join([*lines, "", receipt.memory.rstrip() or render(Text("receipt.no_memory"))])
 
 
 def _because(reason: str) -> str:
@@ -188,30 +190,32 @@ def _because(reason: str) -> str:
     return find(f"receipt.{reason.replace(' ', '_')}") or word(reason)
 
 
-def _miss_text(miss: Mapping[str, Any], tell: Tell) -> str:
+def _miss_text(miss: Mapping[str, Any], render: Render) -> str:
     """Return in one line what came nearest, what it lacks, and which words are nowhere."""
     near, lacks, nowhere = miss["nearest"], ", ".join(miss["lacks"]), ", ".join(miss["nowhere"])
-    parts = [tell(Text("search.nearest", place=near, share=miss["share"]))] if near and miss["share"] else []
+    parts = [render(Text("search.nearest", place=near, share=miss["share"]))] if near and miss["share"] else []
     if lacks:
-        parts.append(tell(Text("search.elsewhere", words=lacks)))
+        parts.append(render(Text("search.elsewhere", words=lacks)))
     if nowhere:
-        parts.append(tell(Text("search.nowhere", words=nowhere)))
-    return "; ".join(parts) or tell(Text("label.nothing"))
+        parts.append(render(Text("search.nowhere", words=nowhere)))
+    return "; ".join(parts) or render(Text("label.nothing"))
 
 
-def replay_text(replay: Replay, tell: Tell = str) -> str:
+def replay_text(replay: Replay, render: Render = str) -> str:
     """Return a replay as text: the receipt, and the lines in which the memory block would differ now."""
     names, lines = replay.difference[:2], replay.difference[2:]
-    difference = [*(tell(find(f"receipt.{name[4:]}") or name) for name in names), *lines] or [tell(Text("receipt.same_now"))]
-    return "\n".join([receipt_text(replay.receipt, tell), "", *difference])
+    difference = [*(render(find(f"receipt.{name[4:]}") or name) for name in names), *lines] or [
+        render(Text("receipt.same_now"))
+    ]
+    return "\n".join([receipt_text(replay.receipt, render), "", *difference])
 
 
-def tree(root: Path, tell: Tell = str) -> str:
+def tree(root: Path, render: Render = str) -> str:
     """Return the folders and files below *root* as an indented tree; long folders are shortened, links are not followed."""
-    return "\n".join([f"{root.name}/", *_branches(root, "", tell)])
+    return "\n".join([f"{root.name}/", *_branches(root, "", render)])
 
 
-def _branches(folder: Path, indent: str, tell: Tell) -> list[str]:
+def _branches(folder: Path, indent: str, render: Render) -> list[str]:
     try:
         entries = sorted(folder.iterdir(), key=lambda path: (_is_folder(path), path.name))
     except PermissionError:  # lost+found, where the workspace is a disk of its own
@@ -222,16 +226,16 @@ def _branches(folder: Path, indent: str, tell: Tell) -> list[str]:
         last = n == len(shown) - 1
         mark = "└── " if last else "├── "
         if path is None:
-            lines.append(indent + mark + tell(Text("output.more", count=len(entries) - len(shown) + 1)))
+            lines.append(indent + mark + render(Text("output.more", count=len(entries) - len(shown) + 1)))
             continue
         lines.append(f"{indent}{mark}{path.name}{'/' if _is_folder(path) else ''}")
         if _is_folder(path):
-            lines += _branches(path, indent + ("    " if last else "│   "), tell)
+            lines += _branches(path, indent + ("    " if last else "│   "), render)
     return lines
 
 
 def _is_folder(path: Path) -> bool:
-    """Tell whether the path is a folder itself: a link may lead back."""
+    """Return whether the path is a real folder, not a link, which may lead back."""
     return path.is_dir() and not path.is_symlink()
 
 

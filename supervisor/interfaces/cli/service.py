@@ -30,7 +30,7 @@ def init(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Make a workspace; what is there is never changed."""
+    """Make a workspace; existing files are never changed."""
     call: Call = ctx.obj
     from recalld.supervisor.workspace import make_workspace, open_workspace
 
@@ -43,7 +43,7 @@ def init(
     if json:
         call.show(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
     else:
-        call.show(tree(root, call.teller()))
+        call.show(tree(root, call.renderer()))
 
 
 def run(
@@ -69,8 +69,8 @@ def run(
     at = call.moment(now)
     root = call.root_of(workspace)
     if not until_settled:
-        with Alarm.of(os.environ).last_words(call.tell):
-            if os.environ.get("NOTIFY_SOCKET"):  # a service manager started it, and nobody looks on
+        with Alarm.of(os.environ).last_words(call.render):
+            if os.environ.get("NOTIFY_SOCKET"):  # a service manager started this process
                 from recalld.supervisor.checks.services import refuse_open_keys
 
                 check_made(root)
@@ -88,13 +88,13 @@ def run(
         workers = None if no_worker else Workers(ws, clock, idle_s=1.0)
         control = Control(stop.is_set, shown)
         total = run_until_settled(ws, clock(), workers, control)
-        if not stop.is_set():  # else the first question would begin to make the index
+        if not stop.is_set():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
     _print_total(call, ws, total, json=json, has_worker=not no_worker)
 
 
 def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
-    """Print the counts of `--until-settled`; raise the error that is left, or Exit(69) if summaries are left."""
+    """Print the counts of `--until-settled`; raise a remaining error, or Exit(69) if summaries are left."""
     from recalld.supervisor.summaries.llm_state import configured_state
 
     waiting = ws.failures()
@@ -105,8 +105,10 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_wor
         "waitingForRetry": len(waiting),
         "unfinished": total.unfinished,
     }
-    # for people not "seen 0": what `append` has added is in the journal already, and nothing is amiss
-    call.show(as_json({"seen": total.seen, **counts}) if json else as_text({"newlySeen": total.seen, **counts}, call.teller()))
+    # people do not get "seen 0", which would look wrong: the journal already has what `append` added
+    call.show(
+        as_json({"seen": total.seen, **counts}) if json else as_text({"newlySeen": total.seen, **counts}, call.renderer())
+    )
     if total.errors:
         raise next(iter(total.errors.values()))
     provider = configured_state(ws.task_queue, ws.endpoint)
@@ -127,7 +129,7 @@ def worker(
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
-    idle: Annotated[float | None, typer.Option("--idle", help="leave after so many seconds without work")] = None,
+    idle: Annotated[float | None, typer.Option("--idle", help="end after so many seconds without work")] = None,
 ) -> None:
     """Run a worker alone; any number may run."""
     call: Call = ctx.obj
@@ -148,7 +150,7 @@ def archive(
     call: Call = ctx.obj
     done = call.perform(upkeep.archive, upkeep.StateRequest(), workspace, now)
     found = {"archived": len(done.files), "files": sorted(set(done.files.values()))}
-    call.show(as_json(found) if json else as_text(found, call.teller()))
+    call.show(as_json(found) if json else as_text(found, call.renderer()))
     if done.left:
         sentence = Text("search.unfiled", count=done.left)
         raise typer.Exit(call.say(sentence, Busy.exit_code))
@@ -165,14 +167,14 @@ def summary_redo(
     """Have a summary written again; the old one is kept until the new one is there."""
     call: Call = ctx.obj
     group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period), workspace, now)
-    call.show(as_json({"group": group, "queued": True}) if json else call.teller()(Text("summary.queued", group=group)))
+    call.show(as_json({"group": group, "queued": True}) if json else call.renderer()(Text("summary.queued", group=group)))
 
 
 def mcp(
     ctx: Context,
     workspace: Folder = None,
     now: Now = None,
-    session: Annotated[str, typer.Option("--session", help="the key of the talk that the client serves")] = "",
+    session: Annotated[str, typer.Option("--session", help="the key of the conversation that the client serves")] = "",
     chat: Annotated[str, typer.Option("--chat", help="who reads it: direct, group or channel; else as the key says")] = "",
     channel: Annotated[str, typer.Option("--channel", help="the source of what is written")] = "web-chat",
     read_only: Annotated[bool, typer.Option("--read-only", help="offer no tool that writes")] = False,
@@ -182,7 +184,7 @@ def mcp(
     call: Call = ctx.obj
     import gc
 
-    gc.disable()  # the SDK makes thousands of objects that stay: to look through them takes a fifth of the start
+    gc.disable()  # the SDK makes thousands of objects that stay: collecting among them takes a fifth of the start
     from recalld.supervisor.interfaces.api import Memory
     from recalld.supervisor.interfaces.mcp import serve as serve_mcp
     from recalld.supervisor.interfaces.socket_client import SupervisorClient

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
 
-#: Reasons of the memory block for hits that the reader has anyway.
+#: The reasons for which hits are left out that the reader has anyway.
 _SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
 _NOT_ASKED: Final = Text("search.no_question")
 _LEFT_OUT: Final = {
@@ -35,7 +35,7 @@ _LEFT_OUT: Final = {
     "size": Text("search.does_not_fit"),
 }
 
-_EVERY: Final = 1_000_000_000  # the number of a line behind every other
+_EVERY: Final = 1_000_000_000  # more lines than any file has
 
 index = typer.Typer(help="The search index, which can be deleted at any time.", rich_markup_mode=None)
 
@@ -61,7 +61,7 @@ def inject(
     if json:
         hits = [_hit(hit) for hit in made.shown]
         fields = {"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}
-        call.show(as_json({**fields, "unsearched": call.tell(made.result.unsearched)}))
+        call.show(as_json({**fields, "unsearched": call.render(made.result.unsearched)}))
     elif made.memory:
         call.show(made.memory.rstrip("\n"))
 
@@ -131,7 +131,7 @@ def get(
     call: Call = ctx.obj
     request = recall.GetRequest(path=path, start=start, lines=lines)
     found = call.perform(recall.get, request, workspace, now, session, chat)
-    if not json and digest_in_name(path) and not (session or chat):  # a person opens it from wherever the shell is
+    if not json and digest_in_name(path) and not (session or chat):  # an absolute path opens from any folder
         found = replace(found, text=found.text.replace(path, str(call.opened(workspace, now)[0].paths.root / path)))
     call.show(as_json(asdict(found)) if json else found.text)
 
@@ -139,7 +139,7 @@ def get(
 def why(
     ctx: Context,
     turn: Annotated[str | None, typer.Argument(help="a turn's id; without it, the newest")] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="what would be said now, beside what was")] = False,
+    replay: Annotated[bool, typer.Option("--replay", help="also what would be shown now, and the difference")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -152,14 +152,14 @@ def why(
     if json:
         call.show(as_json(asdict(again or receipt)))
     else:
-        call.show(replay_text(again, call.teller()) if again else receipt_text(receipt, call.teller()))
+        call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer()))
 
 
 def append(
     ctx: Context,
     role: Annotated[str | None, typer.Option("--role", help="user, assistant, system or tool")] = None,
     text: Annotated[str | None, typer.Option("--text", help="the words; - reads standard input")] = None,
-    at: Annotated[str | None, typer.Option("--at", help="when it was said, ISO 8601")] = None,
+    at: Annotated[str | None, typer.Option("--at", help="the time of the message, ISO 8601")] = None,
     session: Annotated[str | None, typer.Option("--session")] = None,
     channel: Annotated[str | None, typer.Option("--channel")] = None,
     chat: Annotated[str | None, typer.Option("--chat", help="direct, group or channel")] = None,
@@ -183,14 +183,14 @@ def index_status(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Show what the index holds, and whether memory is as it says."""
+    """Show what the index holds, and whether it is up to date."""
     call: Call = ctx.obj
     found = call.perform(upkeep.index_status, upkeep.StateRequest(), workspace, now)
     if json:
         call.show(as_json({**_held(found), "differing": found.differing}))
     else:
         state = Text("rebuild.differing", count=found.differing) if found.differing else Text("label.up_to_date")
-        call.show(as_text({**_held(found), "state": state}, call.teller()))
+        call.show(as_text({**_held(found), "state": state}, call.renderer()))
 
 
 @index.command("rebuild")
@@ -210,7 +210,7 @@ def index_rebuild(
     _, fault = prepare_backend(ws, utc_now)
     held = _held(ws.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
-    call.show(as_json({**changes, **held}) if json else as_text({**held, **odd}, call.teller()))
+    call.show(as_json({**changes, **held}) if json else as_text({**held, **odd}, call.renderer()))
     if fault:
         raise typer.Exit(call.say(Text("search.no_vectors", why=fault), 69))
 
@@ -227,8 +227,8 @@ def _hit(hit: Any) -> dict[str, Any]:
 
 
 def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
-    """Return the sentence that says why there is no memory; *left_out* are the reasons why hits are not shown."""
-    if "group" in left_out:  # the same whatever private memory has
+    """Return why there is no memory, as a sentence; *left_out* are the reasons why hits are not shown."""
+    if "group" in left_out:  # always the same sentence, so that it reveals nothing of private memory
         return _LEFT_OUT["group"]
     if found.hits:
         return _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
 
-#: How many nightly backups are kept, where nobody says it: those of a week.
+#: How many nightly backups are kept by default: those of a week.
 _KEEP: Final = 7
 
 System = Annotated[str, typer.Option("--system", metavar="USER", help="a unit of the system, for this user; root's")]
@@ -60,7 +60,7 @@ def service_install(
         Path | None, typer.Option("--backup-to", metavar="DIR", help="a folder for a backup each night, best on another disk")
     ] = None,
     keep: Annotated[int | None, typer.Option("--keep", min=1, help="how many backups are kept there; 7 at first")] = None,
-    no_backup: Annotated[bool, typer.Option("--no-backup", help="no backups any more; those that were made stay")] = False,
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="no more backups; existing ones stay")] = False,
     memory_max: Annotated[
         str, typer.Option("--memory-max", metavar="SIZE", help="the memory it may use, as 400M; infinity ends a limit")
     ] = "",
@@ -111,7 +111,7 @@ def service_install(
         call.show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
     else:
         command = f"recalld service status{wanted.options}"
-        call.show(call.tell(Text("service.runs_now", unit=unit, command=command)))
+        call.show(call.render(Text("service.runs_now", unit=unit, command=command)))
 
 
 @service.command("restart")
@@ -121,7 +121,7 @@ def service_restart(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Start the service again, as after an update of recalld, and come back when it is ready."""
+    """Restart the service, for example after an update of recalld, and return when it is ready."""
     call: Call = ctx.obj
     systemd, files = Systemd(system, name=name), Files(RealDisk())
     systemd.check()
@@ -129,7 +129,7 @@ def service_restart(
     _check(found, files, systemd)
     unit = found.unit(SERVICE)
     restart(systemd, found)
-    call.show(as_json({"unit": unit}) if json else call.tell(Text("service.started_again", unit=unit)))
+    call.show(as_json({"unit": unit}) if json else call.render(Text("service.started_again", unit=unit)))
 
 
 @service.command("uninstall")
@@ -140,7 +140,7 @@ def service_uninstall(
     purge: Annotated[bool, typer.Option("--purge", help="delete caches and the stamps of its timers, too")] = False,
     json: Json = False,
 ) -> None:
-    """Stop the service and remove its units; the memory stays where it is."""
+    """Stop the service and remove its units; the memory stays."""
     call: Call = ctx.obj
     systemd = Systemd(system, name=name)
     systemd.check()
@@ -153,9 +153,9 @@ def service_uninstall(
     if json:
         call.show(as_json({"workspace": workspace, "left": left}))
         return
-    call.show(call.tell(Text("service.gone", path=workspace)))
+    call.show(call.render(Text("service.gone", path=workspace)))
     if left:
-        call.show(call.tell(Text("service.remains", places=left)))
+        call.show(call.render(Text("service.remains", places=left)))
 
 
 @service.command("status")
@@ -165,7 +165,7 @@ def service_status(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Say whether the service runs and, if it does not, why; 65 then."""
+    """Show whether the service runs and, if it does not, why; 65 then."""
     call: Call = ctx.obj
     from recalld.supervisor.checks.services import service_faults
 
@@ -178,7 +178,7 @@ def service_status(
         call.show(as_json(wire(asdict(found))))
     else:
         shown = {key: value for key, value in wire(asdict(found)).items() if key not in ("down", "retries")}
-        call.show(as_text(shown, call.tell))
+        call.show(as_text(shown, call.render))
     wrong = [*_down(found, of_unit(system, name)), *_of_the_night(found)]
     faults = list(service_faults(Installed(systemd.folder, installation(systemd, files))))
     for sentence in (*wrong, *(fault.why for fault in faults)):
@@ -188,7 +188,7 @@ def service_status(
 
 
 def _down(found: ServiceState, options: str) -> Iterator[str]:
-    """Yield why the service is down, and that it is tried again."""
+    """Yield why the service is down, and that systemd starts it again."""
     if found.down:
         yield Text("service.down", unit=found.unit, why=found.down, command=f"recalld service logs{options}")
     if found.retries:
@@ -196,7 +196,7 @@ def _down(found: ServiceState, options: str) -> Iterator[str]:
 
 
 def _of_the_night(found: ServiceState) -> Iterator[str]:
-    """Yield what of the last night failed."""
+    """Yield what failed in the last night."""
     if found.nightly_fsck == "failed":
         yield Text("service.check_found")
     if found.nightly_backup == "failed":
@@ -207,24 +207,24 @@ def _of_the_night(found: ServiceState) -> Iterator[str]:
 def service_logs(
     system: System = "",
     name: Name = "",
-    follow: Annotated[bool, typer.Option("--follow", help="go on with what it says from now on")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="go on with new lines as they come")] = False,
     lines: Annotated[int, typer.Option("--lines", min=1, help="how many of the last lines")] = 100,
     json: Json = False,
 ) -> None:
-    """Show what the service and its nightly check have said, from the journal."""
+    """Show the journal of the service and its nightly check."""
     installed = Installation(Path(), system, name=name)
     option = "--unit" if system else "--user-unit"
     words = [*(f"{option}={installed.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
     words += [*(["--follow"] if follow else []), *(["--output=json"] if json else [])]
     sys.stdout.flush()
     try:
-        os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - systemd's own
+        os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - a program of systemd
     except FileNotFoundError:
         raise NoService(Text("service.no_journal"), Text("service.see_log")) from None
 
 
 def _root(call: Call, workspace: Path | None, user: str) -> Path:
-    """Return the workspace: the one that is named, else, for a unit of the system, that in the user's data folder."""
+    """Return the workspace: the named one, else, for a unit of the system, the one in the user's data folder."""
     if not user or workspace or call.given_workspace or os.environ.get("RECALLD_WORKSPACE"):
         return call.root_of(workspace)
     return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
@@ -235,14 +235,14 @@ def _real(path: Path) -> Path:
 
 
 def _backups(folder: Path | None, keep: int | None, before: Backups | None) -> Backups | None:
-    """Return what is to be kept where: what is given, else what was installed before."""
+    """Return the wanted backups: the options' values, else those of the previous installation."""
     if folder is None:
         return replace(before, keep=keep or before.keep) if before else None
     return Backups(_real(folder), keep or (before.keep if before else _KEEP))
 
 
 def _before(wanted: Installation, files: Files, systemd: Systemd) -> Installation | None:
-    """Return what of this workspace is installed already; None where nothing is, or a unit of somebody else."""
+    """Return the present installation for this workspace; None if there is none, or the unit is somebody else's."""
     with suppress(ForeignUnit):
         _, version = systemd.read(files, SERVICE)
         if version and workspace_of(version.data) == str(wanted.workspace):
@@ -251,10 +251,10 @@ def _before(wanted: Installation, files: Files, systemd: Systemd) -> Installatio
 
 
 def _forget_backups(root: Path, files: Files) -> None:
-    """Delete what the last backup came to: no later one will say that they succeed again."""
+    """Delete the outcome of the last backup, since no later backup would replace a failure."""
     paths = WorkspacePaths(root)
     with suppress(OSError, BadConfig):
-        check_inside(paths)  # root deletes nothing outside of the user's workspace
+        check_inside(paths)  # root must not delete anything outside the user's workspace
         files.remove(paths.backup)
 
 
@@ -270,7 +270,7 @@ def _me() -> str:
 
 
 def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
-    """Raise what would keep the service from running: not the user's files, a bad key file, another supervisor."""
+    """Raise an error if the service could not run: another user's files, a bad key file, another supervisor."""
     from recalld.supervisor.checks.backup import check_folder
     from recalld.supervisor.checks.services import check_key
 
@@ -286,13 +286,13 @@ def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
 
 
 def _linger(call: Call, wanted: bool | None) -> None:
-    """Let the user's services go on when they are not logged in, if they want it; BadRequest if they can't be asked."""
+    """Let the user's services go on after a logout, if the user wants it; BadRequest if the user can't be asked."""
     if wanted is False or lingers(_me()):
         return
     if wanted is None:
         if not (sys.stdin and sys.stdin.isatty()):
             raise BadRequest("--linger", Text("service.choose_linger"))
-        wanted = typer.confirm(call.tell(Text("service.ask_linger")), default=True, err=True)
+        wanted = typer.confirm(call.render(Text("service.ask_linger")), default=True, err=True)
     if wanted:
         linger(_me())
 

@@ -1,9 +1,9 @@
 """
 The memory of a chat for LlamaIndex: a `ChatSummaryMemoryBuffer` that loses nothing.
 
-Upstream's `get` replaces the stored messages by summary and rest, takes them from the list before the model has answered, and
-does not count the summary. Here the store keeps every message; what the summary has of them is kept beside them, under a key of
-its own, and counts only while these messages are still the first. The rule is that of `conversation/running.py`.
+Upstream's `get` replaces the stored messages by the summary and the rest, removes messages before the model has answered, and
+does not count the summary. Here the store keeps every message. The summary is stored under a key of its own, and counts only
+while the messages that it covers are still the first ones. The rule is that of `conversation/running.py`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 #: The key of the summary, after that of the messages.
 _SUMMARY_KEY: Final = "{}#summary"
-#: The field of a message to the rule that says which message of the store it is.
+#: The field that gives the rule the place of a message in the store.
 _PLACE: Final = "place"
 _ROLES: Final = {
     MessageRole.DEVELOPER: "system",
@@ -71,8 +71,8 @@ def build_chat_memory(
     Return the memory of one chat: above *token_limit* its oldest turns go into a summary that *llm* writes.
 
     *summarize_prompt* is the instruction for that (default: the prompt that recalld ships), *chat_store* keeps the messages
-    (default: as long as the process runs), *chat_store_key* names the session. None for *llm*: nothing is summed up, and the
-    oldest turns are not sent once they no longer fit. ValueError if *token_limit* is no whole number of 1 or more.
+    (default: as long as the process runs), *chat_store_key* names the session. Without *llm* nothing is summed up, and the
+    oldest turns are not sent once they no longer fit. ValueError if *token_limit* is not a whole number of 1 or more.
     """
     if why := why_no_token_limit(token_limit):
         raise ValueError(why)
@@ -87,7 +87,7 @@ def build_chat_memory(
 
 
 class ChatMemory(ChatSummaryMemoryBuffer):
-    """`get` returns the messages for the model, at most `token_limit` tokens, `get_all` every message that was ever put."""
+    """`get` returns the messages for the model, at most `token_limit` tokens; `get_all` returns every message."""
 
     _guard: threading.Lock = PrivateAttr(default_factory=threading.Lock)
     _manager: MemoryManager | None = PrivateAttr(default=None)
@@ -97,9 +97,9 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     def get(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002
         """
-        Return the summary as a system message and the messages that it does not have; an open question is always there.
+        Return the summary as a system message, and the messages that it does not cover; an open question is always included.
 
-        What is due is summed up first. A model that fails costs nothing: of the messages as many turns are returned as fit.
+        Messages that are due are summed up first. If the model fails, nothing is lost: as many turns are returned as fit.
         """
         with self._guard:
             messages = self.get_all()
@@ -131,7 +131,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
             super().put(message)
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Replace every message, and the summary of those that were there."""
+        """Replace every message, and delete the summary of the old ones."""
         self._refuse_too_long(messages, replaced=True)
         with self._guard:
             self._forget()
@@ -146,7 +146,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
     # ── the rule ─────────────────────────────────────────────────────────────
 
     def _given_all(self, messages: Sequence[ChatMessage]) -> MemoryManager:
-        """Return the manager with every message that the summary does not have; a new one if others are in the store now."""
+        """Return the manager with every message that the summary lacks; a new manager if the stored messages are others."""
         digests = [sha256(message_to_json(one)).hexdigest() for one in messages]
         manager = self._manager
         if manager is None or digests[: len(self._given)] != self._given:
@@ -166,7 +166,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         return manager
 
     def _kept_summary(self, digests: Sequence[str], messages: Sequence[ChatMessage]) -> tuple[str, int]:
-        """Return the summary that is kept, and how many messages it has; "" and 0 where it is of others."""
+        """Return the stored summary, and how many messages it covers; "" and 0 if it covers other messages."""
         for kept in self.chat_store.get_messages(self._summary_key):
             count = kept.additional_kwargs.get("messages")
             if isinstance(count, int) and kept.additional_kwargs.get("digest") == _digest(digests, messages, count):
@@ -174,7 +174,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         return "", 0
 
     def _keep_summary(self, manager: MemoryManager) -> None:
-        """Keep the summary beside the messages, if it is a new one."""
+        """Store the summary next to the messages, if it is a new one."""
         messages = self.get_all()[: len(self._given)]
         waiting = sum(raw["role"] != "system" for raw in manager.message_buffer)
         count = sum(_role(one) != "system" for one in messages) - waiting
@@ -194,7 +194,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         return _SUMMARY_KEY.format(self.chat_store_key)
 
     def _limits(self) -> Limits:
-        """Return the limits: the model's own context bounds what it is asked, `token_limit` what is sent."""
+        """Return the limits: the model's context bounds a request for a summary, `token_limit` the messages that are sent."""
         window = self.llm.metadata.context_window if self.llm is not None else 0
         context = max(self.token_limit, window)
         share = self.token_limit / context
@@ -213,7 +213,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         )
 
     def _refuse_too_long(self, messages: Sequence[ChatMessage], *, replaced: bool = False) -> None:
-        """Raise ValueError if the window has no room for the system prompts and a question; *replaced*: of these alone."""
+        """Raise ValueError if the window has no room for system prompts and a question; *replaced*: only those given count."""
         if not any(_role(one) in ("system", "user") for one in messages):
             return
         before = [] if replaced else [one for one in self.get_all() if _role(one) in ("system", "user")]
@@ -221,30 +221,30 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         prompts: list[str] = []
         question: tuple[Said, ...] = ()
         for n, message in enumerate((*before, *messages)):
-            said = read_said(_wire(message, 0), _tokens_in)
-            if said.role == "system":
-                prompts += [said.text] if said.text not in prompts else []
-            elif said.is_question:
-                question = (said,)
+            one = read_said(_wire(message, 0), _tokens_in)
+            if one.role == "system":
+                prompts += [one.text] if one.text not in prompts else []
+            elif one.is_question:
+                question = (one,)
             if n >= len(before):
                 refuse_too_long(Conversation("\n\n".join(prompts), said=question), limits)
 
 
 class _Model:
-    """An LLM of LlamaIndex as the core asks it, with the temperature that it has itself."""
+    """An LLM of LlamaIndex with the method that the core calls; the LLM keeps its own temperature."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
 
     def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Iterator[str]:  # noqa: ARG002
         """Yield the answer in one piece."""
-        # not achat: a client of one event loop fails in another
+        # not achat: a client that was made in one event loop fails in another
         answer = self._llm.chat([ChatMessage(role=one["role"], content=one["content"]) for one in messages])
         yield answer.message.content or ""
 
 
 def _template(instruction: str | None) -> Callable[[str, Language], PromptTemplate]:
-    """Return the prompts, with the *instruction* in place of the shipped one for the running summary."""
+    """Return the prompts; the *instruction* replaces the shipped one for the running summary."""
 
     def template(name: str, language: Language) -> PromptTemplate:
         shipped = shipped_template(name, language)
@@ -286,7 +286,7 @@ def _call(block: ToolCallBlock) -> dict[str, Any]:
 
 
 def _plain(call: Any) -> Any:
-    """Return a call as JSON has it; some clients leave their own objects in a message."""
+    """Return a call as JSON; some clients leave their own objects in a message."""
     return call.model_dump() if hasattr(call, "model_dump") else call
 
 
@@ -296,7 +296,7 @@ def _role(message: ChatMessage) -> str:
 
 
 def _is_repeated(raw: dict[str, Any], before: Sequence[dict[str, Any]]) -> bool:
-    """Tell whether it is a system prompt that was there before: a framework may begin each turn with it."""
+    """Return whether the message repeats a system prompt, with which a framework may begin each turn."""
     return raw["role"] == "system" and any(one["role"] == "system" and one["content"] == raw["content"] for one in before)
 
 
@@ -305,16 +305,16 @@ def _system(content: str) -> ChatMessage:
 
 
 def _digest(digests: Sequence[str], messages: Sequence[ChatMessage], count: int) -> str:
-    """Return what the first *count* messages that are no system prompt are known by."""
-    said = [digest for digest, one in zip(digests, messages, strict=False) if _role(one) != "system"]
-    return sha256("".join(said[:count]).encode()).hexdigest() if count <= len(said) else ""
+    """Return one digest of the first *count* messages that are not system prompts; "" if there are fewer."""
+    found = [digest for digest, one in zip(digests, messages, strict=False) if _role(one) != "system"]
+    return sha256("".join(found[:count]).encode()).hexdigest() if count <= len(found) else ""
 
 
 # ── tokens ───────────────────────────────────────────────────────────────────
 
 
 def _tokens_in(text: str) -> int:
-    """Return how many tokens LlamaIndex's own tokenizer counts in the text; an estimate where it would have to download one."""
+    """Return the tokens that LlamaIndex's tokenizer counts in the text; an estimate if it would have to download one."""
     tokenizer = _own_tokenizer()
     return _counted(tokenizer, text) if tokenizer else estimate_tokens(text)
 
@@ -340,8 +340,8 @@ def _own_tokenizer() -> Callable[[str], list[Any]] | None:
 
 @lru_cache(maxsize=8192)
 def _counted(tokenizer: Callable[[str], list[Any]], text: str) -> int:
-    """Return the tokens of the text; every put and get counts what is there again."""
+    """Return the tokens of the text; cached, since every put and get counts the same texts again."""
     try:
         return len(tokenizer(text))
-    except Exception:  # noqa: BLE001 - a tokenizer of the user's own; the message is not to be lost for it
+    except Exception:  # noqa: BLE001 - the tokenizer is the user's own; an error in it must not lose the message
         return estimate_tokens(text)

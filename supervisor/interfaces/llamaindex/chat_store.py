@@ -41,7 +41,7 @@ class FileChatStore(BaseChatStore):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name that LlamaIndex knows the class by."""
+        """Return the name of the class for LlamaIndex."""
         return "FileChatStore"
 
     @property
@@ -54,11 +54,11 @@ class FileChatStore(BaseChatStore):
         self._chats.replace(key, messages)
 
     def get_messages(self, key: str) -> list[ChatMessage]:
-        """Return the messages of the key, none for one that is not known."""
+        """Return the messages of the key; none for an unknown key."""
         return self._chats.messages(key)
 
     def add_message(self, key: str, message: ChatMessage) -> None:
-        """Add a message; it is durable then."""
+        """Add a message, durably."""
         self._chats.add(key, message)
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:

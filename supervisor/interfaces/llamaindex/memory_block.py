@@ -1,4 +1,4 @@
-"""A memory block for LlamaIndex's `Memory`: what a workspace knows about the question, and where flushed messages go."""
+"""A memory block for LlamaIndex's `Memory`: it recalls from a workspace, and stores flushed messages there."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class RecalldMemoryBlock(BaseMemoryBlock[str]):
         super().__init__(root=str(Memory(root).workspace.paths.root), **fields)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
-        """Return the memory block for the user's last message; "" if nothing fits, or nobody asks."""
+        """Return the memory block for the user's last message; "" if nothing fits, or there is no such message."""
         asked = next((one.content for one in reversed(messages or []) if one.role.value == "user" and one.content), "")
         if not asked:
             return ""
         return await asyncio.to_thread(lambda: Memory(self.root).inject(asked).memory)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Add what the user and the assistant said to the workspace; the same messages given again are not added twice."""
+        """Add messages of user and assistant to the workspace; messages that were added before are not added twice."""
         raws = _raws(messages)
         if raws:
             await asyncio.to_thread(lambda: Memory(self.root).append(raws))
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Return the content without as many of its last lines as have these tokens; None if nothing is left."""
+        """Return the content without its last lines, which have at least these tokens; None if nothing is left."""
         lines = content.splitlines()
         room = estimate_tokens(content) - tokens_to_truncate
         while lines and estimate_tokens("\n".join(lines)) > room:
@@ -51,11 +51,11 @@ class RecalldMemoryBlock(BaseMemoryBlock[str]):
 
 
 def _raws(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
-    """Return the spoken messages with ids of their own: the same ones have the same, in other company they have others."""
-    said = [(one, one.content or "") for one in messages if one.role.value in ("user", "assistant")]
-    together = sha256(b"".join(message_to_json(one) for one, _ in said)).hexdigest()
+    """Return the messages of user and assistant with ids: the same list always gets the same ids, another list others."""
+    texts = [(one, one.content or "") for one in messages if one.role.value in ("user", "assistant")]
+    together = sha256(b"".join(message_to_json(one) for one, _ in texts)).hexdigest()
     raws = []
-    for n, (one, text) in enumerate(said):
+    for n, (one, text) in enumerate(texts):
         if not text.strip():
             continue
         identity = sha256(f"{together} {n}".encode()).hexdigest()[:16]

@@ -11,7 +11,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig, why_refused
 
-#: What applies where the file says nothing; 002.
+#: The defaults (docs/features.md, 002).
 DEFAULTS: Final = {"token_limit": 64000, "summarize_prompt": None}
 _RESERVED: Final = "persistence"
 
@@ -20,8 +20,8 @@ def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yam
     """
     Return `token_limit` and `summarize_prompt` as the file's `memory` has them, for `build_chat_memory(llm, **config)`.
 
-    Where the file or a key is missing it is the default: 64000, and the wording that recalld ships. BadConfig, in one
-    sentence, if the file is no such YAML; no object of Python is ever made from it.
+    If the file or a key is missing, the defaults apply: 64000, and the prompt that recalld ships. BadConfig, in one sentence,
+    if the file is not such YAML; no Python object is ever made from it.
     """
     name = os.fspath(config_path)
     try:
@@ -39,7 +39,7 @@ def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yam
 
 
 def why_no_token_limit(limit: object) -> str:
-    """Return why this is no limit, "" for one that is."""
+    """Return why this is not a valid limit, "" if it is."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         return Text("config.token_limit", limit=limit)
     return ""

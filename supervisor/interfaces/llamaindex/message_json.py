@@ -17,7 +17,7 @@ def message_to_json(message: ChatMessage) -> bytes:
 
 
 def message_from_json(line: bytes) -> ChatMessage:
-    """Return the message that the line has; ValueError if it has none."""
+    """Return the message in the line; ValueError if there is none."""
     try:
         return ChatMessage.model_validate_json(line)
     except ValueError:

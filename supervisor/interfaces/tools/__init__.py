@@ -1,1 +1,1 @@
-"""The tools by which an assistant looks into its memory and writes to it (docs/reference/tools.md)."""
+"""The tools by which an assistant reads its memory and writes to it (docs/reference/tools.md)."""

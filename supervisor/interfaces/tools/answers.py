@@ -1,9 +1,10 @@
 """
 What the tools answer: typed results, their JSON, and how they are clamped to the budget of a turn.
 
-`MemorySearchResult` is 001's, with the day of a memory, who said it, and where it is. A search ends in one of three ways that
-can't be mistaken: results; none, with how many files were searched; or `disabled`, none where not all of memory was searched.
-An answer's *said* is 000's text, which a client without structured answers gets; where it is "", that gets the JSON.
+`MemorySearchResult` is that of 001, with the day of a memory, its author and its place. A search has one of three distinct
+outcomes: results; no results, with the number of files that were searched; or `disabled`, no results because not all of memory
+could be searched. An answer's *said* is the text of 000, for a client without structured answers; if it is "", such a client
+gets the JSON.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from dataclasses import Field
 
-#: Stands where a text was cut; as in the memory block (003).
+#: The mark of a cut, as in the memory block (003).
 TRUNCATED: Final = "…[truncated]"
-#: The score of the search that is a half here.
+#: The score of the search that becomes 0.5 here.
 _MIDDLE: Final = 5.0
 _HALF: Final = re.compile("[\ud800-\udfff]")
-#: Fields that stand in the JSON even if they are "" or False.
+#: Fields that are in the JSON even if they are "" or False.
 _ALWAYS: Final = frozenset({"text", "snippet", "new"})
 _JSON_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -43,11 +44,11 @@ class MemorySearchResult:
     end_line: int
     snippet: str
     score: float | None
-    day: str = ""  # 2026-01-28, the local day on which it was said or written
+    day: str = ""  # 2026-01-28, the local day of the message or line
     role: str = ""  # of a message: user, assistant, system or tool
-    speaker: str = ""  # the name of who said it
-    citation: str = ""  # "Source: memory.md#L42", where `recall.citations` shows it
-    ref: str = ""  # "42@1f3a9c0d", of a line of the long-term file: what deletes it
+    speaker: str = ""  # the name of its author
+    citation: str = ""  # "Source: memory.md#L42", if `recall.citations` shows it
+    ref: str = ""  # "42@1f3a9c0d", the name by which a line of the long-term file is deleted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetAnswer:
-    """The answer of `memory_get`: *text* is lines *start_line* to *end_line*, "" where there are none, of *total*."""
+    """The answer of `memory_get`: *text* is lines *start_line* to *end_line* of *total*, "" if there are none."""
 
     path: str
     text: str
@@ -78,7 +79,7 @@ class GetAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongTermLine:
-    """A line of the long-term file, as `memory_read` shows it; *ref* is what deletes it."""
+    """A line of the long-term file, as `memory_read` shows it; it is deleted by its *ref*."""
 
     line: int
     text: str
@@ -99,10 +100,10 @@ class ReadAnswer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteAnswer:
     """
-    The answer of `memory_write`: the entry is line *line* of *total*; not *new* if its words were there already.
+    The answer of `memory_write`: the entry is line *line* of *total*; *new* is False if a line has its words already.
 
-    Of a line that the talk will not be shown there is the *note* that says so, and no number; another *note* says that a mark
-    for groups was taken off.
+    A line that this conversation will not be shown has no number, and a *note* says so; another *note* says that a mark for
+    groups was removed.
     """
 
     path: str
@@ -138,23 +139,23 @@ ANSWERS: Final[Mapping[str, type]] = {
 
 def as_wire(answer: Answer | MemorySearchResult | LongTermLine) -> dict[str, Any]:
     """
-    Return the answer as JSON has it: camelCase, without what is not there.
+    Return the answer as JSON: camelCase, without fields that have no value.
 
     Half an emoji, which UTF-8 can't encode, is U+FFFD.
 
     >>> as_wire(SearchAnswer(files=12, note="nothing in memory matches."))
     {'results': [], 'files': 12, 'note': 'nothing in memory matches.'}
     """
-    values = {one.name: getattr(answer, one.name) for one in _told(answer)}
-    return {_camel(name): _wire_value(value) for name, value in values.items() if _says(name, value)}
+    values = {one.name: getattr(answer, one.name) for one in _json_fields(answer)}
+    return {_camel(name): _wire_value(value) for name, value in values.items() if _is_shown(name, value)}
 
 
-def _told(answer: Answer | MemorySearchResult | LongTermLine | type) -> list[Field[Any]]:
+def _json_fields(answer: Answer | MemorySearchResult | LongTermLine | type) -> list[Field[Any]]:
     return [one for one in fields(answer) if one.name != "said"]
 
 
-def _says(key: str, value: object) -> bool:
-    """Tell whether the field stands in the JSON: what is not there, "" and False, stands in it where it is an answer itself."""
+def _is_shown(key: str, value: object) -> bool:
+    """Return whether the field is in the JSON: "" and False are left out, unless they are an answer themselves."""
     if value is None:
         return key == "score"
     return key in _ALWAYS or (value is not False and value != "")
@@ -173,7 +174,7 @@ def _camel(key: str) -> str:
 
 def share(score: float) -> float:
     """
-    Return the score of a search, which has no upper end, as 001 has it: between 0 and 1, in the same order.
+    Return the score of a search, which has no upper limit, as a number between 0 and 1 (001), in the same order.
 
     >>> share(0), share(5), share(30.15)
     (0.0, 0.5, 0.8578)
@@ -182,10 +183,10 @@ def share(score: float) -> float:
 
 
 def output_schema(answer: type) -> dict[str, Any]:
-    """Return the JSON schema of what `as_wire` makes of such an answer."""
-    hints, told = get_type_hints(answer), _told(answer)
-    required = [_camel(one.name) for one in told if one.default is MISSING or get_origin(hints[one.name]) is tuple]
-    properties = {_camel(one.name): _schema_of(hints[one.name]) for one in told}
+    """Return the JSON schema of the result of `as_wire` for such an answer."""
+    hints, shown = get_type_hints(answer), _json_fields(answer)
+    required = [_camel(one.name) for one in shown if one.default is MISSING or get_origin(hints[one.name]) is tuple]
+    properties = {_camel(one.name): _schema_of(hints[one.name]) for one in shown}
     return {"type": "object", "properties": properties, "required": required}
 
 
@@ -203,14 +204,14 @@ def _schema_of(hint: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is left of a budget: *chars* characters (None: any number) and *tokens*; a Han character costs *cjk* of these."""
+    """The rest of a budget: *chars* characters (None: any number) and *tokens*; a Han character costs *cjk* tokens."""
 
     chars: int | None
     tokens: int
     cjk: float = 1.0
 
     def holds(self, text: str) -> bool:
-        """Tell whether the text fits."""
+        """Return whether the text fits."""
         return (self.chars is None or len(text) <= self.chars) and self.cost(text) <= self.tokens
 
     def cost(self, text: str) -> int:
@@ -225,7 +226,7 @@ class Room:
 
 def clamped(results: Sequence[MemorySearchResult], room: Room) -> tuple[MemorySearchResult, ...]:
     """
-    Return the results whose snippets fit, then one that is cut with a mark, then no more (001).
+    Return the results whose snippets fit and one more whose snippet is cut, with a mark (001).
 
     Its `end_line` is that of the last line that it shows.
     """
@@ -252,9 +253,9 @@ def _until(one: MemorySearchResult, end: int) -> str:
 
 def cut(text: str, room: Room) -> str:
     """
-    Return the beginning of a text that is too long, with the mark, "" if not even one character fits.
+    Return the beginning of a text that is too long, with the mark; "" if not even one character fits.
 
-    It ends between two characters as a person sees them; a line break before the mark is left out.
+    The cut is between two characters as a person sees them; a line break before the mark is left out.
     """
     least, most = 0, len(text) - 1
     while least < most:
@@ -270,5 +271,5 @@ def cut(text: str, room: Room) -> str:
 
 
 def as_text(answer: Answer) -> str:
-    """Return what a client is told that takes nothing but text: 000's text, or the JSON."""
+    """Return the answer for a client that takes only text: the text of 000, or the JSON."""
     return _HALF.sub("\ufffd", answer.said) if answer.said else json.dumps(as_wire(answer), ensure_ascii=False)

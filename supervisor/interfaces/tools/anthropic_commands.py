@@ -1,8 +1,8 @@
 """
 The commands of Anthropic's memory tool (type `memory_20250818`) and the words of its answers, as pure functions.
 
-Models are trained with these answers, so they are to the letter those of the file-system tool in the official SDK.
-`anthropic_memory` does what the commands ask for.
+Models are trained with these answers, so they are exactly those of the file-system tool in the official SDK. `anthropic_memory`
+carries the commands out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recalld.supervisor.protocol.paths import is_foreign
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
-#: The folder that the model sees; memory.md is the long-term file in it, the rest is memory/.
+#: The folder that the model sees: memory.md in it is the long-term file, everything else is in memory/.
 ROOT: Final = "/memories"
 LONG_TERM: Final = "memory.md"
 #: The most lines of a file that is viewed, and how wide their numbers are.
@@ -27,14 +27,14 @@ _WIDTH: Final = 6
 #: Lines that are shown above and below the one that was replaced.
 _AROUND: Final = 2
 _LONGEST_NAME: Final = 255
-#: Bytes of a name that is given: that of a version of it that is kept, and of the temporary file beside that, are longer.
+#: The most bytes of a new name: the names of its kept versions, and of the temporary files for these, are longer.
 _LONGEST_GIVEN: Final = 200
-#: An encoded dot, slash, backslash or NUL; a backslash, which is a slash elsewhere.
+#: An encoded dot, slash, backslash or NUL; or a backslash, which is a slash on other systems.
 _ODD: Final = re.compile(r"%(?:2e|2f|5c|00)|\\", re.IGNORECASE)
 
 
 class Refused(Exception):
-    """The documented answer to a command that was not done."""
+    """The documented answer to a command that was not carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def parts_of(path: str) -> tuple[str, ...]:
 
 
 def check_name(parts: Sequence[str], path: str) -> None:
-    """Raise an error where no file may be made or moved: no search would find it, or no copy be kept of what it said before."""
+    """Raise an error if no file may be made here: no search would find it, or no copy of its old text could be kept."""
     if not parts:
         raise BadRequest("path", Text("lines.is_folder", path=path))
     if long := next((part for part in parts if len(part.encode()) > _LONGEST_GIVEN), ""):
@@ -165,7 +165,7 @@ def check_name(parts: Sequence[str], path: str) -> None:
 
 
 def is_long_term(parts: Sequence[str]) -> bool:
-    """Tell whether the names are those of the long-term file, in any case."""
+    """Return whether the names are those of the long-term file, in upper or lower case."""
     return len(parts) == 1 and parts[0].casefold() == LONG_TERM
 
 
@@ -216,15 +216,15 @@ def replaced(text: str, asked: StrReplace) -> tuple[str, str]:
         raise Refused(f"No replacement was performed, old_str `{asked.old_str}` did not appear verbatim in {asked.path}.")
     if len(places) > 1:
         numbers = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
-        said = f"No replacement was performed. Multiple occurrences of old_str `{asked.old_str}` in lines: {numbers}."
-        raise Refused(f"{said} Please ensure it is unique")
+        why = f"No replacement was performed. Multiple occurrences of old_str `{asked.old_str}` in lines: {numbers}."
+        raise Refused(f"{why} Please ensure it is unique")
     place = places[0]
     after = text[:place] + writable(asked.new_str) + text[place + len(asked.old_str) :]
     first = max(0, text.count("\n", 0, place) - _AROUND)
-    after, told = _unmarked(text, after, asked.path)
+    after, note = _unmarked(text, after, asked.path)
     lines = after.split("\n")[first : text.count("\n", 0, place) + _AROUND + 1]
     head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-    return after, f"{head}\n{_numbered(lines, first + 1)}{told}"
+    return after, f"{head}\n{_numbered(lines, first + 1)}{note}"
 
 
 def _places(text: str, part: str) -> list[int]:
@@ -245,23 +245,23 @@ def inserted(text: str, asked: Insert) -> tuple[str, str]:
     if not lines[-1]:
         lines.pop()
     if not 0 <= asked.insert_line <= len(lines):
-        said = f"Invalid `insert_line` parameter: {asked.insert_line}. It should be within the range [0, {len(lines)}]."
-        raise Refused(said)
+        why = f"Invalid `insert_line` parameter: {asked.insert_line}. It should be within the range [0, {len(lines)}]."
+        raise Refused(why)
     lines.insert(asked.insert_line, writable(asked.insert_text).rstrip("\n"))
     after = "\n".join(lines)
-    after, told = _unmarked(text, after, asked.path)
-    return after if after.endswith("\n") else f"{after}\n", f"The file {asked.path} has been edited.{told}"
+    after, note = _unmarked(text, after, asked.path)
+    return after if after.endswith("\n") else f"{after}\n", f"The file {asked.path} has been edited.{note}"
 
 
 def created(asked: Create) -> tuple[str, str]:
     """Return the text of a new file, and the answer."""
-    text, told = _unmarked("", writable(asked.file_text), asked.path)
-    return text, f"File created successfully at: {asked.path}{told}"
+    text, note = _unmarked("", writable(asked.file_text), asked.path)
+    return text, f"File created successfully at: {asked.path}{note}"
 
 
 def _unmarked(before: str, after: str, path: str) -> tuple[str, str]:
     """
-    Return the text without the marks that the change sets, and what is told of that, "" where it sets none.
+    Return the text without the marks that the change sets, and the note about them; "" if it sets none.
 
     BadRequest where the change would pin a line of the long-term file by the heading above it.
     """

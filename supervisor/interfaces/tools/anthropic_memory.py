@@ -7,8 +7,8 @@ Anthropic's memory tool over a workspace: `/memories/memory.md` is the long-term
     client.messages.create(..., tools=[tool.definition])
     answer = tool(block.input)  # of a tool_use block
 
-Dated files, summaries and originals can be viewed, not changed. What is replaced or deleted is kept in `.recalld/previous/`.
-The commands and the words of the answers are in `anthropic_commands`.
+Dated files, summaries and originals can be viewed but not changed. Replaced and deleted texts are kept in `.recalld/previous/`.
+The commands and the texts of the answers are in `anthropic_commands`.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.workspace import Workspace
 
-#: How deep a folder is shown.
+#: The depth to which a folder is shown.
 _DEPTH: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model is answered, as the content of a tool_result; *is_error*: nothing was done."""
+    """The answer to the model, the content of a tool_result; *is_error*: nothing was done."""
 
     text: str
     is_error: bool = False
@@ -70,7 +70,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a path of the model means: its names below the root, and the file or folder on the disk."""
+    """The meaning of a path from the model: its names below the root, and the file or folder on disk."""
 
     shown: str
     parts: tuple[str, ...]
@@ -86,7 +86,7 @@ class AnthropicMemory:
     """
     The tool over *memory*; call it with the input of a tool_use block.
 
-    Whole files are shown and changed, so it is for the user alone: BadRequest if *session* and *chat* say that others listen.
+    Whole files are shown and changed, so the tool is for the user alone: BadRequest if others read the *session* or *chat*.
     """
 
     #: What `tools` of a request takes.
@@ -99,7 +99,7 @@ class AnthropicMemory:
         self._files, self._paths = memory.workspace.files, memory.workspace.paths
 
     def __call__(self, command: object) -> Answer:
-        """Do the command and return its documented answer; never raises for what the command asks."""
+        """Carry out the command and return its documented answer; a wrong command is an answer, too, and never raises."""
         try:
             return Answer(self._done(parse_command(command)))
         except Refused as error:
@@ -159,7 +159,7 @@ class AnthropicMemory:
         return answer
 
     def _change(self, path: str, rule: Callable[[str], tuple[str, str]]) -> str:
-        """Replace the text of a file by the first result of *rule*, and return the second."""
+        """Replace the text of a file by the first result of *rule*, and return the second result."""
         place, answer = self._place(path), ""
 
         def change(text: str) -> str:
@@ -184,7 +184,7 @@ class AnthropicMemory:
             self._refuse_kept_inside(place)
             self._files.make_folder(self._paths.previous, lasting=True)
             self._files.ensure_durable(place.path)
-            self._files.disk.touch(place.path)  # it is kept from now on
+            self._files.disk.touch(place.path)  # the time from which its copy is kept
             for name in self._names_to_keep(place):
                 # moved, not copied: what an editor saves meanwhile is kept as well
                 with contextlib.suppress(FileExistsError):
@@ -217,7 +217,7 @@ class AnthropicMemory:
     # ── places ───────────────────────────────────────────────────────────────
 
     def _place(self, path: str) -> _Place:
-        """Return what the path means; an error where it leads through a link."""
+        """Return the meaning of the path; BadRequest if it leads through a link."""
         parts = parts_of(path)
         if is_long_term(parts):
             return _Place(path, (LONG_TERM,), self._paths.root / self._workspace.long_term.path)
@@ -234,7 +234,7 @@ class AnthropicMemory:
         return place
 
     def _stat(self, place: _Place) -> Stat | None:
-        """Return the stat of the file or folder; None for what memory has not, as a picture."""
+        """Return the stat of the file or folder, None if there is none; BadRequest if it is not memory, such as a picture."""
         stat = self._files.disk.stat(place.path)
         if stat and modes.S_ISREG(stat.mode) and not place.path.name.endswith(".md"):
             raise BadRequest("path", Text("memory_tool.no_memory", path=place.shown))
@@ -262,7 +262,7 @@ class AnthropicMemory:
         return stat is not None and modes.S_ISDIR(stat.mode)
 
     def _names_to_keep(self, place: _Place) -> Iterator[str]:
-        """Yield names in .recalld/previous/ for a file or a folder, the first one as for a text that is replaced."""
+        """Yield names in .recalld/previous/ for a file or a folder; the first is that for a replaced text."""
         version = None if self._is_folder(place.path) else self._files.read_stable(place.path)
         name = kept_name(place.path.name, version.data) if version else place.path.name
         yield name
@@ -285,13 +285,13 @@ class AnthropicMemory:
                 yield from ((f"{name}/{below}", size) for below, size in self._entries((*parts, name), depth + 1))
 
     def _locked(self) -> AbstractContextManager[None]:
-        """Hold the lock of the long-term file: an agent changes one file at a time, whichever it is."""
+        """Hold the lock of the long-term file: agents change files one at a time, whichever they are."""
         self._files.make_folder(self._paths.root)
         return self._files.lock(self._paths.long_term_lock)
 
 
 class _Note(LongTermFile):
-    """A note in memory/, which is changed as the long-term file is: the same lock, the same tries, the same copy of the old."""
+    """A note in memory/, changed like the long-term file: the same lock, the same tries, the same copy of the old text."""
 
     def __init__(self, workspace: Workspace, place: _Place) -> None:
         self._path = workspace.paths.relative(place.path)

@@ -1,5 +1,5 @@
 """
-The three tools of 000 one by one, as CountBot makes and registers them: each over a store, in 000's words.
+The three tools of 000 as separate classes, as CountBot makes and registers them: each over a store, with 000's texts.
 
     tools = register_all_tools()
     memory_write = MemoryWriteTool(memory_store)

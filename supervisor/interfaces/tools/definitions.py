@@ -24,14 +24,14 @@ LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")
 Dialect: TypeAlias = Literal["recall", "lines"]
 Kind: TypeAlias = Literal["string", "integer", "number", "array"]
 
-#: What each kind of JSON is in Python, and in the sentence that refuses another one.
+#: The Python type of each kind of JSON, and its name in the sentence that refuses another kind.
 _KINDS: Final[Mapping[Kind, tuple[tuple[type, ...], str]]] = {
     "string": ((str,), "argument.text"),
     "integer": ((int,), "argument.whole_number"),
     "number": ((int, float), "argument.number"),
     "array": ((list, tuple), "argument.texts_list"),
 }
-#: What a value of JSON is called in a sentence.
+#: The name of a JSON value in a sentence.
 _NAMES: Final[Mapping[type, str]] = {
     str: "argument.text",
     bool: "argument.truth",
@@ -41,13 +41,13 @@ _NAMES: Final[Mapping[type, str]] = {
     list: "argument.list",
     tuple: "argument.list",
 }
-#: What is fixed when a door is opened; a model that could choose it would read another talk, or write in another's name.
-_OF_THE_DOOR: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
+#: Arguments that the program fixes: a model that could choose them would read other conversations, or write in another's name.
+_FIXED: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a tool; a number has a *least* value, and a text may be one of *choices* alone."""
+    """A parameter of a tool; a number has a *least* value, and a text must be one of the *choices*, if there are any."""
 
     name: str
     kind: Kind
@@ -57,7 +57,7 @@ class Parameter:
     is_required: bool = False
     least: int | None = None
     choices: tuple[str, ...] = ()
-    #: The dialect whose schema shows it; "" is both. A call may give those of the other one, too.
+    #: The dialect whose schema shows it; "" is both. A call may also give parameters of the other dialect.
     dialect: Dialect | Literal[""] = ""
 
     def checked(self, value: object) -> Any:
@@ -93,7 +93,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A tool: its name, what a model is told of it, its parameters, and what its call changes."""
+    """A tool: its name, its description for a model, its parameters, and what its call changes."""
 
     name: str
     zh: str
@@ -114,9 +114,9 @@ class Definition:
 
     def strict_schema(self, language: Language, dialect: Dialect) -> dict[str, Any]:
         """
-        Return the schema as OpenAI's strict mode takes it: every property is required, and null stands for its default.
+        Return the schema in the form of OpenAI's strict mode: every property is required, and null means its default.
 
-        Defaults and least values, which strict mode refuses or leaves unchecked, are in the descriptions.
+        Defaults and least values are in the descriptions, since strict mode refuses or does not check them.
         """
         properties = {}
         for one in self._shown(dialect):
@@ -131,10 +131,10 @@ class Definition:
         return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
     def arguments(self, given: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
-        """Return the arguments of a call, without those that are null; BadRequest, which names it, for a wrong one."""
+        """Return the arguments of a call, without those that are null; BadRequest names a wrong argument."""
         known = {one.name: one for one in self.parameters}
         for name in given:
-            if name not in known and name in _OF_THE_DOOR:
+            if name not in known and name in _FIXED:
                 raise BadRequest(name, Text("argument.tool_refuses", tool=self.name))
             if name not in known:
                 raise BadRequest(str(name)[:40], Text("argument.tool_lacks", tool=self.name, names=[*known]))
@@ -286,17 +286,17 @@ DELETE: Final = Definition(
     writes=True,
     deletes=True,
 )
-#: All tools, in the order in which a model is told of them.
+#: All tools, in the order in which a model gets them.
 DEFINITIONS: Final[Mapping[str, Definition]] = {one.name: one for one in (SEARCH, GET, READ, WRITE, DELETE)}
 
 
 def not_shown(audience: Audience) -> Text:
-    """Return the sentence that says why *audience*, a group, will not be shown what is written there."""
+    """Return why *audience*, a group, will not be shown what is written there, as a sentence."""
     return Text("longterm.unseen_closed" if audience.in_groups == "none" else "longterm.unseen_unshared")
 
 
-def told_to(audience: Audience, definition: Definition) -> Definition:
-    """Return the definition as the model of *audience* is told of it: one that writes says what a group will not be shown."""
+def for_audience(audience: Audience, definition: Definition) -> Definition:
+    """Return the definition for the model of *audience*; for a group, that of `memory_write` says what will not be shown."""
     if audience.sees_all or definition is not WRITE:
         return definition
     zh, en = (render(not_shown(audience), language) for language in LANGUAGES)

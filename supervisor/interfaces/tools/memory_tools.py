@@ -5,7 +5,7 @@ What each tool does, as plain Python functions over one memory, for one audience
     tools.memory_write("用户偏好Python；项目用FastAPI")
     tools.memory_search("用户用什么语言？").results
 
-Who listens (*session*, *chat*) and the *channel*, the source of what is written, are fixed here: a model never names them.
+The conversation (*session*, *chat*) and the *channel*, the source of what is written, are fixed: a model can't choose them.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ if TYPE_CHECKING:
 
 #: Results of a ranked search; 001.
 MAX_RESULTS: Final = 5
-#: Recent entries that a reading without line numbers shows; 000.
+#: How many recent entries are read if no line numbers are given; 000.
 RECENT: Final = 10
-_EVERY: Final = 1_000_000_000  # the number of a line behind every other
+_EVERY: Final = 1_000_000_000  # more lines than any file has
 _CITED: Final = re.compile(r"L?(\d+)(?:-L?(\d+))?")
 
 
 class MemoryTools:
     """
-    The tools over *memory*, for those who read the talk *session*, a *chat* of its kind.
+    The tools over *memory*, for the readers of the conversation *session*; *chat* is its kind.
 
-    Each returns a typed answer in *language*, or raises a SupervisorError. In one thread at a time, as a `Memory`.
+    Each returns a typed answer in *language*, or raises a SupervisorError. One thread at a time may use them.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class MemoryTools:
         self._channel = channel
         where = chat_of({"session": session, "chat": chat or None})
         self.audience = Audience(chat=where, in_groups=memory.workspace.config.recall.in_groups)
-        #: Whether texts name the lines as `memory_delete` takes them.
+        #: Whether texts contain the names of lines that `memory_delete` takes.
         self.shows_refs = False
         #: The language of the answers.
         self.language: Language = language
@@ -104,7 +104,7 @@ class MemoryTools:
         Search memory for what fits *query*, best first (001), or the lines of the long-term file for *keywords* (000).
 
         *max_results* is 5 for a query, and `[tools] search_results` for keywords; *min_score* is 0 to 1, as the scores are. The
-        answer is `disabled` where memory can't be searched; BadRequest only for wrong arguments.
+        answer is `disabled` if memory can't be searched; BadRequest only for wrong arguments.
         """
         if query is None and keywords is None:
             raise BadRequest("query", Text("argument.tool_needs", tool=SEARCH.name))
@@ -117,14 +117,14 @@ class MemoryTools:
             raise
         except (SupervisorError, OSError) as error:
             fault = as_supervisor_error(error, "memory_search", self.memory.workspace.paths.root)
-            return SearchAnswer(disabled=True, error=self._said(fault), action=self._said(Text("tool.see_doctor")))
+            return SearchAnswer(disabled=True, error=self._render(fault), action=self._render(Text("tool.see_doctor")))
 
     def memory_get(self, path: str, start: int | None = None, lines: int | None = None) -> GetAnswer:
         """
         Return *lines* lines of a memory file from line *start* on: start 40, lines 20 are 40 to 59.
 
-        A file that does not exist, and a start behind the end, have no text; MEMORY.md, of which 001's prompt speaks, is the
-        long-term file, whatever its name. BadRequest for what is no file of memory.
+        A missing file, and a start beyond the end, have no text. MEMORY.md, which 001's prompt names, is the long-term file,
+        whatever its name. BadRequest for a file that is not memory.
         """
         bare, mark, cited = path.partition("#")
         if bare in LONG_TERM and not self._is_there(bare):
@@ -144,21 +144,21 @@ class MemoryTools:
         if start_line is None and end_line is None:
             newest = self._newest(len(found.lines), lambda count: text_of(recent_lines(found.lines, count)))
             found = replace(found, lines=recent_lines(found.lines, newest))
-        text = self._fitting(text_of(found.lines) if found.total else self._said(Text("tool.memory_empty")))
-        said = text.split("\n") if text else []
-        shown = found.lines[: len(said)]
-        told = f"{self._counted(found.total)}\n\n{text}{self._refs(shown)}"
-        lines = tuple(_as_line(line, one) for line, one in zip(shown, said, strict=False))
-        return ReadAnswer(path=found.path, lines=lines, total=found.total, said=told)
+        text = self._fitting(text_of(found.lines) if found.total else self._render(Text("tool.memory_empty")))
+        texts = text.split("\n") if text else []
+        shown = found.lines[: len(texts)]
+        plain = f"{self._counted(found.total)}\n\n{text}{self._refs(shown)}"
+        lines = tuple(_as_line(line, one) for line, one in zip(shown, texts, strict=False))
+        return ReadAnswer(path=found.path, lines=lines, total=found.total, said=plain)
 
     # ── changing ─────────────────────────────────────────────────────────────
 
     def memory_write(self, content: str) -> WriteAnswer:
         """
-        Add an entry to the long-term file and return its line, as it was read back; or the line that has the same words.
+        Add an entry to the long-term file and return its line as read back, or the line that has the same words already.
 
-        A mark for groups is taken off, since it is the owner's word, and the answer says so. In a group only lines that it may
-        see have the same words, and where it will not be shown the entry the answer says so.
+        A mark for groups is removed, since only the owner may set it, and the answer says so. In a group only the lines that it
+        may see are searched for the same words; if the group will not be shown the entry, the answer says so.
         """
         refuse_no_text("content", content)
         unmarked = without_marks(content)
@@ -166,17 +166,17 @@ class MemoryTools:
         if not made.is_shown:
             if not any(one.text == made.text for one in self.memory.workspace.long_term.read().lines):
                 raise Conflict(made.path)
-            note, saved = self._said(not_shown(self.audience)), self._said(Text("tool.written"))
+            note, saved = self._render(not_shown(self.audience)), self._render(Text("tool.written"))
             return WriteAnswer(path=made.path, total=made.total, new=True, note=note, said=f"{saved}\n\n{note}")
         path, lines = self._long_term()
         same = [one for one in lines if one.text == made.text]
         line = min(same, key=lambda one: abs(one.number - made.line), default=None)
-        if line is None:  # an editor has saved an older text in this moment
+        if line is None:  # an editor has just saved an older text
             raise Conflict(made.path)
         total = len(lines)
-        note = self._said(Text("longterm.mark_taken")) if unmarked != content else ""
-        saved = self._said(Text("longterm.written", line=line.number, total=total))
-        told = "\n\n".join(filter(None, (saved, note))) + self._refs([line])
+        note = self._render(Text("longterm.mark_taken")) if unmarked != content else ""
+        saved = self._render(Text("longterm.written", line=line.number, total=total))
+        plain = "\n\n".join(filter(None, (saved, note))) + self._refs([line])
         return WriteAnswer(
             path=path,
             line=line.number,
@@ -185,23 +185,23 @@ class MemoryTools:
             ref=line.ref,
             new=made.is_new,
             note=note,
-            said=told,
+            said=plain,
         )
 
     def memory_delete(self, lines: Sequence[str]) -> DeleteAnswer:
-        """Delete lines of the long-term file, each named as in "42@1f3a9c0d"; nothing if one is another line by now."""
+        """Delete lines of the long-term file, each named as in "42@1f3a9c0d"; none if one has changed."""
         gone = self.memory.delete(lines, session=self._session, chat=self._chat)
-        told = self._said(Text("tool.deleted", count=gone.count, total=gone.total))
-        return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, said=told)
+        plain = self._render(Text("tool.deleted", count=gone.count, total=gone.total))
+        return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, said=plain)
 
-    # ── for a door that shows memory to people, too ──────────────────────────
+    # ── for an interface that shows memory to people, too ────────────────────
 
     def whole_file(self, path: str) -> str:
-        """Return the text of a memory file; NotFound where there is none that may be shown."""
+        """Return the text of a memory file; NotFound if there is none that may be shown."""
         return self.memory.get(path, session=self._session, chat=self._chat).text
 
     def files(self) -> list[str]:
-        """Return the paths of the files of memory: the long-term file, then the newest first."""
+        """Return the paths of the files of memory: the long-term file, then the others, newest first."""
         return self.memory.files()
 
     @property
@@ -218,12 +218,12 @@ class MemoryTools:
     def _ranked(self, query: str, limit: int, least: float) -> SearchAnswer:
         """Return the answer of 001's search."""
         found = self.memory.find(query, limit, session=self._session, chat=self._chat)
-        not_whole = self._said(why_not_whole(found))
+        not_whole = self._render(why_not_whole(found))
         hits = [hit for hit in found.hits if hit.score is None or share(hit.score) >= least]
         if not hits and not_whole:
-            return SearchAnswer(disabled=True, error=not_whole, action=self._said(Text("tool.see_log")))
+            return SearchAnswer(disabled=True, error=not_whole, action=self._render(Text("tool.see_log")))
         if not hits:
-            return SearchAnswer(files=found.files, note=self._said(why_no_hits(found) if query.strip() else NOT_ASKED))
+            return SearchAnswer(files=found.files, note=self._render(why_no_hits(found) if query.strip() else NOT_ASKED))
         refs = refs_of(hits, lambda: self._long_term()[1])
         results = clamped([self._result(hit, ref) for hit, ref in zip(hits, refs, strict=True)], self._room())
         return SearchAnswer(results=results, files=found.files, note=not_whole)
@@ -234,17 +234,17 @@ class MemoryTools:
         most = self.memory.workspace.config.tools.search_results if limit is None else limit
         words = keywords.split()
 
-        def told_of(count: int) -> str:
+        def text_for(count: int) -> str:
             return search_text(lines, words, count, match_mode, self.language)
 
-        text = self._fitting(told_of(self._newest(min(most, len(lines)), told_of)))
-        told = f"{self._counted(len(lines))}\n\n{text}"
+        text = self._fitting(text_for(self._newest(min(most, len(lines)), text_for)))
+        plain = f"{self._counted(len(lines))}\n\n{text}"
         found = matching(lines, [*filter(None, map(one_line, words))], every=match_mode == "and") if words else ()
         shown = [line for line in found if f"\n[{line.number}] " in f"\n{text}"]
         if not shown:
-            return SearchAnswer(total=len(lines), note=text, said=told)
+            return SearchAnswer(total=len(lines), note=text, said=plain)
         results = [self._line_result(path, line) for line in shown]
-        return SearchAnswer(results=clamped(results, self._room()), total=len(lines), said=told + self._refs(shown))
+        return SearchAnswer(results=clamped(results, self._room()), total=len(lines), said=plain + self._refs(shown))
 
     def _result(self, hit: Hit, ref: str) -> MemorySearchResult:
         unit = hit.unit
@@ -285,7 +285,7 @@ class MemoryTools:
             return None
 
     def _got(self, path: str, found: Lines) -> GetAnswer:
-        """Return the lines, clamped; a cut text ends with the line that the mark is in."""
+        """Return the lines, clamped; the last line of a cut text is the one with the mark."""
         if not found.text:
             return GetAnswer(path=found.path, text="", total=found.total)
         text = self._fitting(found.text)
@@ -315,37 +315,37 @@ class MemoryTools:
         room = self._room()
         return text if room.holds(text) else cut(text, room)
 
-    def _newest(self, most: int, told: Callable[[int], str]) -> int:
-        """Return of how many of the newest lines, at most *most*, what is *told* fits; 1 where not even that does."""
+    def _newest(self, most: int, text_for: Callable[[int], str]) -> int:
+        """Return the number of newest lines, 1 to *most*, whose text, by *text_for*, fits the budget; 1 if none does."""
         room = self._room()
         most = min(most, max(1, room.tokens))  # a line costs a token at least
-        if room.holds(told(most)):
+        if room.holds(text_for(most)):
             return most
-        return max(1, bisect_left(range(1, most), True, key=lambda count: not room.holds(told(count))))
+        return max(1, bisect_left(range(1, most), True, key=lambda count: not room.holds(text_for(count))))
 
     def _citation(self, place: str) -> str:
-        """Return where it is as a person checks it, "" where `recall.citations` does not show it."""
+        """Return the source line for *place*, "" if `recall.citations` hides it."""
         mode = self.memory.workspace.config.recall.citations
         is_shown = mode == "on" or (mode == "auto" and self.audience.chat.is_direct)
         return f"Source: {place}" if is_shown else ""
 
     def _refs(self, lines: Sequence[Line]) -> str:
-        """Return the names of the lines, for a model that may delete and is told nothing but text."""
+        """Return the names of the lines for a model that may delete lines and gets only text."""
         if not (self.shows_refs and lines):
             return ""
-        return f"\n\n{self._said(Text('tool.refs', refs=' '.join(line.ref for line in lines)))}"
+        return f"\n\n{self._render(Text('tool.refs', refs=' '.join(line.ref for line in lines)))}"
 
     def _counted(self, total: int) -> str:
-        return self._said(Text("tool.counted", total=total))
+        return self._render(Text("tool.counted", total=total))
 
-    def _said(self, text: object) -> str:
+    def _render(self, text: object) -> str:
         """Return the text in the language of the answers."""
         return render(text, self.language)
 
 
-def _as_line(line: Line, said: str) -> LongTermLine:
-    """Return the line with as much of its text as is *said*: "[42] …"."""
-    return LongTermLine(line=line.number, text=said.removeprefix(f"[{line.number}] "), digest=line.digest, ref=line.ref)
+def _as_line(line: Line, shown: str) -> LongTermLine:
+    """Return the line with as much of its text as is *shown*: "[42] …"."""
+    return LongTermLine(line=line.number, text=shown.removeprefix(f"[{line.number}] "), digest=line.digest, ref=line.ref)
 
 
 def _numbers(path: str, found: Lines) -> Sequence[int]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.interfaces.language import spoken_language
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
-from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, told_to
+from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, for_audience
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.longterm.guidance import guidance
 from recalld.supervisor.storage.catalogue import Text, render
@@ -41,7 +41,7 @@ _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a call gives back: *text* for the model, and *data*, the same as JSON (None for an error)."""
+    """The result of a call: *text* for the model, and *data*, the same as JSON (None for an error)."""
 
     text: str
     data: dict[str, Any] | None = None
@@ -49,7 +49,7 @@ class Reply:
 
 
 class Tool:
-    """One tool of a registry, with the members that CountBot (000) and nanobot know."""
+    """One tool of a registry, with the members that CountBot (000) and nanobot use."""
 
     def __init__(self, registry: ToolRegistry, definition: Definition) -> None:
         self._registry = registry
@@ -60,7 +60,7 @@ class Tool:
 
     @property
     def words(self) -> tuple[Language, Dialect]:
-        """In which language, and as which search, a model is told of it."""
+        """The language and the dialect of its description."""
         return self._registry.language, self._registry.dialect
 
     @property
@@ -73,11 +73,11 @@ class Tool:
         self._registry.set_channel(channel)
 
     async def execute(self, **arguments: Any) -> str:
-        """Return what the model is told."""
+        """Return the text for the model."""
         return self.call(arguments).text
 
     def is_of(self, registry: ToolRegistry) -> bool:
-        """Tell whether it was made by this registry, not only registered in it."""
+        """Return whether this registry made the tool; a tool that was only registered here has another registry."""
         return self._registry is registry
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> Reply:
@@ -85,7 +85,7 @@ class Tool:
         return self._registry.call(self.name, arguments)
 
     def function(self) -> Callable[..., Answer]:
-        """Return it as a plain Python function, which knows the names of JSON (001) and those of Python."""
+        """Return it as a plain Python function, whose arguments may have their JSON names (001) or their Python names."""
         method: Callable[..., Answer] = getattr(self._registry.tools, self.name)
 
         @wraps(method)
@@ -107,11 +107,11 @@ class ToolRegistry:
         self._tools = {one.name: Tool(self, one) for one in definitions}
 
     def __iter__(self) -> Iterator[Tool]:
-        """Yield the tools in the order in which a model is told of them."""
+        """Yield the tools in the order in which a model gets them."""
         return iter(self._tools.values())
 
     def register(self, tool: Tool) -> None:
-        """Add a tool that was made by itself (000), in place of one of its name."""
+        """Add a tool that was made on its own (000); it replaces a tool with its name."""
         self._tools[tool.name] = tool
 
     @property
@@ -126,7 +126,7 @@ class ToolRegistry:
 
     @property
     def limits(self) -> dict[str, bool]:
-        """What `register_all_tools` makes the same tools with."""
+        """The arguments with which `register_all_tools` makes the same tools."""
         offered = self.definitions
         return {"read_only": not any(one.writes for one in offered), "allow_delete": any(one.deletes for one in offered)}
 
@@ -138,7 +138,7 @@ class ToolRegistry:
             if not one.is_of(self):
                 one.set_channel(channel)
 
-    # ── what a model is told ─────────────────────────────────────────────────
+    # ── descriptions for a model ─────────────────────────────────────────────
 
     def functions(self) -> dict[str, Callable[..., Answer]]:
         """Return the tools as plain Python functions, for a framework that reads signatures."""
@@ -164,7 +164,7 @@ class ToolRegistry:
         return [{"name": one.name, "description": one.description, "input_schema": one.parameters} for one in self]
 
     def guidance(self) -> str:
-        """Return the section for the system prompt, "" without tools, in the words of the first one."""
+        """Return the section for the system prompt, in the language and dialect of the first tool; "" without tools."""
         spoken = next((one.words for one in self), (self.language, self.dialect))
         return guidance(self.names, *spoken)
 
@@ -172,16 +172,16 @@ class ToolRegistry:
 
     def call(self, name: str, arguments: str | Mapping[str, Any] | None = None) -> Reply:
         """
-        Call the tool with the arguments that a model gave, as JSON or parsed, and return what the model is told.
+        Call the tool with the arguments that a model gave, as JSON or parsed, and return the reply to the model.
 
-        It never raises: what is wrong is one sentence, and `is_error`.
+        It never raises: an error is a reply with one sentence and `is_error`.
         """
         tool = self._tools.get(name)
         if tool is not None and not tool.is_of(self):
             return tool.call(arguments)
         try:
             answer = self._answer(tool, name, arguments)
-        except Exception as error:  # noqa: BLE001 - a model must be told, and the talk goes on
+        except Exception as error:  # noqa: BLE001 - the model gets the error, and the conversation goes on
             root = self.tools.memory.workspace.paths.root if self.tools else ""
             return Reply(render(as_supervisor_error(error, name[:40], root), self.language), is_error=True)
         return Reply(as_text(answer), as_wire(answer))
@@ -194,7 +194,7 @@ class ToolRegistry:
 
 
 def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the arguments as an object; BadRequest if they are none."""
+    """Return the arguments as an object; BadRequest if they are not one."""
     found: object = arguments
     if isinstance(arguments, str) or arguments is None:
         try:
@@ -218,11 +218,11 @@ def register_all_tools(
     dialect: Dialect | None = None,
 ) -> ToolRegistry:
     """
-    Return the tools over a `Memory`, a `MemoryStore` or the folder of a workspace; no tools without one (000).
+    Return the tools over a `Memory`, a `MemoryStore` or the folder of a workspace; for None, no tools (000).
 
-    *session* and *chat* say who listens, *channel* is the source of what is written. With *read_only* no tool writes; only with
-    *allow_delete* there is `memory_delete`. The descriptions are in the *language* of the workspace, the *dialect* is that of
-    `[tools] dialect` if not given, and "lines" for a `MemoryStore`, whose programs search by `keywords`.
+    *session* and *chat* are the conversation, *channel* is the source of what is written. With *read_only* no tool writes;
+    only *allow_delete* adds `memory_delete`. By default descriptions are in the *language* of the workspace, and the *dialect*
+    is that of `[tools] dialect`, or "lines" for a `MemoryStore`, whose programs search by `keywords`.
     """
     if memory_store is None:
         return ToolRegistry(None, (), language=language or "en", dialect=dialect or "recall")
@@ -231,16 +231,16 @@ def register_all_tools(
     from recalld.supervisor.workspace import open_workspace
 
     if isinstance(memory_store, MemoryStore):
-        # the folder may come with the first write, which `Memory` of a path refuses
+        # the first write may make the folder; `Memory` of a path refuses a missing folder
         memory = Memory(open_workspace(memory_store.root, os.environ, memory_store.clock), clock=memory_store.clock)
-        memory.workspace.long_term = memory_store.long_term  # of a folder of CountBot it knows the file and the days
+        memory.workspace.long_term = memory_store.long_term  # this one knows the file and the days of a CountBot folder
         dialect = dialect or "lines"
     else:
         memory = memory_store if isinstance(memory_store, Memory) else Memory(memory_store)
     tools = MemoryTools(memory, session=session, chat=chat, channel=channel)
     tools.language = language or _language(memory, tools.audience)
     chosen = tuple(
-        told_to(tools.audience, one)
+        for_audience(tools.audience, one)
         for one in DEFINITIONS.values()
         if not (one.writes and read_only) and not (one.deletes and not allow_delete)
     )
@@ -249,10 +249,10 @@ def register_all_tools(
 
 
 def _language(memory: Memory, audience: Audience) -> Language:
-    """Return the language of the workspace: its setting, the locale, or the end of the conversation that *audience* sees."""
+    """Return the language: by the setting, else the locale, else the end of the conversation that *audience* sees."""
     words: list[str] = []
-    with contextlib.suppress(SupervisorError, OSError):  # whatever is wrong with history.json, the tools are described
+    with contextlib.suppress(SupervisorError, OSError):  # a fault of history.json must not prevent the descriptions
         ws = memory.workspace
-        said = ws.history.last_words() if audience.sees_all else ws.parts.newest_words(audience, memory.clock())
-        words = [said] if said else []
+        newest = ws.history.last_words() if audience.sees_all else ws.parts.newest_words(audience, memory.clock())
+        words = [newest] if newest else []
     return spoken_language(memory.workspace.config.language, os.environ, words)
