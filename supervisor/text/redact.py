@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 #: The number of the rules, raised when they hide more or less: vectors made of hidden text are kept under it.
-RULES: Final = 3
+RULES: Final = 4
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
 #: What is matched as if it were written otherwise: full-width letters, digits and signs as ASCII, characters without width not

@@ -121,6 +121,10 @@ _PART: Final = re.compile(rf"(?<![0-9])(?=(?P<part>(?:[0-9]{{13,19}}[xX]?|{_GROU
 _GROUPED_AMEX: Final = re.compile(r"[0-9]{4}([ \xa0.-])[0-9]{6}\1[0-9]{5}")
 _CITIZEN: Final = re.compile(r"[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dX]")
 _CITIZEN_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+#: The number of a person in the USA, near a word for it.
+_SSN: Final = re.compile(r"(?<![\w.-])(?!000|666|9)\d{3}(?P<sep>[ -]?)(?!00)\d\d(?P=sep)(?!0000)\d{4}(?![\w-])(?!\.\d)")
+_SSN_WORD: Final = re.compile(r"\bssns?\b|social[ -]security|社会安全号?码?|社会保障号?码?|社安号|社保号")
+_SSN_NAMES: Final = ("ssn", "social", "社")
 
 # ── What looks random ────────────────────────────────────────────────────────
 
@@ -147,6 +151,7 @@ def found_secrets(text: str) -> Iterator[Found]:
     yield from pairs(lower)
     yield from _commands(text, lower)
     yield from _cards(text, lower)
+    yield from _persons(text, lower)
     yield from _random(text, lower)
 
 
@@ -206,6 +211,18 @@ def _cards(text: str, lower: str) -> Iterator[Found]:
         over_lines = _LINES.match(text, start)
         if over_lines and "\n" in over_lines["card"] and not _OTHER_NUMBER.search(lower, start, over_lines.start("card")):
             yield Found(*over_lines.span("card"))
+
+
+def _persons(text: str, lower: str) -> Iterator[Found]:
+    """Yield the numbers of people in the USA: after a word for one, or, with its hyphens, shortly before it."""
+    for start in beginnings(lower, _SSN_NAMES):
+        word = _SSN_WORD.match(lower, start)
+        if word is None:
+            continue
+        for match in _SSN.finditer(text, max(0, start - _NEAR), word.end() + _NEAR):
+            between = lower[word.end() : match.start()]
+            if match["sep"] == "-" or (match.start() >= word.end() and not _OTHER_NUMBER.search(between)):
+                yield Found(*match.span())
 
 
 def _is_card(number: str, before: str) -> bool:

@@ -2,7 +2,9 @@
 Secrets without a word for one: "safe: 4471", `2580#` for a garage, 门口的密码锁是 4471, "the login is bob / hunter2".
 
 The number must stand as people write a code: after the lock and a sign or "is", with the # or * of a keypad, after "opens
-with", or between a verb of typing and what it opens. A number with a unit, a year and the number of a door or a flat is none.
+with", between a verb of typing and what it opens, or alone behind a door as in a note ("cottage door 1187"). A number with a
+unit, a year, a round one and the number of a door or a flat is none. So are the turns of a dial (左三右七), and the second half
+of "log in as maria with …" and of "network Birch, key …".
 Each search looks at a limited number of characters around its word. Pure.
 """
 
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.text.secret_labels import AFTER_NUMBER, Found, around, is_mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 #: What has a number only as its code, and what has other numbers too.
 _LOCK: Final = (
@@ -55,6 +57,27 @@ _CODES: Final = (
     rf"{_BEFORE}{_TYPE} {_LONG_CODE} (?:[a-z']+ ){{1,4}}(?:{_LOCK}|{_ENTRANCE})(?![a-z])",
     rf"(?:输入?|按|拨|键入|用)(?:密码|代码|数字)? ?{_LONG_CODE} ?[，,]?[就即可能来去以便]{{0,3}}[开解打]{{1,2}}{_NO_OPENING}",
 )
+#: A note that has nothing but a door and its number: "cottage door 1187".
+_NOTE_BEGINS: Final = r"(?:\A|(?<=[\n.;:,，。；：、(（•*]))[ *•-]{0,3}(?:the |our |my )?"
+_NOTE_ENDS: Final = r"(?=[ ]?(?:\Z|[\n.;,，。；、)）]))"
+_NOTE_CODE: Final = r"(?P<code>(?!(?:19|20)\d\d(?!\d))(?!\d{1,4}00(?!\d))\d{4,6})(?![.,]\d)"
+_HOUSE: Final = "cottage|cabin|chalet|villa|front|back|side|garage|main|cellar|barn|house|shed|holiday home|summer house"
+_HOUSE_ZH: Final = "小木?屋|别墅|老家|乡下|民宿|院子?|家里?|前|后|大|单元|车库|地库|地下室|仓库"
+_NOTES: Final = (
+    rf"{_NOTE_BEGINS}(?:{_HOUSE}) (?:door|gate) {_NOTE_CODE}{_NOTE_ENDS}",
+    rf"{_NOTE_BEGINS}(?:{_HOUSE_ZH})的?门 ?{_NOTE_CODE}{_NOTE_ENDS}",
+)
+#: The turns of a dial.
+_TURNED: Final = r"(?:\d{1,3}|[零一二三四五六七八九十百两]{1,4})"
+_NEXT: Final = r"[ ,，、;-]{0,2}(?:then |and |再|然后|后)?[ ]?"
+_DIAL: Final = rf"{_BEFORE}(?:safe|vault|dial|combination|combo|padlock|strongbox|lock)(?![a-z])[^\n.]{{0,24}}?(?<![a-z0-9])"
+_DIAL_ZH: Final = r"(?:密码|保险[柜箱]|密码锁|转盘|号码锁|开法|的锁)[^\n。]{0,12}?"
+_TURN_ZH: Final = rf"[先向往]{{0,2}}[左右][边转拧旋]{{0,2}}[到至]? ?{_TURNED}[圈格]?"
+_DIALS: Final = (
+    rf"{_DIAL_ZH}(?P<code>(?:{_TURN_ZH}{_NEXT}){{2,6}})",
+    rf"{_DIAL}(?P<code>(?:(?:left|right|l|r)(?: to| at)?[ -]?{_TURNED}(?![a-z0-9]){_NEXT}){{2,6}})",
+    rf"{_DIAL}(?P<code>(?:{_TURNED} (?:left|right)(?![a-z]){_NEXT}){{2,6}})",
+)
 #: With the signs that only keypads have.
 _SIGNED: Final = (
     rf"(?:{_OPENED})[^\n]{{0,40}}?(?<![a-z0-9_&#*]){_KEYPAD}",
@@ -63,11 +86,13 @@ _SIGNED: Final = (
 #: One of them is in each, and the characters around it that are read.
 _STEMS: Final = tuple(
     """
-    keypad padlock box safe vault suitcase alarm lock door gate garage barrier entrance
-    opens open unlock 门 锁 柜 箱 车库 道闸 警 开 钥匙盒
+    keypad padlock box safe vault suitcase alarm lock door gate garage barrier entrance dial combination combo
+    opens open unlock 门 锁 柜 箱 车库 道闸 警 开 钥匙盒 密码 转盘
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 _AROUND: Final = 60
+#: What is in each turn of a dial.
+_SIDE: Final = re.compile(r"左|右|left|right|(?<![a-z])[lr] ?[0-9]")
 
 #: The two halves of a login: after a word for one any name, after what one logs in to only the names that everyone has.
 _PAIR: Final = rf"""
@@ -79,11 +104,28 @@ _PAIR: Final = rf"""
       (?:\s?/\s?|\s?和\s?|\sand\s)(?P<known>[^\s/，。；,;]{{5,60}})(?!/)
     |(?<![\w.@+-])[\w.+-]{{1,40}}@[\w.-]{{1,40}}\s/\s(?P<mail>[^\s/，。；,;]{{5,60}})(?!/)
     """
+#: The same in words: "log in as maria with …", 用 maria 和 … 登录, "network Birch, key …".
+_SAID: Final = r"""
+    \b(?:log(?:ged|s)?[ -]?(?:in|on)|sign(?:ed|s)?[ -]in)\s(?:to\s[^\n.,;]{1,24}?\s)?as\s["'“]?[\w.@+-]{2,40}["'”]?
+      (?:\s?,)?\s(?:with|using|and)\s["'“]?(?P<given>[^\s/，。；,;"'”]{5,60})(?=["'”]?[.,;!?)]?(?:\s|\Z))
+    |用(?:户名|户|账号|帐号)?\s?[「“"]?[\w.@+-]{2,40}[」”"]?\s?[和跟、+加，,]\s?(?:用\s?)?[「“"]?(?P<used>[!-~]{5,60}?)[」”"]?
+      \s?(?:来|去|就能|可以|就可以)?登[录陆]
+    |登[录陆](?:名|用户|账号)?\s?[用是为]?\s?[a-z0-9_.@+-]{2,40}\s?[，、和+]\s?[用口令]{0,2}\s?(?P<behind>[!-~]{5,60})
+    |(?:(?<![a-z0-9_-])(?:networks?|ssid|wi-?fi|wlan|hotspot|router)(?![a-z])|网络|热点|路由器)\s?(?:name|名称?)?\s?(?:is|[:：=是叫])?\s?
+      ["'“「]?[^\s,;，；、"'”」]{1,32}(?:\s[^\s,;，；、"'”」]{1,20})?["'”」]?\s?[,;，；、]\s?(?:the\s)?(?:security\s)?key\s?(?:is|[:：=是])?\s?
+      ["'“「]?(?P<key>[^\s/，。；,;"'”」]{5,63})
+    """
 _PAIR_STEMS: Final = tuple(
     """
     login log-in sign-in signin credential creds account username 账号 帐号 账户 登录 登陆 用户名
     router server nas ssh ftp vpn panel database camera modem 服务器 后台 路由器 数据库 摄像头 光猫 @
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
+#: Two words that both are in a login that is said.
+_SAID_STEMS: Final = (
+    (" as ", ("log in", "log on", "log-in", "logged", "logs in", "sign in", "signed in", "signs in")),
+    ("key", ("network", "wifi", "wi-fi", "ssid", "wlan", "hotspot", "router", "网络", "热点", "路由器")),
+    ("登", ("登录", "登陆")),
 )
 _LONGEST_PAIR: Final = 160
 _SHORTEST_SECRET: Final = 5
@@ -96,20 +138,27 @@ def openings(lower: str) -> Iterator[Found]:
     """Yield the numbers that open something, of each part of the text in order; *lower* is the text in small letters."""
     for start, end in around(lower, _STEMS, _AROUND):
         part = lower[start:end]
-        if not any(map(str.isdigit, part)):
+        has_digit, turns = any(map(str.isdigit, part)), _DIALS if _SIDE.search(part) else ()
+        if not has_digit and not turns:
             continue
-        for pattern in _compiled(*_CODES, *(_SIGNED if "#" in part or "*" in part else ())):
+        signed = _SIGNED if "#" in part or "*" in part else ()
+        for pattern in _compiled(*_CODES, *_NOTES, *signed, *turns):
             for match in pattern.finditer(part):
                 if not AFTER_NUMBER.match(part, match.end("code")):
                     yield Found(start + match.start("code"), start + match.end("code"), _CODE_WORDS, lower[start:end])
 
 
 def pairs(lower: str) -> Iterator[Found]:
-    """Yield the second half of each login that is written as a pair; it has letters and digits."""
-    if "/" not in lower and "和" not in lower and " and " not in lower:
-        return
-    for start, end in around(lower, _PAIR_STEMS, _LONGEST_PAIR):
-        for match in _compiled(_PAIR, flags=re.VERBOSE)[0].finditer(lower, start, end):
+    """Yield the second half of each login that is written as a pair, or said; it has letters and digits."""
+    if "/" in lower or "和" in lower or " and " in lower:
+        yield from _halves(_PAIR, _PAIR_STEMS, lower)
+    stems = [stem for sign, stems in _SAID_STEMS if sign in lower for stem in stems]
+    yield from _halves(_SAID, stems, lower)
+
+
+def _halves(pattern: str, stems: Iterable[str], lower: str) -> Iterator[Found]:
+    for start, end in around(lower, stems, _LONGEST_PAIR):
+        for match in _compiled(pattern, flags=re.VERBOSE)[0].finditer(lower, start, end):
             half = match.lastgroup or ""
             if is_mixed(match[half], _SHORTEST_SECRET):
                 yield Found(*match.span(half), _LOGIN_WORDS)
