@@ -269,7 +269,7 @@ The variable wins over the file. `RECALLD_WORKSPACE` and `RECALLD_NOW` choose th
 * In a variable the items of a list are separated by commas (`RECALLD_ARCHIVE_BACKOFF=10m,30m`); an item with a comma in it can
   only be set in the file. In a variable true and false may also be written yes, no, on, off, 1, 0.
 * An unknown section, key or variable, or a value that is not allowed, ends the command with one sentence and exit code 78.
-* A running supervisor uses a changed file within two polls; one that is wrong it tells and does not use (`config_refused`).
+* A running supervisor uses a changed file within two polls; a wrong file is reported and not used (`config_refused`).
 
 The column 003 shows the value of the design document this project began with, where the default differs from it.
 """
