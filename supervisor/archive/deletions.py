@@ -124,6 +124,8 @@ class Deletions:
 
     def lost_messages(self, history: Iterable[Message]) -> list[Message]:
         """Return the messages whose files are gone or damaged, from *history* or else from any copy of it that is kept."""
+        if not self._journal.file_names():  # nothing is lost that was never there, and each search asks
+            return []
         lost = self.absences().searched
         self._memory.keep_table()
         if not lost:

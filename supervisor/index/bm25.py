@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 if TYPE_CHECKING:
@@ -20,22 +20,21 @@ if TYPE_CHECKING:
 
 #: One field each: the words of a passage and of its neighbours up to this many messages away.
 CONTEXT_WIDTHS: Final = (0, 1, 3)
-#: Bytes of a term's number.
-_BYTES: Final = 4
+#: A term that is none of those asked for is passed by, if none of them has the same last bits.
+_LAST_BITS: Final = 0xFFFF
 #: The only term of each document that rank-bm25 sees.
 _IT: Final = "it"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """
-    A passage to be scored: the term numbers of its *words* and of those that each wider field adds; its words as *text*.
+    A passage to be scored: the term numbers of its *words*, then of those that each wider field adds; its words as *text*.
 
     *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *asks*: it ends
-    in a question; *source* identifies the passage.
+    in a question; *source* identifies the passage. Hundreds are made for each question, which a tuple is fastest to make for.
     """
 
-    words: tuple[bytes, ...]
+    words: bytes
     text: str
     lengths: tuple[int, ...]
     group: str
@@ -76,7 +75,7 @@ def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequ
 
     def read(one: Candidate) -> Candidate:
         there = one.text.split()
-        return one if words.keys().isdisjoint(there) else replace(one, text=" ".join(words.get(word, word) for word in there))
+        return one if words.keys().isdisjoint(there) else one._replace(text=" ".join(words.get(word, word) for word in there))
 
     return [read(one) for one in candidates] if words else candidates
 
@@ -111,11 +110,12 @@ class TermCounts:
 
         self._related = related
         self._corpora, self._k1, self._b = corpora, k1, b
-        parts = [part for candidate in candidates for part in candidate.words]
-        self._words = np.frombuffer(b"".join(parts), dtype=np.uint32)
-        self._places = np.repeat(np.arange(len(parts)), [len(part) // _BYTES for part in parts])
-        #: Candidates × fields: the length of each, relative to the average of its field.
-        self._lengths = np.array([candidate.lengths for candidate in candidates]) / [one.average or 1.0 for one in corpora]
+        self._words = np.frombuffer(b"".join([candidate.words for candidate in candidates]), dtype=np.uint32)
+        lengths = np.array([candidate.lengths for candidate in candidates]).T
+        own = np.diff(lengths, axis=0, prepend=0)  # of each field, without the narrower one
+        self._places = np.repeat(np.arange(lengths.size).reshape(lengths.shape).T.ravel(), own.T.ravel())
+        #: Fields × candidates: the length of each, relative to the average of its field.
+        self._lengths = lengths / np.array([[one.average or 1.0] for one in corpora])
         self._known: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
 
     def scores(self, words: Mapping[str, float]) -> list[float]:
@@ -132,7 +132,7 @@ class TermCounts:
         for word in new:
             for other, worth in self._related.get(word, {}).items():
                 self._known[word] = np.maximum(self._known[word], worth * self._known[other])
-        total = np.zeros(len(self._lengths))
+        total = np.zeros(self._lengths.shape[1])
         for word, counts in words.items():
             total += counts * self._known[word]
         scores: list[float] = total.tolist()
@@ -144,20 +144,32 @@ class TermCounts:
 
         if not words:
             return
-        counts = np.stack([self._counts(word) for word in words])
+        counts = self._counts(words)
         there = counts.nonzero()
         scores = np.zeros(counts.shape)
         if len(there[0]):
             scores[there] = _of_counts()(counts[there].tolist(), self._lengths[there[1:]], self._k1, self._b).get_scores([_IT])
-        worth = np.array([[corpus.idf(word) for corpus in self._corpora] for word in words])
-        self._known.update(zip(words, (scores * worth[:, None, :]).sum(axis=2), strict=True))
+        worth = np.array([[[corpus.idf(word)] for corpus in self._corpora] for word in words])
+        self._known.update(zip(words, (scores * worth).sum(axis=1), strict=True))
 
-    def _counts(self, word: str) -> Any:
-        """Return how often the word occurs, candidates × fields; a field includes the narrower one."""
+    def _counts(self, words: Sequence[str]) -> Any:
+        """Return how often each word occurs, words × fields × candidates; a field includes the narrower one."""
         import numpy as np
 
-        places = self._places[np.flatnonzero(self._words == term_number(word))]
-        return np.bincount(places, minlength=self._lengths.size).reshape(self._lengths.shape).cumsum(axis=1)
+        numbers, of_word = np.unique(np.array([term_number(word) for word in words], dtype=np.uint32), return_inverse=True)
+        may_be = np.zeros(_LAST_BITS + 1, dtype=bool)
+        may_be[numbers & _LAST_BITS] = True
+        near = np.flatnonzero(may_be[self._words & _LAST_BITS])
+        terms = self._words[near]
+        found = np.searchsorted(numbers, terms)
+        found[found == len(numbers)] = 0
+        is_one = numbers[found] == terms
+        size = self._lengths.size
+        counts = np.bincount(found[is_one] * size + self._places[near[is_one]], minlength=len(numbers) * size)
+        each = counts.reshape(len(numbers), *self._lengths.shape)[of_word.ravel()]
+        for reach in range(1, len(self._lengths)):
+            each[:, reach] += each[:, reach - 1]
+        return each
 
 
 @cache

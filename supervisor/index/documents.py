@@ -84,16 +84,17 @@ def candidate(stored: bytes) -> Candidate:
     day, role, asks, group, key, size, *lengths = _HEAD.unpack_from(stored)
     group += _HEAD.size
     key += group
-    near, far, text = (key + _BYTES * length for length in lengths)
+    text = key + _BYTES * lengths[-1]
+    passage = text + size
     return Candidate(
-        words=(stored[key:near], stored[near:far], stored[far:text]),
-        text=stored[text : text + size].decode("utf-8", "surrogatepass"),
-        lengths=tuple(lengths),
-        group=stored[_HEAD.size : group].decode(),
-        day=date.fromordinal(day) if day else None,
-        role=_ROLES[role],
-        asks=bool(asks),
-        source=(stored[group:key].decode(), stored[text + size :]),
+        stored[key:text],
+        stored[text:passage].decode("utf-8", "surrogatepass"),
+        tuple(lengths),
+        stored[_HEAD.size : group].decode(),
+        date.fromordinal(day) if day else None,
+        _ROLES[role],
+        asks,
+        (stored[group:key].decode(), stored[passage:]),
     )
 
 

@@ -37,6 +37,9 @@ _TO_OPEN: Final = 320_000_000
 _TO_WRITE: Final = 640_000_000
 _NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
+#: The most passages of an index of which those that were asked for are kept as they were decoded, some 1.5 kB each: in a larger
+#: one the same are seldom asked for again.
+_KEPT: Final = 16_000
 #: The fields in which related words are looked for, the narrowest.
 _NEAR: Final = 2
 #: The size of this process in pages, first its addresses.
@@ -62,7 +65,15 @@ class Engine:
         with self._faults():
             self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
             self._index.config_reader("Manual")  # else a thread looks for another commit twice a second
-            self._searcher = self._index.searcher()
+            self._open_searcher()
+
+    def _open_searcher(self) -> None:
+        #: With the candidates that were decoded, by their address.
+        self._opened: tuple[Any, dict[tuple[int, int], Candidate]] = self._index.searcher(), {}
+
+    @property
+    def _searcher(self) -> Any:
+        return self._opened[0]
 
     def write(self, fill: Callable[[Writing], bytes], *, clear: bool = False) -> None:
         """
@@ -85,7 +96,7 @@ class Engine:
             finally:
                 writer.wait_merging_threads()
             self._index.reload()
-            self._searcher = self._index.searcher()
+            self._open_searcher()
 
     def note(self) -> bytes:
         """Return the note of the last commit, b"" for none."""
@@ -117,73 +128,69 @@ class Engine:
         of a long span must have one of the words; without words the newest are taken. *keys* are the contents to search, None
         for all.
         """
-        found: dict[tuple[int, int], bytes] = {}
         with self._faults():
-            self._find(found, self._query(words, related) if words else None, days, keys, most)
-        return self._candidates(found.values())
-
-    def _candidates(self, found: Iterable[bytes]) -> list[Candidate]:
-        try:
-            return [candidate(stored) for stored in found]
-        except (ValueError, IndexError, struct.error) as error:
-            raise BadFile(self._folder, Text("file.document_invalid", kind=type(error).__name__)) from None
+            opened = self._opened  # subtle: another thread may replace it with a newer one
+            found = self._find(opened[0], self._query(words, related) if words else None, days, keys, most)
+            return self._candidates(opened, found)
 
     def same(self, units: Collection[str], keys: Collection[str] | None, most: int) -> list[Candidate]:
         """Return at most *most* passages with these words (`Passage.unit`), of the contents *keys* (None: all), in no order."""
-        found: dict[tuple[int, int], bytes] = {}
         with self._faults():
+            opened = self._opened
             named = self._library.Query.term_set_query(self._schema, "unit", list(units))
-            self._collect(self._searcher, found, [(self._must, named)], keys, most)
-        return self._candidates(found.values())
+            return self._candidates(opened, self._collect(opened[0], [(self._must, named)], keys, most))
 
     def seen_by(self, readers: Collection[str]) -> list[Candidate]:
         """Return all passages of which one of the *readers* may see something (`Passage.readers`), in no order."""
-        found: dict[tuple[int, int], bytes] = {}
         with self._faults():
+            opened = self._opened
             marked = self._library.Query.term_set_query(self._schema, "reader", list(readers))
-            searcher: Any = self._searcher
-            count = searcher.search(marked, 1).count if readers else 0
-            if count:
-                self._collect(searcher, found, [(self._must, marked)], None, count)
-        return self._candidates(found.values())
+            count = opened[0].search(marked, 1).count if readers else 0
+            return self._candidates(opened, self._collect(opened[0], [(self._must, marked)], None, count) if count else ())
+
+    def _candidates(
+        self, opened: tuple[Any, dict[tuple[int, int], Candidate]], found: Iterable[tuple[int, int]]
+    ) -> list[Candidate]:
+        """Return the candidates at these addresses."""
+        searcher, kept = opened
+        if searcher.num_docs > _KEPT:
+            kept = {}
+        candidates = []
+        for place in found:
+            one = kept.get(place)
+            if one is None:
+                stored = searcher.doc(self._library.DocAddress(*place))["stored"][0]
+                try:
+                    kept[place] = one = candidate(stored)
+                except (ValueError, IndexError, struct.error) as error:
+                    raise BadFile(self._folder, Text("file.document_invalid", kind=type(error).__name__)) from None
+            candidates.append(one)
+        return candidates
 
     def _find(
-        self,
-        found: dict[tuple[int, int], bytes],
-        asked: Any,
-        days: Sequence[Days],
-        keys: Collection[str] | None,
-        most: int,
-    ) -> None:
-        searcher = self._searcher  # subtle: another thread may replace it with a newer one
-        if asked:
-            self._collect(searcher, found, [(self._must, asked)], keys, most)
+        self, searcher: Any, asked: Any, days: Sequence[Days], keys: Collection[str] | None, most: int
+    ) -> Iterable[tuple[int, int]]:
+        """Return the addresses of the candidates, each once."""
+        found = dict.fromkeys(self._collect(searcher, [(self._must, asked)], keys, most)) if asked else {}
         for span in days:
             low, high = span.first.toordinal() - 1, span.last.toordinal() + AFTER[-1][0]
             within = self._library.Query.range_query(self._schema, "day", self._library.FieldType.Integer, low, high)
             clauses = [(self._must, self._library.Query.const_score_query(within, 0.0))]
             if asked:
                 clauses.append((self._should if span.length <= SHORT else self._must, asked))
-            self._collect(searcher, found, clauses, keys, most, newest=not asked)
+            found |= dict.fromkeys(self._collect(searcher, clauses, keys, most, newest=not asked))
+        return found
 
     def _collect(
-        self,
-        searcher: Any,
-        found: dict[tuple[int, int], bytes],
-        clauses: list[Any],
-        keys: Collection[str] | None,
-        most: int,
-        *,
-        newest: bool = False,
-    ) -> None:
+        self, searcher: Any, clauses: list[Any], keys: Collection[str] | None, most: int, *, newest: bool = False
+    ) -> list[tuple[int, int]]:
+        """Return the addresses of the documents that the query of the clauses finds best."""
         if keys is not None:
             allowed = self._library.Query.term_set_query(self._schema, "key", list(keys))
             clauses = [*clauses, (self._must, self._library.Query.const_score_query(allowed, 0.0))]
         query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
-        for _, address in searcher.search(query, most, count=False, order_by_field="day" if newest else None).hits:
-            place = (address.segment_ord, address.doc)
-            if place not in found:
-                found[place] = searcher.doc(address)["stored"][0]
+        hits = searcher.search(query, most, count=False, order_by_field="day" if newest else None).hits
+        return [(address.segment_ord, address.doc) for _, address in hits]
 
     def _query(self, words: Sequence[str], related: Mapping[str, float]) -> Any:
         def term(field: str, word: str) -> Any:

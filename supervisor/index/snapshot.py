@@ -103,6 +103,11 @@ class View:
             found[self._tier(path)].add(key)
         return {tier: frozenset(keys) for tier, keys in found.items()}
 
+    @cached_property
+    def _order(self) -> Mapping[str, int]:
+        """What comes first of equal scores, by key."""
+        return {key: _ORDER[tier] for tier, keys in self._of_tier.items() for key in keys}
+
     def _tier(self, path: str) -> Tier:
         """Return the tier of the passages at *path*."""
         record = self.manifest.files.get(path)
@@ -151,9 +156,10 @@ class View:
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
         offered = respelled(self._offered(query, None if len(keys) == len(paths) else keys), other_spellings(query))
-        known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
-        known.sort(key=lambda one: (_ORDER[self._tier(one[1])], -(one[0].day.toordinal() if one[0].day else 0)))
-        best = rank(query, [one for one, _ in known], self.corpora, self.k1, self.b)
+        first = self._order
+        known = [one for one in offered if one.source[0] in keys]
+        known.sort(key=lambda one: (first[one.source[0]], -(one.day.toordinal() if one.day else 0)))
+        best = rank(query, known, self.corpora, self.k1, self.b)
         said = verdict(query, best, self.corpora[0])
         if not said.is_open:
             return [], said

@@ -28,6 +28,7 @@ from recalld.supervisor.protocol.dated_file import block_of
 from recalld.supervisor.protocol.message import Archived, Message
 from recalld.supervisor.storage.clock import NEVER
 from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
+from recalld.supervisor.text.chinese import load_to_cut
 from recalld.supervisor.text.printable import printable
 from recalld.supervisor.text.tokenizer import HAN, tokens
 
@@ -136,8 +137,9 @@ class Unfiled:
         """Load the libraries that the words of the messages need, once, before the time of a search begins."""
         if not self._is_loaded:
             self._is_loaded = True
-            scripts = {bool(_HAN.search(message.text[:MOST_CHARS])) for message in self.searched(now)}
-            tokens(" ".join("漢字" if is_chinese else "words" for is_chinese in scripts))
+            chinese = [len(_HAN.findall(message.text[:MOST_CHARS])) for message in self.searched(now)]
+            load_to_cut(sum(chinese))
+            tokens(" ".join(dict.fromkeys("漢字" if count else "words" for count in chinese)))
 
     def passages(
         self, now: datetime, deadline: Deadline = NEVER, skip: Callable[[Message], bool] = lambda _: False

@@ -184,8 +184,10 @@ class RealDisk:
         found = {}
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
-                with contextlib.suppress(FileNotFoundError):  # it was deleted after it was listed
+                try:
                     found[entry.name] = _stat_of(entry.stat(follow_symlinks=False))
+                except FileNotFoundError:  # subtle: no `suppress`, which takes as long; it was deleted after it was listed
+                    continue
         return found
 
     def read(self, path: Path, offset: int = 0) -> bytes:

@@ -1,18 +1,23 @@
 """
-Segmentation of Chinese: runs of Han characters, in simplified form, cut into words by jieba; and data of jieba's dictionary.
+Segmentation of Chinese: runs of Han characters, in simplified form, cut into words as jieba cuts them; and its dictionary.
 
-rjieba, if installed, returns the same words (tests/text/test_chinese.py) and loads ten times faster. OpenCC converts
-traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word. pypinyin spells
-words in Latin letters; it takes 0.4 s and 57 MB. All four are loaded at first use; a supervisor uses jieba's dictionary and
-pypinyin in a process that ends (`storage/own_process.py`). Source: docs/explanation/recall.md.
+jieba is the truth, and three ways return its words (tests/text/test_chinese.py). A question is cut here: its words are looked
+up in the file of jieba's dictionary, which is mapped and not read, in a millisecond. For more text rjieba is loaded, in a tenth
+of a second, or jieba, in most of one. OpenCC converts traditional characters, and words of Taiwan, to those of the mainland, so
+that 軟體 and 软件 are one word. pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded at first
+use; a supervisor uses jieba's dictionary and pypinyin in a process that ends (`storage/own_process.py`). Source:
+docs/explanation/recall.md.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
+import mmap
 import os
+import re
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +26,16 @@ if TYPE_CHECKING:
 
 #: OpenCC's table from characters and words of Taiwan to those of the mainland; it includes characters of Hong Kong.
 _TABLE: Final = "tw2sp"
+#: How many characters are cut by the mapped dictionary in the time in which rjieba is loaded, and in that of jieba.
+_BEFORE_RJIEBA: Final = 2_000
+_BEFORE_JIEBA: Final = 15_000
+#: The characters that jieba looks up; every other is a word. The sum of all frequencies in its dictionary.
+_IN_DICTIONARY: Final = re.compile("[\u4e00-\u9fd5]+|.")
+_TOTAL: Final = 60_101_967
+#: The first words of the dictionary, which have Latin letters, are in no order; this one is the first of the others.
+_FIRST: Final = "一"
+#: jieba looks for shorter words, of two and of three characters, in longer ones.
+_PARTS: Final = (2, 3)
 
 
 def to_simplified(run: str) -> str:
@@ -40,7 +55,12 @@ def has_rjieba() -> bool:
 
 def cut_for_search(run: str) -> list[str]:
     """Return the words of a run and the shorter words in them, as in index and query; unknown words in single characters."""
-    return list(_searching()(run)) if len(run) > 1 else [run]
+    return _cutter().cut(run) if len(run) > 1 else [run]
+
+
+def load_to_cut(characters: int) -> None:
+    """Load what will cut as many *characters*, before their time is counted."""
+    _cutter().expect(characters)
 
 
 def cut_whole(run: str) -> list[str]:
@@ -76,6 +96,106 @@ def _converter() -> Any:
     import opencc
 
     return opencc.OpenCC(_TABLE)
+
+
+class _Cutter:
+    """Cuts the first runs of a process by the mapped dictionary, and loads a library when that takes no longer."""
+
+    def __init__(self) -> None:
+        self._left = _BEFORE_RJIEBA if has_rjieba() else _BEFORE_JIEBA
+
+    def expect(self, characters: int) -> None:
+        """Load the library if it will be needed for so many."""
+        if characters > self._left:
+            self._left = 0
+            _searching()
+
+    def cut(self, run: str) -> list[str]:
+        """Return the words of the run, and the shorter words in them."""
+        self._left -= min(self._left, len(run))
+        mapped = _mapped() if self._left else None
+        return mapped.cut_for_search(run) if mapped else list(_searching()(run))
+
+
+@cache
+def _cutter() -> _Cutter:
+    return _Cutter()
+
+
+class MappedDictionary:
+    """
+    jieba's dictionary as it stands on disk: a line for each word, with its frequency, in the order of their first characters.
+
+    A word is looked for among those that begin as it does, some forty lines, or some thousand for the commonest characters.
+    """
+
+    def __init__(self, path: str) -> None:
+        with open(path, "rb") as file:
+            self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._start = self._lines.find(f"\n{_FIRST} ".encode()) + 1
+
+    @lru_cache(maxsize=1_000)  # noqa: B019 - there is one, as long as the process lives
+    def _beginning_with(self, first: str) -> bytes:
+        """Return the lines of the words with this first character, each after the end of a line."""
+        return b"\n" + self._lines[self._line_from(first) : self._line_from(chr(ord(first) + 1))]
+
+    def _line_from(self, first: str) -> int:
+        """Return where the first line stands of a word with this first character, or with a later one."""
+        wanted = first.encode()
+        low, high = self._start, len(self._lines)
+        while low < high:  # both are the beginning of a line, or the end of the last
+            start = self._lines.rfind(b"\n", low, (low + high) // 2) + 1 or low
+            if self._lines[start : start + len(wanted)] < wanted:
+                low = self._lines.find(b"\n", start) + 1 or high
+            else:
+                high = start
+        return low
+
+    def frequency(self, word: str) -> int | None:
+        """Return the frequency of the word, 0 for the beginning of a longer one alone, None for what begins none."""
+        lines, line = self._beginning_with(word[0]), f"\n{word}".encode()
+        at = lines.rfind(line + b" ")
+        if at >= 0:
+            return int(lines[at + len(line) + 1 : lines.find(b" ", at + len(line) + 1)])
+        return 0 if line in lines else None
+
+    def cut_for_search(self, run: str) -> list[str]:
+        """Return the words of the run and the shorter words in them, in jieba's order."""
+        found = []
+        for word in (word for part in _IN_DICTIONARY.findall(run) for word in self._cut(part)):
+            for size in _PARTS:
+                if len(word) > size:
+                    parts = (word[at : at + size] for at in range(len(word) - size + 1))
+                    found += [part for part in parts if self.frequency(part)]
+            found.append(word)
+        return found
+
+    def _cut(self, run: str) -> list[str]:
+        """Return the most probable words of the run, as jieba computes them."""
+        best = [(0.0, 0)] * (len(run) + 1)
+        for start in reversed(range(len(run))):
+            ends, end = [], start + 1
+            while end <= len(run) and (frequency := self.frequency(run[start:end])) is not None:
+                if frequency:
+                    ends.append((end, frequency))
+                end += 1
+            ends = ends or [(start + 1, 1)]
+            best[start] = max((math.log(often) - math.log(_TOTAL) + best[end][0], end) for end, often in ends)
+        words, start = [], 0
+        while start < len(run):
+            words.append(run[start : best[start][1]])
+            start = best[start][1]
+        return words
+
+
+@cache
+def _mapped() -> MappedDictionary | None:
+    """Return the mapped dictionary; None where jieba is not in a folder of files."""
+    found = find_spec("jieba")
+    for folder in (found and found.submodule_search_locations) or ():
+        with contextlib.suppress(OSError, ValueError):
+            return MappedDictionary(os.path.join(folder, "dict.txt"))
+    return None
 
 
 @cache

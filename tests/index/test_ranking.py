@@ -22,7 +22,7 @@ TODAY = date(2026, 1, 31)
 def candidate(text: str, n: int) -> Candidate:
     words = tokens(text)
     size = len(words)
-    return Candidate((term_numbers(words), b"", b""), " ".join(words), (size, size, size), str(n), TODAY, "user", False, text)
+    return Candidate(term_numbers(words), " ".join(words), (size, size, size), str(n), TODAY, "user", False, text)
 
 
 def ranked(query: Query, texts: list[str]) -> dict[str, float]:

@@ -26,10 +26,10 @@ class Way(NamedTuple):
 VENV = typed(README, "python3 -m venv")
 WAYS = {
     "venv": Way("python3 -m venv", VENV[1], "rm -r ~/recalld-env", after=f"echo '{VENV[2]}' >> ~/.profile"),
-    "pipx": Way("pipx", "pipx install --force '.[fast]'", "pipx uninstall recalld"),
+    "pipx": Way("pipx", "pipx install --force .", "pipx uninstall recalld"),
     "uv": Way(
         "uv",
-        "uv tool install --reinstall '.[fast]'",
+        "uv tool install --reinstall .",
         "uv tool uninstall recalld",
         before="python3 -m venv ~/uv && ~/uv/bin/pip install --quiet uv && PATH=$HOME/uv/bin:$PATH",
     ),

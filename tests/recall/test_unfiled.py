@@ -366,7 +366,7 @@ def test_search_finds_a_picture_that_is_not_filed_by_its_line(world):
 
 
 def test_search_loads_its_libraries_before_its_time_begins(world):
-    world.append({"role": "user", "text": "我对花生过敏"})
+    world.append({"role": "user", "text": "我对花生过敏" * 4_000})
     probe = f"""
 import sys
 from recalld import Memory

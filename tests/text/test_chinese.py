@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.chinese import cut_for_search, han_frequency, jieba_cut_for_search, to_simplified
+from recalld.supervisor.text import chinese
+from recalld.supervisor.text.chinese import (
+    MappedDictionary,
+    cut_for_search,
+    han_frequency,
+    jieba_cut_for_search,
+    load_to_cut,
+    to_simplified,
+)
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
 
@@ -21,13 +29,41 @@ WRITTEN = (
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def mapped() -> MappedDictionary:
+    found = chinese._mapped()
+    assert found
+    return found
+
+
+def test_mapped_dictionary_has_the_frequency_of_every_han_word_of_jieba(mapped):
+    known = {word: often for word, often in chinese._jieba().FREQ.items() if re.fullmatch("[\u4e00-\u9fd5]+", word)}
+    assert len(known) > 400_000
+    assert [word for word, often in known.items() if mapped.frequency(word) != often] == []
+    assert chinese._jieba().total == chinese._TOTAL
+
+
 @pytest.mark.parametrize("run", WRITTEN)
-def test_jieba_cut_for_search_agrees_with_rjieba_on_written_text(run):
+def test_jieba_cut_for_search_agrees_with_rjieba_and_the_mapped_dictionary_on_written_text(run, mapped):
     rjieba = pytest.importorskip("rjieba")
-    assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run)
+    assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run) == mapped.cut_for_search(run)
 
 
-def test_jieba_cut_for_search_agrees_with_rjieba_on_random_runs():
+def test_cut_for_search_loads_a_library_for_what_is_long_alone(monkeypatch):
+    loaded: list[str] = []
+    monkeypatch.setattr(chinese, "_searching", lambda: lambda run: loaded.append(run) or [run])
+    cutter = chinese._Cutter()
+    monkeypatch.setattr(chinese, "_cutter", lambda: cutter)
+
+    assert cut_for_search("备份失败") == ["备份", "失败"]
+    load_to_cut(1_000)
+    assert cut_for_search("备份失败") == ["备份", "失败"]
+    assert loaded == []
+    load_to_cut(100_000)
+    assert cut_for_search("备份失败") == ["备份失败"] == loaded
+
+
+def test_jieba_cut_for_search_agrees_with_rjieba_and_the_mapped_dictionary_on_random_runs(mapped):
     rjieba = pytest.importorskip("rjieba")
     rng = random.Random(20260131)
     known = sorted({token for run in WRITTEN for token in jieba_cut_for_search(run)})
@@ -35,7 +71,7 @@ def test_jieba_cut_for_search_agrees_with_rjieba_on_random_runs():
     for _ in range(10_000):
         run = "".join(rng.choice(known if rng.random() < 0.7 else signs) for _ in range(rng.randint(1, 9)))
         if re.fullmatch(f"[{HAN}]+", run):
-            assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run)
+            assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run) == mapped.cut_for_search(run)
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))
