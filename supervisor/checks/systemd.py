@@ -239,7 +239,7 @@ def failed_unit(environ: Mapping[str, str]) -> str:
     Return the sentence about a service that stays down, for a check that systemd started; "" if the service runs.
 
     >>> failed_unit({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "exit-code", "MONITOR_EXIT_STATUS": "75"})
-    'recalld.service does not run: it ended with exit code 75; `recalld service logs` shows what it said.'
+    'recalld.service does not run: it ended with exit code 75; `recalld service logs` shows its output.'
     """
     unit, result = environ.get("MONITOR_UNIT", ""), environ.get("MONITOR_SERVICE_RESULT", "")
     if not unit or result in ("", "success"):  # systemd also names the service if the timer started the check

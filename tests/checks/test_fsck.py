@@ -125,7 +125,7 @@ def test_fsck_reports_a_message_in_two_files_as_damage(world):
     path = world.root / next(iter(world.dated_files()))
     path.with_name("2026-01-30-copy.md").write_bytes(path.read_bytes() + "\n这句是后来写的\n".encode())
     (told,) = account(world).damage
-    assert "stands 2 times" in told
+    assert "is there 2 times" in told
     assert "2026-01-30-copy.md" in told
 
 
@@ -134,7 +134,7 @@ def test_fsck_reports_a_file_in_memory_and_originals_as_damage(world):
     world.settle()
     path = world.root / next(iter(world.dated_files()))
     (world.paths.memory / path.name).write_bytes(path.read_bytes())
-    assert account(world).damage == [f"{path.name} lies in memory/ and in originals/"]
+    assert account(world).damage == [f"{path.name} is in memory/ and in originals/"]
 
 
 def test_fsck_reports_an_archived_flag_without_a_file_as_damage(world):

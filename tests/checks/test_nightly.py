@@ -89,7 +89,7 @@ def test_report_tells_what_status_calls_wrong(world):
 
 def test_report_tells_that_the_service_stays_down(world):
     with_command(world, TOLD)
-    down = "recalld.service does not run: it hung, and the watchdog killed it; `recalld service logs` shows what it said."
+    down = "recalld.service does not run: it hung, and the watchdog killed it; `recalld service logs` shows its output."
     assert world.report(service=down)[1] == [down]
     assert told(world) == [f"{world.root}|{down}"]
 

@@ -341,7 +341,7 @@ ENGLISH = [question("Where is the backup?"), answer("On the NAS in the study, po
             SUMMARY,
             2,
             ENGLISH,
-            "nothing was summed up: the last turns stay as they were said, 2 at most (conversation.keep_turns)",
+            "nothing was summed up: the last turns are kept word for word, 2 at most (conversation.keep_turns)",
         ),
         (SUMMARY, 0, TALK[:1], "没有总结：问题还没有得到回答"),
         (SUMMARY, 0, ENGLISH[:1], "nothing was summed up: the question still waits for its answer"),

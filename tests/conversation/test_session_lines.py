@@ -397,7 +397,7 @@ def test_line_that_is_refused_as_vague_says_so(world: World, memory: Memory) -> 
         memory.summarize(SESSION, llm=Scripted(lambda _: "用户聊了聊日常安排"))
     assert refused.value.reason == "vague"
     assert str(refused.value.sentence) == (
-        "no summary was written: the model's text is vague, and names hardly anything of what was said; what was there stays, try again later."
+        "no summary was written: the model's text is vague, and names hardly anything of the conversation; what was there stays, try again later."
     )
     assert render(refused.value.sentence, "zh") == (
         "没有写成摘要：模型写得太空泛，几乎没提到说过的事；原有的内容不变，请稍后再试。"

@@ -75,7 +75,7 @@ def test_alarm_says_why_the_service_is_down(machine, result, code, why):
     it = machine()
     shutil.rmtree(it.world.root)
     done = it.fails(result, code, options=" --system alice")
-    sentence = f"recalld.service does not run: {why}; `recalld service logs --system alice` shows what it said."
+    sentence = f"recalld.service does not run: {why}; `recalld service logs --system alice` shows its output."
     assert it.told == [f"{sentence}|{it.world.root}"]
     assert done.stderr == f"<3>recalld: {sentence}\n"
 

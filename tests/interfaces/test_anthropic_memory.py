@@ -347,7 +347,7 @@ def test_anthropic_memory_puts_no_line_where_it_stands_before_every_turn(tool, m
     ):
         answer = tool(change)
         assert answer.is_error
-        assert "below `# Always` stand before every turn" in answer.text
+        assert "below `# Always` are shown in every turn" in answer.text
     assert (memory.workspace.paths.root / "memory.md").read_text() == text
     ask(tool, "insert", "/memories/memory.md", insert_line=7, insert_text="- umbrella in the hall")
     assert "umbrella" not in memory.inject("hello").memory

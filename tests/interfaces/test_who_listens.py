@@ -370,7 +370,7 @@ def test_write_in_a_group_knows_the_lines_that_it_may_see_alone(tmp_path):
     assert memory.write("- 花生在保险柜里") == replace(hidden, is_new=False, is_shown=True, line=6, total=5)
 
 
-NOT_SHOWN = "what is written here is not shown in this talk unless the owner marks the line `#shared`."
+NOT_SHOWN = "what is written here is not shown in this conversation unless the owner marks the line `#shared`."
 
 
 @pytest.mark.parametrize(

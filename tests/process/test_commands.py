@@ -222,7 +222,7 @@ def test_append_refuses_an_empty_text_but_not_a_picture_alone(recalld):
     for words, stdin in ((["--text="], ""), (["--text", " \n"], ""), (["--text", "-"], "\n")):
         done = recalld("append", "--role", "user", *words, stdin=stdin)
         assert (done.code, done.out) == (64, "")
-        assert done.err == "recalld: --text: it is empty, and nothing was added; give what was said.\n"
+        assert done.err == "recalld: --text: it is empty, and nothing was added; give the words of the message.\n"
     assert json.loads((recalld.root / "history.json").read_text(encoding="utf-8")) == []
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     assert recalld("append", "--jsonl", stdin=json.dumps({"role": "user", "content": [picture]})).code == 0

@@ -267,12 +267,12 @@ def test_memory_write_does_not_confirm_a_line_that_is_not_there(memory, monkeypa
         (
             "own",
             "在这里写入的内容，这次对话看不到，除非主人在那一行加上 `#shared`。",
-            "what is written here is not shown in this talk unless the owner marks the line `#shared`.",
+            "what is written here is not shown in this conversation unless the owner marks the line `#shared`.",
         ),
         (
             "none",
             "在这里写入的内容，这次对话看不到：这里不显示任何记忆（`recall.in_groups`）。",
-            "what is written here is not shown in this talk, which is shown nothing of memory (`recall.in_groups`).",
+            "what is written here is not shown in this conversation, which is shown nothing of memory (`recall.in_groups`).",
         ),
     ],
 )

@@ -21,7 +21,7 @@ TEXTS: Final = {
     "damage": "messages are lost ({lost}) or files damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair` mends what can be mended.",
     "quarantine_full": "quarantine is full (files: {count}), and no more damaged files are kept; look at them and delete what you do not need, `ls .recalld/quarantine` in the workspace lists them.",
     "two_long_term_files": "memory.md and MEMORY.md are both there; `cat MEMORY.md >> memory.md && rm MEMORY.md` in the workspace makes one of them.",
-    "marked_by_machine": "{path} has summaries that are marked `#shared` and told in every group ({count}), at line {lines}; if you did not mark them, an older recalld copied the mark from a talk: delete it there with an editor.",
+    "marked_by_machine": "{path} has summaries that are marked `#shared` and shown in every group ({count}), at line {lines}; if you did not mark them, an older recalld copied the mark from a conversation: delete it there with an editor.",
     "index_unreadable": "the index can't be read: {why}; `recalld index rebuild` makes it again.",
     "index_old": "the index is older than memory (files: {count}); `recalld index rebuild` brings it up to date.",
     "tasks_newer": "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",

@@ -7,10 +7,10 @@ from typing import Final
 TEXTS: Final = {
     "all_accounted": "every message is accounted for ({count}), and nothing is wrong.",
     "not_whole": "{name} is no longer whole: its head or its end is missing, or it holds zeros",
-    "id_repeats": "message {id} stands {count} times: {names}",
+    "id_repeats": "message {id} is there {count} times: {names}",
     "copy": "{copy} is a copy of {kept}",
     "attachment": "{name} {state}, and {by} names it: put a copy of it back, or delete the message",
-    "in_both": "{name} lies in memory/ and in originals/",
+    "in_both": "{name} is in memory/ and in originals/",
     "flag_unfounded": "message {id} is flagged true, but no dated file was ever made of it",
     "was_in": "{id} (was in {name})",
     "is_gone": "is gone",

@@ -33,7 +33,7 @@ TEXTS: Final = {
     "nothing_to_show": "nothing in memory matches that may be shown in this chat.",
     "in_conversation": "what matches in memory is in the conversation already.",
     "does_not_fit": "what matches in memory does not fit; see the budgets [recall] memory_tokens and max_injected_chars.",
-    "unfiled": "messages are not filed yet ({count}); `recalld status` says what stands in the way.",
+    "unfiled": "messages are not filed yet ({count}); `recalld status` says why.",
     "found_none": "nothing found",
     "failed": "the search failed",
     "literal": "found as written",

@@ -11,5 +11,5 @@ TEXTS: Final = {
     "nothing_without_model": "nothing was summed up: the conversation has no model that could",
     "nothing_said": "nothing was summed up: nothing is new since the last summary",
     "nothing_answered": "nothing was summed up: the question still waits for its answer",
-    "nothing_left": "nothing was summed up: the last turns stay as they were said, {turns} at most (conversation.keep_turns)",
+    "nothing_left": "nothing was summed up: the last turns are kept word for word, {turns} at most (conversation.keep_turns)",
 }
