@@ -1,9 +1,9 @@
 """
 Files that are named by what is in them: pictures, copies in the quarantine, versions that were replaced.
 
-Such a file is relied on when the bytes go elsewhere. A synchroniser, another program or a person may have left a half file, a
-foreign one, a folder, a link or a pipe under its name, so the name alone says nothing: the bytes are compared, and what is
-wrong is moved beside it, as `NAME.aside`.
+Once such a file is there, its bytes may be deleted elsewhere. A synchroniser, another program or a person may have left a half
+file, a foreign one, a folder, a link or a pipe under its name, so the name alone says nothing: the bytes are compared, and what
+is wrong is renamed to `NAME.aside`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRIES: Final = 5
 
 
 def keep_by_content(files: Files, path: Path, data: bytes) -> bool:
-    """Have exactly *data* at *path*, durably, and tell whether it was written now; what else has the name is set aside."""
+    """Have exactly *data* at *path*, durably; return whether it was written now. Anything else of that name is set aside."""
     for _ in range(_TRIES):
         if has_content(files, path, data):
             files.ensure_durable(path)
@@ -41,7 +41,7 @@ def keep_by_content(files: Files, path: Path, data: bytes) -> bool:
 
 
 def has_content(files: Files, path: Path, data: bytes) -> bool:
-    """Tell whether the file is a regular one with these bytes; one of another size is not read."""
+    """Return whether the file is a regular one with these bytes; one of another size is not read."""
     stat = files.disk.stat(path)
     if stat is None or not modes.S_ISREG(stat.mode) or stat.size != len(data):
         return False
@@ -51,7 +51,7 @@ def has_content(files: Files, path: Path, data: bytes) -> bool:
 
 
 def is_aside(name: str) -> bool:
-    """Tell whether this is the name of what was set aside."""
+    """Return whether this is the name of a file that was set aside."""
     return bool(_ASIDE.fullmatch(name))
 
 

@@ -9,7 +9,7 @@ life through filelock. One read, change and write takes its lock by the system c
 of filelock than for the lock (docs/decisions/0016-two-kinds-of-lock.md).
 """
 
-# ruff: noqa: D102 - what a method of RealDisk does is said in Disk
+# ruff: noqa: D102 - Disk documents the methods of RealDisk
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Disk(Protocol):
         """Return the properties of the file or folder, not following a link; None when there is none."""
 
     def is_read_only(self, folder: Path) -> bool:
-        """Tell whether *folder* exists and is on a disk that is mounted read-only."""
+        """Return whether *folder* exists and is on a disk that is mounted read-only."""
 
     def names(self, folder: Path) -> list[str]:
         """Return the names in *folder*, sorted; none when there is no such folder."""
@@ -300,7 +300,7 @@ class RealDisk:
         except FileNotFoundError:
             return False
         try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go with the handle
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # released with the handle
         except BlockingIOError:
             return True
         finally:
@@ -315,7 +315,7 @@ def _try_lock(path: Path) -> int | None:
     try:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # subtle: a program may delete its lock file when it lets go; who then locks that file excludes nobody
+            # subtle: a program may delete its lock file at the unlock; a lock on a deleted file excludes nobody
             is_held = os.fstat(handle).st_nlink > 0
     finally:
         if not is_held:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.text.language import Language
 
-#: The name of a temporary file, beside the file *name* that it will replace; errors name that file.
+#: The name of a temporary file, which will replace the file *name*; errors name that file.
 TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
 #: Error numbers for missing permission; any other one is a fault of the disk.
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
@@ -186,7 +186,7 @@ class LockLost(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class NoWorkspace(SupervisorError):
-    """Nobody has made a workspace at *root*, as where its disk is not mounted; nothing was made there."""
+    """There is no workspace at *root*: perhaps its disk is not mounted. None was made there."""
 
     exit_code = 74
     http_status = 503
@@ -393,7 +393,7 @@ def refuse_no_number(field: str, value: object) -> None:
 
 
 def listed(field: str, values: object, of: str) -> list[Any]:
-    """Return the values of the argument *field* as a list; BadRequest for what is no list *of* them, as a lone text is none."""
+    """Return the values of the argument *field* as a list; BadRequest where they are no list *of* them; a text is no list."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise BadRequest(field, Text("argument.not_list", of=of, kind=type(values).__name__))
     return list(values)

@@ -1,9 +1,10 @@
 """
 The only writer of a workspace's files: atomic, durable writes, and reads of whole versions (docs/reference/protocol.md, 5).
 
-Every write is: a temporary file beside the target, all bytes, fsync, a last check that the target is still what was read, a
-rename (or a link, for a file that must not exist yet), fsync of the folder. After a crash the old file is there or the new one,
-never a part of one. A failed fsync is never retried on the same file: the temporary file is removed, and the caller decides.
+Every write is: a temporary file in the target's folder, all bytes, fsync, a last check that the target is still what was read,
+a rename (or a link, for a file that must not exist yet), fsync of the folder. After a crash the old file is there or the new
+one, never a part of one. A failed fsync is never retried on the same file: the temporary file is removed, and the caller
+decides.
 
 `FsyncTracker` remembers which bytes and names are known to be durable, so that no fsync is made twice. The event log appends
 for itself (events.py), since a log that can't be written must not stop anything.
@@ -139,7 +140,7 @@ class Files:
             try:
                 data = self.disk.read(path)
             except FileNotFoundError:
-                continue  # it was replaced or deleted between the two calls: the next try tells which
+                continue  # it was replaced or deleted between the two calls: the next try shows which
             after = self.disk.stat(path)
             if after == before and len(data) == before.size:
                 return FileVersion(data, before)
@@ -306,7 +307,7 @@ class Files:
     # ── steps of a write ─────────────────────────────────────────────────────
 
     def _prepare(self, path: Path, parts: Iterable[bytes], old: Stat | None, mode: int = FILE_MODE) -> tuple[Path, Stat]:
-        """Write a durable temporary file beside *path*, with mode and owner of *old*, or with *mode*; returns path and stat."""
+        """Return path and stat of a durable temporary file next to *path*, which has mode and owner of *old*, or *mode*."""
         temporary = self._temporary_name(path)
         handle = self.disk.create(temporary, FILE_MODE)
         size = 0
@@ -314,7 +315,7 @@ class Files:
             try:
                 if old is not None:
                     self.disk.own(handle, modes.S_IMODE(old.mode), old.uid, old.gid)
-                elif mode != FILE_MODE:  # a mask of the process can only take from it
+                elif mode != FILE_MODE:  # the umask of the process can only remove permissions from it
                     self.disk.own(handle, mode, os.geteuid(), os.getegid())
                 for part in parts:
                     self.disk.write(handle, part)

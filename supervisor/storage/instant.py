@@ -2,7 +2,7 @@
 The parser of the times that other programs and people write: ISO 8601, epochs, and dates as people write them.
 
 A time is read where it can mean one thing only. "11/10/2026" may be two days, and a program that writes it means one of them:
-which one nobody else can know, so it is told, not guessed. Source: docs/reference/protocol.md, 2.5.
+nobody else can know which one, so recalld reports it and does not guess. Source: docs/reference/protocol.md, 2.5.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _TIME: Final = re.compile(
 _ZONE: Final = re.compile(
     r"\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-])([0-9]{1,2})(?::?([0-5][0-9]))?)(?:\s*\([^()]*\))?", re.IGNORECASE
 )
-#: The hours that may stand with each word for a part of the day: as they are, and with twelve added. Any other is no time.
+#: The hours that go with each word for a part of the day: those that stay, and those that get twelve added. No other is a time.
 _HOURS: Final = {
     "am": (range(12), range(0)),
     "pm": (range(12, 24), range(1, 12)),
@@ -110,7 +110,7 @@ def why_no_instant(value: object, zone: tzinfo) -> str:
 
 
 def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
-    """Return why a message can't have been said at *value*, which may be at *latest*; "" if it can."""
+    """Return why *value* can't be the time of a message, "" where it can; no message is later than *latest*."""
     t = read_instant(value, zone)
     if t is None:
         return why_no_instant(value, zone)
@@ -173,7 +173,7 @@ def _offset(utc: str | None, sign: str | None, hours: str | None, minutes: str |
 
 
 def _from_date(text: str, zone: tzinfo) -> list[datetime]:
-    """Return the instants that a date as people write it may mean; weekday, time and offset stand behind it, or do not."""
+    """Return the instants that a date as people write it may mean; weekday, time and offset may follow it."""
     weekday, rest = _weekday(text)
     matches = [(pattern.match(rest), order) for pattern, order in _DATES]
     date_found = next(((found, order) for found, order in matches if found), None)
@@ -208,7 +208,7 @@ def _weekday(text: str) -> tuple[int | None, str]:
 
 
 def _days(found: re.Match[str], order: str) -> list[date]:
-    """Return the days that the groups of a date may mean; both where day and month may stand in either order."""
+    """Return the days that the groups of a date may mean; both where the order of day and month is not known."""
     parts = dict(zip(order, found.groups(), strict=True))
     year = int(parts["y"])
     if order == "n-ny":

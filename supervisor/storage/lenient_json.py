@@ -29,7 +29,7 @@ _SIGNS: Final = re.compile(r"[\s\[\]{},:;.，；、。：“”‘’\"'\ufeff]*
 _WRAPPER: Final = re.compile(r'\s*\{\s*"(?:messages|history|conversation)"\s*:\s*\[\s*')
 #: Bytes that are no UTF-8, as "surrogateescape" decodes them.
 _BROKEN: Final = re.compile(r"[\udc80-\udcff]")
-#: Characters in which a value is looked for first; the longest piece of JSON that can't be told from a half one.
+#: Characters in which a value is looked for first; the longest piece of JSON that may look complete before it is.
 _WINDOW: Final = 1024
 _TOKEN: Final = 16
 #: What an input method types in place of the signs of JSON.
@@ -86,7 +86,7 @@ def render_json(value: object) -> bytes:
 
 
 def is_deeper(value: object, levels: int) -> bool:
-    """Tell whether arrays and objects in *value* are nested deeper than *levels*; works for any depth."""
+    """Return whether arrays and objects in *value* are nested deeper than *levels*; works for any depth."""
     layer = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
         inner = (one for outer in layer for one in (outer.values() if isinstance(outer, dict) else outer))
@@ -109,7 +109,7 @@ def recover(data: bytes) -> Recovered:
     Return the complete elements of a JSON array, before and after each place where *data* is damaged; never raises.
 
     After the first fault only objects count, and the first one after each fault only if it has a role, since a part of a
-    broken message is an object too. Takes a time in proportion to the size: what has been tried in vain too often is unread.
+    broken message is an object too. The time is proportional to the size: what was tried in vain too often is unread.
     """
     encoding = encoding_of(data)
     if encoding.startswith("UTF-16"):
@@ -217,5 +217,5 @@ def _int(text: str) -> int | str:
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=str, parse_float=_float, parse_int=_int)
-#: What stands for no value: null is one.
+#: Marks that there is no value, since null is one.
 _NOTHING: Final = object()

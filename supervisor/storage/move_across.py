@@ -1,7 +1,7 @@
 """
 Moves between folders of a workspace of which one may be a file system of its own, such as `memory/`.
 
-No name goes from one to the other, so the file is copied, and then deleted: its bytes are durable in the new place before the
+A rename between file systems fails, so the file is copied, and then deleted: its bytes are durable in the new place before the
 old one goes, and a crash leaves the old one, or both.
 """
 
@@ -61,7 +61,7 @@ def _move_file(files: Files, old: Path, new: Path) -> None:
 
 
 def _is_plain(disk: Disk, path: Path) -> bool:
-    """Tell whether it is a file, or a folder with nothing but files and folders in it, at any depth; or nothing at all."""
+    """Return whether it is a file, or a folder with nothing but files and folders in it, at any depth; or nothing at all."""
     stat = disk.stat(path)
     if stat and modes.S_ISDIR(stat.mode):
         return all(_is_plain(disk, path / name) for name in disk.names(path))

@@ -1,8 +1,8 @@
 """
-Lines on standard output and standard error, printed beside the work of a supervisor or a worker and never in its way.
+Lines on standard output and standard error, printed by a thread, so that neither a supervisor nor a worker ever waits for them.
 
 A reader may stop reading (a pager, a container's log), go away, or be a full disk. Nothing waits for it: the newest lines are
-kept until it reads on, and of those that could not be printed their number is printed.
+kept until it reads on, and the number of those that could not be printed is printed.
 """
 
 from __future__ import annotations

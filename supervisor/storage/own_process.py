@@ -1,7 +1,7 @@
 """
 A function called in a process of its own, which ends with all that the function loads.
 
-A supervisor lives for months, and would keep the 150 MB of dictionaries that the name of one dated file takes.
+A supervisor runs for months, and would keep in memory the 150 MB of dictionaries that naming one dated file takes.
 """
 
 from __future__ import annotations

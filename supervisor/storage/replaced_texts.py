@@ -1,10 +1,10 @@
 """
 The texts that newer ones replaced, in `.recalld/previous/` (docs/reference/protocol.md, 10.5).
 
-Each is kept under a name with its digest before it is replaced, or moved there when it is deleted; it is as old as its entry in
-the folder. What is younger than thirty days is never dropped, whatever it takes, since that is how long a person may need to
-miss a text. Age counts to the newest entry, or to the clock where that is earlier: no clock that is ahead drops anything by
-itself.
+Each is kept under a name with its digest before it is replaced, or moved there when it is deleted; its age is that of its entry
+in the folder. What is younger than thirty days is never dropped, whatever its size, since that is how long a person may need to
+miss a text. The age is measured at the newest entry, or by the clock where that is earlier: a clock that is ahead drops nothing
+by itself.
 """
 
 from __future__ import annotations
