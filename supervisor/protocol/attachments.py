@@ -1,7 +1,7 @@
 """
 Pictures and files in a message: their bytes are kept once in attachments/, and the message has their names (protocol.md, 4.8).
 
-Programs put them into a message as base64: as a data URL (`image_url`, `file_data`), or as a string beside what says its type
+Programs put them into a message as base64: as a data URL (`image_url`, `file_data`), or as a string next to what says its type
 (`input_audio`, `source`, `inline_data`, `images`). `separated` puts the name of the file in place of the base64, and `joined`
 puts the base64 back as it was. Words are never touched, so that a message stays the same message.
 """
@@ -18,7 +18,7 @@ from recalld.supervisor.protocol.message import WORD_FIELDS, is_thought
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-#: What becomes of a string that is no words: it, the name of its field, and the object that holds it.
+#: Returns what a string that is no words is replaced by: from it, the name of its field, and the object that holds it.
 Change: TypeAlias = "Callable[[str, str, Mapping[str, Any]], str]"
 
 FOLDER: Final = "attachments"
@@ -28,7 +28,7 @@ _DIGEST: Final = 32
 _NAMED: Final = re.compile(r"(?P<head>data:[^,]{0,200},)?(?P<name>attachments/[0-9a-f]{32}\.[a-z0-9]{1,5})(?P<url>#url)?")
 _IN_FILE: Final = re.compile(rb"attachments/[0-9a-f]{32}\.[a-z0-9]{1,5}")
 _DATA_URL: Final = re.compile(r"data:(?P<type>[^;,]{0,100})[^,]{0,100};base64,", re.IGNORECASE)
-#: Fields that hold bare base64, and those that tell its type.
+#: Fields that hold bare base64, and those that have its type.
 _BYTES: Final = frozenset({"data", "file_data", "base64", "b64_json", "bytes", "image", "images"})
 _TYPE: Final = ("media_type", "mime_type", "mediaType", "mimeType")
 _TITLE: Final = ("filename", "title")
@@ -37,7 +37,7 @@ _FROM_URL: Final = str.maketrans("-_", "+/")
 _TO_URL: Final = str.maketrans("+/", "-_")
 #: A string of base64 that is longer is taken for a file though nothing says so.
 _LONG: Final = 1_000
-#: What stands in place of long strings, by length, hash and what else it depends on; at most so many.
+#: What replaces long strings, by length, hash and what else it depends on; at most so many.
 _NAMES: Final[dict[tuple[object, ...], str]] = {}
 _MOST_NAMES: Final = 1_000
 
@@ -176,12 +176,12 @@ def digest_in_name(name: str) -> str:
 
 
 def holds(name: str, data: bytes) -> bool:
-    """Tell whether these are the bytes that the file was named by."""
+    """Return whether these are the bytes that the file was named by."""
     return hashlib.sha256(data).hexdigest().startswith(digest_in_name(name))
 
 
 def named_in(text: str, key: str) -> re.Match[str] | None:
-    """Return the name of a file that stands in place of base64, in field *key*; None where it is somebody's own text."""
+    """Return the name of the file that has replaced base64 in field *key*; None where it is somebody's own text."""
     match = _NAMED.fullmatch(text) if len(text) < 300 else None
     return match if match and (match["head"] or key in _BYTES) else None
 
@@ -201,7 +201,7 @@ def changed(value: Any, change: Change, key: str = "", holder: Mapping[str, Any]
 
 
 def _separated(text: str, key: str, holder: Mapping[str, Any]) -> tuple[str, str, bytes]:
-    """Return what stands in place of a string, the path of its file and the bytes; the string, "" and none if it has none."""
+    """Return what replaces a string, the path of its file and the bytes; the string, "" and no bytes if it has no file."""
     head = _DATA_URL.match(text)
     if not head and (key not in _BYTES or holder.get("type") == "text"):
         return text, "", b""

@@ -40,7 +40,7 @@ _LATEST_NS: Final = 1 << 62
 #: Bytes that a file system takes for a name and for a path.
 _LONGEST_NAME: Final = 255
 _LONGEST_PATH: Final = 4096
-#: Bytes of the list for itself and for a file, at most, beside the path; JSON writes a byte of that in six at most.
+#: Bytes of the list for itself and for a file, at most, not counting the path; JSON writes a byte of that in six at most.
 _OF_A_LINE: Final = 512
 
 
@@ -57,7 +57,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a backup says of itself; *created_at* is a wire time, *made_by* a version of recalld."""
+    """What a backup's list says of it; *created_at* is a wire time, *made_by* a version of recalld."""
 
     created_at: str
     made_by: str
@@ -138,7 +138,7 @@ class BackupFile:
         while offset < end:
             self._file.seek(offset)
             part = self._file.read(min(_CHUNK, end - offset))
-            if not part:  # it was cut off after it was opened: its digest says so
+            if not part:  # it was cut off after it was opened: its digest will differ
                 return
             offset += len(part)
             yield part

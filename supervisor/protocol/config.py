@@ -113,7 +113,8 @@ ORDER: Final = (
     (("log", "rotate_bytes"), ("log", "keep_bytes")),
 )
 
-#: Planned keys, which do nothing yet: a configuration that sets one is refused. Who brings the feature takes its keys out.
+#: Planned keys, which do nothing yet: a configuration that sets one is refused. The change that adds the feature removes its
+#: keys here.
 PLANNED: Final = frozenset(
     (section, name)
     for section, names in {

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 S = TypeVar("S", bound="Section")
-#: What stands on one line: the name of a model, a prefix.
+#: A text of one line: the name of a model, a prefix.
 _ONE_LINE: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}"
 #: A command of the user's.
 _COMMAND: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,1000}"
@@ -253,7 +253,7 @@ class Recall(Section):
     memory_tokens: int = whole(2048, Text("meaning.memory_tokens"))
     pinned_tokens: int = whole(
         512,
-        "The token budget, beside memory_tokens and at most a quarter of it, of the lines of memory.md below `# Always` "
+        "The token budget, added to memory_tokens and at most a quarter of it, of the lines of memory.md below `# Always` "
         "or with #pin, which a direct chat is always given. 0, or hit = line: none.",
     )
     max_injected_chars: int = whole(0, "The most characters of the memory block, and of what a tool answers; 0: no limit.")
@@ -289,7 +289,7 @@ class Context(Section):
     message_chars: int = whole(500, "A message of more characters is cut, the assistant's messages first.", least=20)
     memory_in: Literal["question", "system", "message"] = choice(
         "question",
-        "Where memory stands: before the question in its message, in the system message, or in a user's message of its own.",
+        "Where memory is put: before the question in its message, in the system message, or in a user's message of its own.",
         "system",
         "message",
     )

@@ -3,9 +3,8 @@ The format of a dated file, `memory/2026-01-28-deploy.md`: messages of one day, 
 
 Each message is a block: a comment line with its other fields as JSON, a line with local time, role and the speaker's name, the
 text exactly as written, and a line for each picture, file and call of a tool. A text that Markdown would hide or change is put
-in a fence longer than any fence in it; a text that Markdown can't hold is written as a JSON string. Who deletes a block deletes
-that memory.
-Source: docs/reference/protocol.md, 4.
+in a fence longer than any fence in it; a text that Markdown can't hold is written as a JSON string. To delete a block is to
+delete that memory. Source: docs/reference/protocol.md, 4.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class Block:
 
     @property
     def words(self) -> str:
-        """What is searched and named of the text: not what a model has thought aloud before it, in tags."""
+        """The part of the text that is searched and named: not what a model has thought aloud before it, in tags."""
         return after_thoughts(self.text) if self.role == "assistant" else self.text
 
     @property
@@ -109,7 +108,7 @@ class Block:
     @property
     def shown(self) -> str:
         """The words, and a line for each picture, file and call of a tool: what is found and quoted."""
-        # that of a result says only to which call it belongs
+        # the line of a result says only to which call it belongs
         calls = (line for line in tool_lines(self.fields) if line.startswith(_CALL))
         return "\n".join(filter(None, (self.words, *file_lines(self.fields), *calls)))
 
@@ -263,12 +262,12 @@ def without_base64(data: bytes) -> bytes:
 
 
 def is_broken(data: bytes) -> bool:
-    """Tell whether a file that recalld made was damaged, not edited: it holds zero bytes, or its last line has no end."""
+    """Return whether a file that recalld made was damaged, not edited: it holds zero bytes, or its last line has no end."""
     return b"\0" in data or not data.endswith(b"\n")
 
 
 def is_edited(data: bytes, path: Path) -> bool:
-    """Tell whether the body of a file that recalld made is no longer as it was written; a file in another encoding is."""
+    """Return whether the body of a file that recalld made is no longer as it was written; a file in another encoding is."""
     head, body = read_head(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
     return body_digest(body) != head.get("digest")
 
@@ -307,7 +306,7 @@ def _render_text(text: str) -> str:
 
 
 def _needs_fence(text: str) -> bool:
-    """Tell whether the text begins like a fence, leaves a fence open, or has a line that hides or imitates others."""
+    """Return whether the text begins like a fence, leaves a fence open, or has a line that hides or imitates others."""
     if re.match(r"[`~]{3}", text):
         return True
     outside, fence = [], ""

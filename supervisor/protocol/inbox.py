@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
-#: What says in a session key of a common client, "agent:main:telegram:group:-1001", that others read the chat too. Both are
-#: matched where "mySuperGroup" is "my_Super_Group". What can't be told is rather a group. Each is compiled when a key is first
+#: Marks in a session key of a common client, "agent:main:telegram:group:-1001", that others read the chat too. Both are
+#: matched where "mySuperGroup" is "my_Super_Group". In doubt a key is a group's. Each is compiled when a key is first
 #: asked about: a command without one does not wait for it.
 _CAMEL: Final = r"(?<=[a-z])(?=[A-Z])"
 _CHANNEL: Final = r"channels?(?![^\W\d_])|频道|頻道"
@@ -34,7 +34,7 @@ _GROUP: Final = r"""
     | (?<![^\W_])[!#]\w  # Matrix, IRC
     | (?<![^\W_])oc_[0-9a-z] | (?<![^\W_])spaces?[:/] | ;\+;  # Feishu, Google Chat, iMessage
     | (?<![^\W_])(?:discord(?![^\W_]).*thread|zulip(?![^\W_]).*stream|ding(?:talk|ding)?(?![^\W_]).*(?<![^\W_])cid)
-    | (?<![^\W_])slack(?![^\W_]).*[\W_] (?:(?-i:[CG][A-Z0-9]+)|[cg]0[a-z0-9]+) (?![^\W_])  # people have U…, talks with one D…
+    | (?<![^\W_])slack(?![^\W_]).*[\W_] (?:(?-i:[CG][A-Z0-9]+)|[cg]0[a-z0-9]+) (?![^\W_])  # people: U…, direct chats: D…
     | ^(?-i:[CG]0[A-Z0-9]{7,})$
     | (?<![^\W_])line(?![^\W_]).*[\W_] [cr][0-9a-f]{8,}  # people have U…
     """

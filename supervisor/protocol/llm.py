@@ -143,7 +143,7 @@ def without_credentials(url: str) -> str:
 
 
 def is_local(url: str) -> bool:
-    """Tell whether the address is on this machine."""
+    """Return whether the address is on this machine."""
     host = urlsplit(url).hostname or ""
     return host in {"localhost", "::1"} or host.startswith("127.")
 

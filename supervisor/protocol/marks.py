@@ -1,7 +1,7 @@
 """
-The marks by which a person says what becomes of a line of memory.md or of a note (docs/reference/protocol.md, 10).
+The marks by which a person says who sees a line of memory.md or of a note, and when (docs/reference/protocol.md, 10).
 
-`#shared` or its Chinese form: groups may be told the line. `#pin`, too, in memory.md: the line stands before each turn of a
+`#shared` or its Chinese form: groups may see the line. `#pin`, too, in memory.md: the line is shown in each turn of a
 direct chat; so do the lines below a heading `# Always`, but for entries, which machines append at the end of the file. A mark
 is a person's word about one line: what a model or an extract writes never carries one.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
 _PIN: Final = re.compile(r"(?<!\w)#(?:pin|置顶)(?!\w)", re.IGNORECASE)
 _MARK: Final = re.compile(rf"{_SHARED.pattern}|{_PIN.pattern}", re.IGNORECASE)
-#: Day and source of an entry, which are no words of anybody: a chat may be named #shared.
+#: Day and source of an entry, in which nothing is a mark: a chat may be named #shared.
 _BEFORE_WORDS: Final = re.compile(r"\s*(?:[-*+]\s+)?\d{4}-\d\d-\d\d\|[^|\n]*\|")
 _HEADING: Final = re.compile(r"[ \t]*(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _ALWAYS: Final = frozenset({"always", "始终"})
@@ -27,7 +27,7 @@ _FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
 
 def is_shared(line: str) -> bool:
     """
-    Tell whether the words of the line have the mark for groups.
+    Return whether the words of the line have the mark for groups.
 
     >>> is_shared("钥匙在信箱里 #共享"), is_shared("2026-01-28|irc:#shared|I owe Mara 40 euros")
     (True, False)
@@ -42,7 +42,7 @@ def without_marks(text: str) -> str:
     >>> without_marks("told #shared today")
     'told today'
     """
-    while _MARK.search(text):  # again: what stood around a mark may be one now
+    while _MARK.search(text):  # again: the text around a mark may be one now
         text = _parted(_MARK).sub("", text)
     return text
 
@@ -80,13 +80,13 @@ def only_pinned(text: str) -> str:
 
 
 def pins_more(before: str, after: str) -> bool:
-    """Tell whether the text *after* a change has a pinned line that was none *before*."""
+    """Return whether the text *after* a change has a pinned line that was none *before*."""
     was, is_now = (Counter(map(str.strip, only_pinned(text).split("\n"))) for text in (before, after))
     return any(line and count > was[line] for line, count in is_now.items())
 
 
 def _pinned(lines: list[str]) -> Iterator[bool]:
-    """Yield whether each line is pinned; a heading and what is in a fence have no marks, but may stand below the heading."""
+    """Yield whether each line is pinned; a heading and what is in a fence have no marks, but may be below the heading."""
     always, fence = 0, ""  # the level of the heading that pins, and the fence that is open
     for line in lines:
         mark, heading = _FENCE.match(line), None if fence else _HEADING.fullmatch(line.rstrip("\r"))

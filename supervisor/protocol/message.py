@@ -46,7 +46,7 @@ _NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("human", "用户", "用戶"), "user"),
     **dict.fromkeys(("agent", "ai", "bot", "chatbot", "model", "teller", "助手", "助理"), "assistant"),
 }
-#: Roles of prompts, and of what tools return, two of them only with models: nobody has said it.
+#: Roles of prompts, and of what tools return, two of them only with models: no person and no assistant wrote it.
 UNSAID: Final = frozenset({"system", "developer", "tool", "function"})
 
 #: Fields that recalld itself writes into a message; all other fields are kept.
@@ -68,7 +68,7 @@ _TEXT_FIELDS: Final = ("text", "content", "refusal")
 _PART_FIELDS: Final = ("text", "value", "content", "refusal", "output")
 #: All of these: a string in one of them may be words.
 WORD_FIELDS: Final = tuple(dict.fromkeys((*_TEXT_FIELDS, *_PART_FIELDS)))
-#: Types of parts in which a model thinks aloud: kept in the message, but said to nobody.
+#: Types of parts in which a model thinks aloud: kept in the message, but not part of its words.
 _THINKING: Final = ("thinking", "redacted_thinking", "reasoning")
 #: Microseconds.
 _HALF_SECOND: Final = 500_000
@@ -101,7 +101,7 @@ class Message:
 
     @property
     def given_at(self) -> object:
-        """When it was said, by its writer: a moment where createdAt names one, else what was found there; None for nothing."""
+        """The time that its writer gave it: a moment where createdAt names one, else what was found there; None for nothing."""
         return self.raw["createdAtFound"] if "createdAtFound" in self.raw else self.created_at or self.raw.get("createdAt")
 
     @property
@@ -121,7 +121,7 @@ class Message:
     @property
     def possible_fingerprints(self) -> tuple[str, ...]:
         """
-        The fingerprints by which it may have been met, the surest first.
+        The fingerprints by which it may have been seen, the surest first.
 
         A time of whole seconds may be what another program has made of milliseconds.
         """
@@ -158,7 +158,7 @@ def role_of(found: str) -> str:
 
 
 def is_role(found: object) -> bool:
-    """Tell whether a message may have this role; one with another is only read from files that others write."""
+    """Return whether a message may have this role; one with another is only read from files that others write."""
     return isinstance(found, str) and role_of(found) in {*ROLES, *UNSAID}
 
 
@@ -196,7 +196,7 @@ def half_seconds_of(whole: datetime) -> tuple[str, ...]:
 
 
 def is_in_whole_seconds(whole: datetime, t: datetime) -> bool:
-    """Tell whether *whole* is the moment *t* in whole seconds, cut off or rounded."""
+    """Return whether *whole* is the moment *t* in whole seconds, cut off or rounded."""
     return not whole.microsecond and _half_second(t) in half_seconds_of(whole)
 
 
@@ -215,7 +215,7 @@ def why_undated(fields: Mapping[str, Any], created_at: datetime, zone: tzinfo) -
     """
     Return why the time of a message is not its writer's but that of its arrival; "" where there was none, or it is theirs.
 
-    Whoever corrects createdAt, and deletes createdAtFound where that can't be read, has dated it.
+    A person who corrects createdAt, and deletes createdAtFound where that can't be read, has dated it.
     """
     found = fields.get("createdAtFound")
     if found is None or any(truncate_to_ms(t) == created_at for t in instants_of(found, zone)):
@@ -243,7 +243,7 @@ def render_history(history: History) -> bytes:
 
 
 def is_thought(part: Mapping[str, Any]) -> bool:
-    """Tell whether a part of a message is what a model only thinks."""
+    """Return whether a part of a message is what a model only thinks."""
     return part.get("type") in _THINKING or part.get("thought") is True
 
 

@@ -1,12 +1,12 @@
 """
-What of a message is no words, as lines that a person can read: pictures and files, calls of tools, and whose result it is.
+The parts of a message that are no words, as lines for a person: pictures and files, calls of tools, and whose result it is.
 
     (image: attachments/823ceb99fcef5252333ede1b2202341c.png)
     (call call_7: weather {"city": "泉州"})
     (result of call_7)
 
 Each is one line, at the end of the message's block in a dated file (docs/reference/protocol.md, 4.2). The words themselves stay
-as they were said.
+as they are.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def speaker_of(fields: Mapping[str, Any]) -> str:
 
 def said_as(role: str, words: str) -> tuple[str, str]:
     """
-    Return role and words as a model's server takes them: who has a role of another program's own is named in a user's message.
+    Return role and words as a model's server takes them; an unknown role becomes a name in a user's message.
 
     >>> said_as("boss", "Ship it."), said_as("assistant", "好的")
     (('user', 'boss: Ship it.'), ('assistant', '好的'))
@@ -99,7 +99,7 @@ def result_ids(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def only_results(fields: Mapping[str, Any]) -> bool:
-    """Tell whether a message brings results of tools and nothing else: their words are not those of its role."""
+    """Return whether a message brings results of tools and nothing else: their words are not those of its role."""
     parts: list[object] = next((fields[name] for name in WORD_FIELDS if isinstance(fields.get(name), list)), [])
     return bool(parts) and all(isinstance(part, dict) and _type_of(part) in _RESULTS for part in parts)
 
@@ -108,7 +108,7 @@ def readable(message: Message) -> Message:
     """
     Return the message with the text that the history block shows: who speaks, the words, a line for each picture and file.
 
-    The result of a tool is left out, as its call is: half of a pair says nothing.
+    The result of a tool is left out, as its call is: half of a pair has no meaning.
     """
     parts = list(_parts(message.raw))
     text = message.text

@@ -22,9 +22,9 @@ from recalld.supervisor.storage.errors import BadConfig, BadRequest
 QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
 #: The most workers that can run at the same time in one workspace.
 WORKERS: Final = 8
-#: What a new ext4 has at its top, for root alone: of no workspace, where the workspace is a disk of its own.
+#: What a new ext4 has at its top, for root alone: it belongs to no workspace, also where the workspace is a disk of its own.
 LOST_AND_FOUND: Final = "lost+found"
-#: Folders in one another that a backup has at most: one path of thousands would be made as thousands of folders.
+#: Folders in one another that a backup has at most: one path might otherwise create thousands of folders.
 MOST_FOLDERS: Final = 64
 #: Network file systems, and FUSE, where locks are whatever the program behind it makes of them.
 NETWORK: Final = frozenset(
@@ -82,9 +82,9 @@ class WorkspacePaths:
     state = _Below(".recalld")  # machine state, mode 0700
     seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages
     files = _Below(".recalld", "files.json")  # what was read from each file of memory, and in which version
-    vectors = _Below(".recalld", "vectors")  # what a model makes of the words of memory, for `recall.backend = "hybrid"`
-    backup = _Below(".recalld", "backup.json")  # what the last `backup nightly` came to
-    fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was told
+    vectors = _Below(".recalld", "vectors")  # embeddings of memory's passages, for `recall.backend = "hybrid"`
+    backup = _Below(".recalld", "backup.json")  # the result of the last `backup nightly`
+    fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was reported
     found = _Below(".recalld", "found.json")  # what the slow checks of `doctor` and `fsck` last found, for `status`
     sessions = _Below(".recalld", "sessions")  # how far sessions are summed up into long-term lines, a file each
     canaries = _Below(".recalld", "canaries.jsonl")  # questions about archived messages, asked again from time to time
@@ -112,7 +112,7 @@ class WorkspacePaths:
         return self.sessions / f"session-{digest}.json"
 
     def session_lock(self, digest: str) -> Path:
-        """Return the lock file of who sums up the session of this digest."""
+        """Return the lock file of the process that sums up the session of this digest."""
         return self.sessions / f"session-{digest}.lock"
 
     def chat(self, digest: str) -> Path:
@@ -120,7 +120,7 @@ class WorkspacePaths:
         return self.sessions / f"chat-{digest}.jsonl"
 
     def chat_lock(self, digest: str) -> Path:
-        """Return the lock file of who reads or writes the chat of this digest."""
+        """Return the lock file of the process that reads or writes the chat of this digest."""
         return self.sessions / f"chat-{digest}.lock"
 
     def dated(self, name: str) -> Path:
@@ -141,12 +141,12 @@ class WorkspacePaths:
 
 
 def is_foreign(name: str) -> bool:
-    """Tell whether the name is an unfinished file's or has control characters; in memory/ such files are never read."""
+    """Return whether the name is an unfinished file's or has control characters; in memory/ such files are never read."""
     return is_unfinished(name) or bool(_CONTROL.search(name))
 
 
 def is_unfinished(name: str) -> bool:
-    """Tell whether the name is one that an editor, git or a synchroniser uses, or hidden; such files are never read."""
+    """Return whether the name is one that an editor, git or a synchroniser uses, or hidden; such files are never read."""
     return bool(_UNFINISHED.fullmatch(name))
 
 

@@ -33,7 +33,7 @@ class Period:
         return self.label if self.kind == "day" else f"{self.label}-99"
 
     def holds(self, day: date) -> bool:
-        """Tell whether *day* is in the period."""
+        """Return whether *day* is in the period."""
         return day.isoformat().startswith(self.label)
 
 

@@ -63,7 +63,7 @@ class PromptTemplate:
 @cache
 def shipped_template(name: str, language: Language) -> PromptTemplate:
     """Return the template that recalld ships."""
-    from importlib import resources  # who only reads long-term lines needs none
+    from importlib import resources  # lazy: long-term lines are read without a template
 
     file = f"{name}.{language}.md"
     return _checked(name, file, resources.files("recalld.prompts").joinpath(file).read_bytes())
@@ -91,7 +91,7 @@ def load_templates(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, La
 
 def without_secrets(text: str, language: Language, privacy: Privacy) -> str:
     """Return the text as a model may read it."""
-    from recalld.supervisor.text.redact import HIDDEN, redacted  # who only fills a template in needs it not
+    from recalld.supervisor.text.redact import HIDDEN, redacted  # lazy: a template is filled in without it
 
     return text if privacy.redact == "off" else redacted(text, HIDDEN[language], privacy.patterns)
 

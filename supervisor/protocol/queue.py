@@ -1,10 +1,10 @@
 """
 The task queue of a workspace: ``queue/ → running/ → results/``, one durable rename a step, and ``failed/`` for failures.
 
-Both processes use it. There is no table of jobs: the folder of a task's file is its state, and its name contains its group.
-The supervisor submits, discards and requeues; a worker claims, sends heartbeats and finishes. A task that somebody waits for is
-named by its session; who waits submits it, reads its result and deletes it, and holds the lock of the session meanwhile.
-Source: docs/reference/protocol.md, 6.
+Both processes use it. There is no table of jobs: the folder of a task's file is its state, and its name contains its group. The
+supervisor submits, discards and requeues; a worker claims, sends heartbeats and finishes. A task that somebody waits for is
+named by its session; the process that waits submits it, reads its result, deletes it, and holds the lock of the session
+meanwhile. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -153,11 +153,11 @@ class TaskQueue:
         return self.read_result(path) if self._files.disk.stat(path) else None
 
     def is_active(self, task: AskedTask) -> bool:
-        """Tell whether the task is queued, running or finished."""
+        """Return whether the task is queued, running or finished."""
         return any(self._files.disk.stat(folder / f"{task.id}.json") for folder in (self.queue, self.running, self.results))
 
     def is_claimed(self, task: AskedTask) -> bool:
-        """Tell whether a worker does the task."""
+        """Return whether a worker does the task."""
         return self._files.disk.stat(self.running / f"{task.id}.json") is not None
 
     def withdraw(self, task: AskedTask) -> None:
@@ -165,7 +165,7 @@ class TaskQueue:
         self.discard(self.results / f"{task.id}.json")
 
     def is_awaited(self, task: AskedTask) -> bool:
-        """Tell whether somebody waits for the task: who does holds the lock of its session."""
+        """Return whether somebody waits for the task: who does holds the lock of its session."""
         return self._is_awaited(f"{task.id}.json")
 
     def abandoned(self) -> list[Path]:
@@ -216,7 +216,7 @@ class TaskQueue:
         return task
 
     def _is_for(self, server: str, name: str) -> bool:
-        """Tell whether the queued task can be done by a worker of this version, whose model has the mark *server*."""
+        """Return whether the queued task can be done by a worker of this version, whose model has the mark *server*."""
         version = self._files.read_stable(self.queue / name)
         try:
             task = parse_task(version.data) if version else None
@@ -291,7 +291,7 @@ class TaskQueue:
         return raw if isinstance(raw, dict) else {}
 
     def note_provider(self, fields: dict[str, Any]) -> None:
-        """Record the provider's last fault and the cost of the day; who read them before holds the lock of the calls."""
+        """Record the provider's last fault and the day's cost; the caller has read both, and holds the lock of the calls."""
         path = self.provider_state
         self._files.make_folder(path.parent, lasting=True)  # a session may be summed up where no supervisor has run yet
         self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))

@@ -54,7 +54,7 @@ class Summary:
 
 
 def can_be_named(source: Source) -> bool:
-    """Tell whether parsing a summary that names *source* returns the same source."""
+    """Return whether parsing a summary that names *source* returns the same source."""
     return day_of_name(source.name) is not None and _SOURCE.fullmatch(_line_of(source)) is not None
 
 
@@ -130,7 +130,7 @@ def _line_of(source: Source) -> str:
 
 
 def _is_intact(part: str, digest: str) -> bool:
-    """Tell whether the digest in the head of the machine part is that of all the rest: no person has edited it."""
+    """Return whether the digest in the head of the machine part is that of all the rest: no person has edited it."""
     head, mark, body = part.partition(f"digest: {digest}\n---\n")
     return bool(mark) and body_digest(f"{head}---\n{body}") == digest
 

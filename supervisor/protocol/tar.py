@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BLOCK: Final = 512
-#: Bytes of what stands before the header of a file: its name, where it is long, and its size, where it is large.
+#: Bytes of what comes before the header of a file: its name, where it is long, and its size, where it is large.
 _MOST_BEFORE: Final = 1 << 14
 _OCTAL: Final = re.compile(rb" *([0-7]+)[ \0]*")
 #: The first byte of a number that is too large for octal digits; that of a negative one is 0xff.
 _BINARY: Final = 0x80
 _RECORD: Final = re.compile(rb"([1-9][0-9]{0,4}) ([^=]+)=")
 _POSIX, _GNU = b"ustar\x0000", b"ustar  \x00"
-#: The types of a file (an older form has NUL), and of what stands before it: records of pax, a long name of GNU's tar.
+#: The types of a file (an older form has NUL), and of what comes before it: records of pax, a long name of GNU's tar.
 _FILE, _OLD_FILE, _RECORDS, _LONG_NAME = b"0", b"\0", b"x", b"L"
 
 
@@ -42,7 +42,7 @@ class Member:
 def members(file: IO[bytes]) -> Iterator[Member]:
     """Yield the files of a tar, in order; ValueError, with a Text where there is more to say than that it is none."""
     end = file.seek(0, os.SEEK_END)
-    offset, before = 0, dict[bytes, bytes]()  # what was said of the next file
+    offset, before = 0, dict[bytes, bytes]()  # what a record states of the next file
     while block := _read(file, offset, _BLOCK):
         if block == bytes(_BLOCK):
             break
