@@ -23,8 +23,8 @@ def same_places(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
     *after* is *before* as a program wrote it back: the oldest may have left, others have come, most of them at the end. What is
     once in both is the same thing where the order allows it, and so are its equal neighbours. Where everything is repeated, the
     longest end of *before* with which *after* begins is the same. Where the newest two of *before* are gone or apart, and no
-    three stand together in both, it may be another talk that has some words in common: then only what *after* begins with is
-    the same.
+    three neighbours are the same in both, it may be another conversation that has some words in common: then only what *after*
+    begins with is the same.
 
     >>> same_places(["go on", "one", "go on", "two"], ["go on", "two", "go on", "three"])
     {1: 3, 0: 2}
@@ -34,7 +34,7 @@ def same_places(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
         length = overlap(before, after)
         return {n: len(before) - length + n for n in range(length)}
     taken = set(places.values())
-    for step in (-1, 1):  # backwards first: what has left stood before the others
+    for step in (-1, 1):  # backwards first: what has left was before the others
         for there, here in list(places.items()):
             there, here = there + step, here + step  # noqa: PLW2901 - they walk
             while 0 <= there < len(after) and 0 <= here < len(before) and after[there] == before[here]:
@@ -51,7 +51,7 @@ def same_places(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
 
 
 def stand_together(places: Mapping[int, int]) -> bool:
-    """Tell whether three neighbours are the same in both: by chance, other talks have no more than two in common."""
+    """Return whether three neighbours are the same in both: by chance, other conversations have no more than two in common."""
     return any(places.get(n + 1) == here + 1 and places.get(n + 2) == here + 2 for n, here in places.items())
 
 
@@ -73,7 +73,7 @@ def overlap(before: Sequence[str], after: Sequence[str]) -> int:
 
 
 def _anchors(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
-    """Return the positions in both of what stands once in each, as many as have one order, the latest of *before* preferred."""
+    """Return the positions in both of what is once in each, as many as have one order, the latest of *before* preferred."""
     once = {word for word, count in Counter(before).items() if count == 1}
     once &= {word for word, count in Counter(after).items() if count == 1}
     here = {word: n for n, word in enumerate(before) if word in once}

@@ -149,9 +149,9 @@ def append(
     """
     Add the messages, durably, and return their ids; a message without an id or a time gets one.
 
-    A message that stands twice, or was added before, is added once, also where it was filed and has left history.json: one with
-    an id by id and text, one with only a time by time, role, text and pictures. Equal messages with neither are as many as
-    there are.
+    A message that is given twice, or was added before, is added once, also where it was filed and has left history.json. One
+    with an id is known by id and text, one with only a time by time, role, text and pictures. Of equal messages with neither,
+    each is added.
 
     *entropy* holds 10 random bytes for each message. BadRequest when one is no valid message; NewerFormat when a newer recalld
     wrote the journal.
@@ -196,7 +196,7 @@ def tell_odd_times(new: Iterable[Message], events: Events) -> None:
 
 
 def refuse_odd(raws: Iterable[Mapping[str, Any]], zone: tzinfo, latest: datetime) -> None:
-    """BadRequest when a message has a role that there is not, or a createdAt that is no time or after *latest*."""
+    """Raise BadRequest when a message has an unknown role, or a createdAt that is no time or after *latest*."""
     for raw in raws:
         if raw.get("role") and not is_role(raw["role"]):
             raise BadRequest("role", Text("message.odd_role", role=raw["role"]))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
 
-#: No picture has more: history.json had it as base64.
+#: No picture has more, since history.json held it as base64.
 _MOST_BYTES: Final = 1 << 30
 
 

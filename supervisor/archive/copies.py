@@ -1,10 +1,10 @@
 """
-Copies of files that recalld made, under any name: left beside them by a synchroniser, a system, an editor or a person.
+Copies of files that recalld made, under any name: a synchroniser, a system, an editor or a person has left them there.
 
-A file of ours whose messages all stand in other files of ours is a copy of them, and so is a summary whose texts all stand in
+A file of ours whose messages are all in other files of ours is a copy of them, and so is a summary whose texts are all in
 others. That is also what recalld wrote a second time before a synchroniser brought the first files. A copy is neither searched
-nor summarised, and only `fsck --repair` sets one aside. A file in which a person has written anything is no copy.
-Source: docs/reference/protocol.md, 1.5.
+nor summarised, and only `fsck --repair` sets one aside. A file in which a person has written anything is no copy. Source:
+docs/reference/protocol.md, 1.5.
 """
 
 from __future__ import annotations
@@ -113,18 +113,18 @@ def copies(files: Mapping[str, str], named: Callable[[], Collection[str]]) -> di
 
 
 def is_named_like_ours(path: str) -> bool:
-    """Tell whether the path, from the workspace, is one that recalld itself gives to a file."""
+    """Return whether the path, from the workspace, is one that recalld itself gives to a file."""
     return bool(_OURS.fullmatch(path))
 
 
 def _overlap(contents: Iterable[str]) -> bool:
-    """Tell whether a mark is in several of the contents, which begin with the time that a file was made."""
+    """Return whether a mark is in several of the contents, which begin with the time that a file was made."""
     marks = " ".join(content.partition(" ")[2] for content in contents).split(" ")
     return len(set(marks)) < len(marks)
 
 
 def _superfluous(files: Mapping[str, str], named: Callable[[], Collection[str]]) -> dict[str, str]:
-    """Return the files of one period whose marks all stand in the other files, each with the one that holds most of them."""
+    """Return the files of one period whose marks are all in the other files, each with the one that holds most of them."""
     made, marks = {}, {}
     for path, content in files.items():
         made[path], *held = content.split(" ")

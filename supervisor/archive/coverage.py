@@ -64,7 +64,7 @@ def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSumm
 
 
 def covers(summary: ExistingSummary | None, files: Iterable[MemoryFile]) -> bool:
-    """Tell whether this one summary names all of *files* as they are now."""
+    """Return whether this one summary names all of *files* as they are now."""
     return summary is not None and all(file.source in summary.sources for file in files)
 
 
@@ -91,7 +91,7 @@ def may_replace(
     sources: Collection[Source], existing: ExistingSummary | None, files: Iterable[MemoryFile], *, better: bool
 ) -> bool:
     """
-    Tell whether a text made from *sources* may replace the existing summary.
+    Return whether a text made from *sources* may replace the existing summary.
 
     Of the files as they are now it has to name every one that the existing summary names (a suspended worker may deliver an
     old text that names fewer), and one more unless it is *better*: a model's in place of an extract, or asked for.

@@ -2,9 +2,9 @@
 What the dated files no longer hold of the messages that were written to them, and what follows for history.json.
 
 The seen journal says which file each message was written to. What is missing from a file that is there was taken out by a
-person, unless it is the end of the file: that may have been cut off. What is missing with its whole file is lost. A person's
-will is obeyed at once; a loss is told until somebody repairs or accepts it, and so is a file that has lost its head or its end.
-Source: docs/reference/protocol.md, 2.7 and 4.4.
+person, unless it is the end of the file: that may have been cut off. What is missing with its whole file is lost. What a person
+has decided holds at once. A loss is reported until somebody repairs or accepts it, and so is a file that has lost its head or
+its end. Source: docs/reference/protocol.md, 2.7 and 4.4.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Deletions:
     def as_filed(self, history: History) -> History:
         """Return the messages as the files have them: without those that a person deleted, the edited ones with their words."""
         found = self.absences()
-        self._memory.keep_table()  # who asks next need not read the files again; checks alone change nothing
+        self._memory.keep_table()  # so that the next caller need not read the files again; checks alone change nothing
         cut = {key for keys in found.cut.values() for key in keys}
         if not found.removed and not cut:
             return history
@@ -240,14 +240,14 @@ class Deletions:
         return absent
 
     def _ends_early(self, name: str, parsed: DatedFile, text: str, absent: Mapping[Key, Block | None]) -> bool:
-        """Tell whether the file says that it had more messages than anybody knows of, and ends like one that was cut off."""
+        """Return whether the file had more messages, by its head, than are known, and ends like one that was cut off."""
         is_known = bool(absent) or name in self._journal.accepted
         is_short = len(parsed.blocks) < parsed.count and not parsed.has_more
         return is_short and not is_known and not text.endswith(("\n\n", "\n\r\n"))
 
 
 class _Filed:
-    """Tells whether any dated file holds a message."""
+    """Knows whether any dated file holds a message."""
 
     def __init__(self, files: Sequence[MemoryFile], memory: MemoryFolder) -> None:
         self._ids = frozenset[int]().union(*(file.ids or () for file in files))
@@ -272,7 +272,7 @@ def _holder(recorded: Sequence[Key], elsewhere: Mapping[Path, frozenset[Key]]) -
 
 
 def same_words(text: str, other: str) -> bool:
-    """Tell whether two texts differ in blank lines and the ends of lines alone, which formatters change."""
+    """Return whether two texts differ in blank lines and the ends of lines alone, which formatters change."""
     return _filled_lines(text) == _filled_lines(other)
 
 
@@ -281,7 +281,7 @@ def _filled_lines(text: str) -> list[str]:
 
 
 def _end(recorded: Sequence[Key], absent: Mapping[Key, Block | None]) -> list[Key]:
-    """Return the messages at the end of the file that were deleted or cut off, which nobody can tell apart."""
+    """Return the messages at the end of the file that were deleted or cut off: the file is the same in both cases."""
     return [*takewhile(lambda key: key in absent and absent[key] is None, reversed(recorded))][::-1]
 
 

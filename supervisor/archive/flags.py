@@ -1,5 +1,5 @@
 """
-What the flags of history.json have to be, and which messages leave it so that it keeps its size.
+What the flags of history.json have to be, and which messages leave it so that it keeps within its caps.
 
 Flags are derived from the files alone (protocol.md, 3, Settling), in each round and after a crash: no plan has to be
 remembered, and doing it twice is harmless. Only a message that a dated file holds may leave (3.15); an un-written

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: How often to write when another program changes the file meanwhile.
 _WRITE_TRIES: Final = 5
-#: How long a file that can't be read may be under the hands of a program that writes it in place, in seconds.
+#: How long a program may take to write the file in place, so that it can't be read meanwhile, in seconds.
 _PATIENCE_S: Final = 2.0
 #: After how many seconds it is read again; at least three times.
 _READ_AGAIN_S: Final = 0.25
@@ -46,7 +46,7 @@ class HistoryStore:
         self._zone = zone
         #: The version that was parsed last, replaced as a whole: threads share it.
         self._known: tuple[Stat | None, str, History] = (None, "", ())
-        self._damaged: Stat | None = None  # the damaged version, for which it does not wait again
+        self._damaged: Stat | None = None  # the damaged version: no read waits for it again
 
     def read(self, patience_s: float = _PATIENCE_S) -> History:
         """
@@ -62,11 +62,11 @@ class HistoryStore:
         return history
 
     def last_words(self) -> str:
-        """Return what the last messages say, as far as the end of the file tells, which alone is read; "" without a file."""
+        """Return the text of the last messages; only the end of the file is read. "" without a file."""
         stat = self._files.disk.stat(self._paths.history)
         end = self._files.disk.read(self._paths.history, max(0, stat.size - _END_BYTES)) if stat else b""
-        said = re.findall(_WORDS, end.decode("utf-8", "ignore"))  # compiled by the few commands that print sentences
-        return "\n".join(json.loads(words) for words in said)
+        texts = re.findall(_WORDS, end.decode("utf-8", "ignore"))  # compiled by the few commands that print sentences
+        return "\n".join(json.loads(text) for text in texts)
 
     def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
         """

@@ -43,10 +43,10 @@ class Known:
     in_history: Collection[Key] = ()  # what history.json held when it was last read, in its order
     times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
     ids: Collection[str] = ()  # in the order of first sight
-    holds: Callable[[Key], bool] = lambda _: False  # whether these words were met under this id
+    holds: Callable[[Key], bool] = lambda _: False  # whether these words were seen under this id
 
     def is_of_history(self, identity: str) -> bool:
-        """Tell whether the id was made from a message of history.json that had none; that of a dropped one is of its file."""
+        """Return whether the id was made from a message of history.json; the drop-box makes ids from its files."""
         return is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())
 
 
@@ -61,9 +61,9 @@ def assign_ids(history: History, known: Known, now: datetime, future: timedelta 
 
 def continues(old: Message, new: Message) -> bool:
     """
-    Tell whether *new* is *old* with newer words, and no other message that was given its id.
+    Return whether *new* is *old* with newer words, and no other message that was given its id.
 
-    It is when both were said at the same time, or when both are an assistant's, nothing says otherwise of their times, and the
+    It is where both have the same time. It also is where both are an assistant's, their times do not contradict it, and the
     words begin with the old ones: an answer that grows (docs/reference/protocol.md, 2.6).
     """
     if old.role != new.role:
@@ -76,10 +76,10 @@ def continues(old: Message, new: Message) -> bool:
 
 def renumbered(history: History, known: Known) -> dict[Key, Key]:
     """
-    Return the first key of each message that has another id than it was met by.
+    Return, for each message whose id has changed, the key under which it was seen first.
 
-    It was met without an id, or its new id was met with other words: a program that numbers what it holds gives each number to
-    many messages. Such a message is known by its time, role and words; without a time by its place.
+    It was seen without an id, or its new id was seen with other words: a program that numbers what it holds gives each number
+    to many messages. Such a message is known by its time, role and words; without a time by its place.
     """
     messages = [entry for entry in history if isinstance(entry, Message) and entry.id]
     unmet = [message for message in messages if not known.holds(message.key)]
@@ -108,7 +108,7 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
 
 def contains_message(text: str, note: str) -> bool:
     """
-    Tell whether the note contains the text of a message whole: as paragraphs, or as a line after a label.
+    Return whether the note contains the text of a message whole: as paragraphs, or as a line after a label.
 
     >>> contains_message("对花生过敏", "- 09:02 user: 对花生过敏"), contains_message("花生", "- 09:02 user: 对花生过敏")
     (True, False)
@@ -195,7 +195,7 @@ class _ByFingerprint:
 
     @property
     def left(self) -> Iterable[Message]:
-        """Those that were not taken, in their order."""
+        """The messages that were not taken, in their order."""
         return self._messages.values()
 
     def take(self, message: Message) -> Message | None:
@@ -222,7 +222,7 @@ def _with_id_of(message: Message, new: _ByFingerprint) -> Message:
 
 
 def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
-    """Tell whether the time is possible; that of a known message was judged at first sight, whatever the clock says today."""
+    """Return whether the time is possible; that of a known message was judged at first sight, whatever the clock says today."""
     if message.created_at is None:
         return False
     if message.created_at > latest and message.id in known.times:  # a backup may be from before its time was assigned
@@ -240,7 +240,7 @@ def _with_time(message: Message, known: Known, now: datetime, future: timedelta)
 
 
 def _is_known_time(message: Message, known: Known) -> bool:
-    """Tell whether the message was seen with this time; one that was not seen is a person's correction."""
+    """Return whether the message was seen with this time; one that was not seen is a person's correction."""
     return any(message.id in known.by_fingerprint.get(one, ()) for one in message.possible_fingerprints)
 
 
@@ -300,7 +300,7 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
 def _keys_by_place(
     messages: Sequence[Message], before: Iterable[Key], is_own: Callable[[str], bool] = lambda _: False
 ) -> dict[int, Key]:
-    """Return, by position, the keys by which history.json held these messages *before*; *is_own* tells their writer's ids."""
+    """Return, by position, the keys that they had in history.json *before*; *is_own* is true of their writer's ids."""
     before = list(before)
     found: dict[int, Key] = {}
     # a prompt may be another each turn, and says nothing of the place of what follows it
@@ -316,7 +316,7 @@ def _keys_by_place(
 
 
 def is_derived(identity: str) -> bool:
-    """Tell whether the id was given by recalld, to a message without one."""
+    """Return whether the id was given by recalld, to a message without one."""
     return identity.startswith("m-")
 
 
@@ -352,7 +352,7 @@ def _known_keys(known: Known, message: Message) -> list[Key]:
 
 
 def _met_by(known: Known, is_wanted: Callable[[str], bool], message: Message) -> Iterator[Key]:
-    """Yield the keys of its fingerprints by which these words were met, in the order of first sight."""
+    """Yield the keys of its fingerprints by which these words were seen, in the order of first sight."""
     ids = (identity for one in message.possible_fingerprints for identity in known.by_fingerprint.get(one, ()))
     keys = ((identity, message.text_digest) for identity in ids if is_wanted(identity))
     return filter(known.holds, keys)

@@ -101,7 +101,7 @@ def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[Memor
     """
     Record every dated file that the journal does not know, and return all dated files.
 
-    OSError when the journal can't be written: then nobody can tell which messages are un-written.
+    OSError when the journal can't be written: then it is not known which messages are un-written.
     """
     if journal.is_doubtful:
         journal.compact()
@@ -121,7 +121,7 @@ def unwritten(history: History, journal: SeenJournal) -> list[Message]:
 
 
 def _as_met(message: Message, journal: SeenJournal) -> Message:
-    """Return the message with the time by which it was met, where another program has cut the milliseconds off."""
+    """Return the message with the time that it was seen with, where another program has cut the milliseconds off."""
     met = journal.unwritten.get(message.key)
     if met is None or met.created_at is None or message.created_at is None:
         return message
@@ -266,7 +266,7 @@ def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> No
     replaced = dict.fromkeys(m.key for m in gone if any(continues(m, one) for one in present.get(m.id, ())))
     lost = [m for m in gone if m.key not in replaced and m.key not in journal.reinserted]
     journal.record_replaced([*replaced])
-    # a lost message whose id is another's now can't stand beside it: the archive takes it from the journal
+    # a lost message whose id another one has now can't be put back: the archive takes it from the journal
     journal.record_reinserted([message.key for message in lost])
     copies = [journal.original(message) for message in lost if message.id not in present]
     if not copies:

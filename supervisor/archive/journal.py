@@ -1,9 +1,9 @@
 """
 The seen journal `.recalld/seen.jsonl`: which messages recalld has seen, and which dated file holds each (protocol.md, 5).
 
-It answers three questions that history.json alone can't: is a message written (even when a person has since deleted it from
-its file), whose message is this without an id, and which un-written messages has another program lost. It holds the text of
-un-written messages only. Each line adds to the lines before it; a broken line is skipped, and what it said is found again in
+It answers three questions that history.json alone can't: is a message written (even when a person has since deleted it from its
+file), whose message is this without an id, and which un-written messages has another program lost. It holds the text of
+un-written messages only. Each line adds to the lines before it; a broken line is skipped, and its content is found again in
 history.json and the dated files. For the same reason the journal may be deleted.
 """
 
@@ -46,8 +46,8 @@ class SeenJournal(JournalState):
 
     Threads may share it: one that does not hold it iterates over copies of its mappings.
 
-    With *only_unwritten* it reads from the first line on that has the text of a message: what stands before it, most of a
-    compacted journal, says nothing of un-written messages.
+    With *only_unwritten* it reads from the first line on that has the text of a message: what is before it, most of a compacted
+    journal, has nothing of un-written messages.
     """
 
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo, *, only_unwritten: bool = False) -> None:
@@ -60,7 +60,7 @@ class SeenJournal(JournalState):
         self._reading = threading.RLock()
         #: The names of files in a journal that is not parsed, and the journal that they are of.
         self._named: tuple[Stat | None, set[str]] = None, set()
-        #: The thread that alone reads on, None for any.
+        #: The thread that holds the journal: it alone reads on. None for any.
         self._holder: int | None = None
         self._marked: set[Key] = set()  # messages of history.json that are known by their half second
         #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
@@ -87,7 +87,7 @@ class SeenJournal(JournalState):
     @contextmanager
     def held(self) -> Iterator[None]:
         """
-        Let no other thread read on meanwhile.
+        Hold the journal: no other thread reads on meanwhile.
 
         A round reads the journal before history.json, and what it misses there is lost. A message that another thread has read
         between the two would look so.
@@ -105,8 +105,8 @@ class SeenJournal(JournalState):
         state, offset = (self, self._offset) if is_same else (JournalState(self._zone), 0)
         data = self._files.disk.read(self._paths.seen, offset) if stat and stat.size > offset else b""
         whole = data[: data.rfind(b"\n") + 1]  # a line that a crash left unfinished says nothing
-        told = _from_first_seen(whole) if self._only_unwritten and not offset else whole
-        for line in told.split(b"\n"):
+        read = _from_first_seen(whole) if self._only_unwritten and not offset else whole
+        for line in read.split(b"\n"):
             if line:
                 state.applyline_of(line)
         if not is_same:
@@ -168,7 +168,7 @@ class SeenJournal(JournalState):
         Record the unknown messages that *after* adds to *before*, or gives an id or a time; returns these messages.
 
         It is called before history.json has them: a program may take the id away again before anything else is recorded, and
-        then nobody could tell that the backup has the same message.
+        then it would not be known that the backup has the same message.
         """
         as_found = {id(entry) for entry in before}
         changed = [entry for entry in after if isinstance(entry, Message) and id(entry) not in as_found]
@@ -214,7 +214,7 @@ class SeenJournal(JournalState):
         self.in_history = held
 
     def _unknown_marks(self, history: History) -> list[list[str]]:
-        """Return the ids of messages that an older recalld has met, each with its fingerprint by the half second."""
+        """Return the ids of messages that an older recalld has seen, each with its fingerprint by the half second."""
         found = []
         for entry in history:
             if not isinstance(entry, Message) or entry.key in self._marked:

@@ -1,5 +1,5 @@
 """
-What the lines of the seen journal say, in memory: applied one by one, and said again in the fewest lines.
+What the lines of the seen journal say, in memory: applied one by one, and written again in the fewest lines.
 
 It has no file: `SeenJournal` reads and writes it.
 """
@@ -54,11 +54,11 @@ class JournalState:
         return self._written.get(key)
 
     def holds(self, key: Key) -> bool:
-        """Tell whether the message is safe from other programs: it is written, or the journal has its words."""
+        """Return whether the message is safe from other programs: it is written, or the journal has its words."""
         return key in self.unwritten or key in self._written
 
     def has_written(self, identity: str) -> bool:
-        """Tell whether a message with this id is written, whatever its text."""
+        """Return whether a message with this id is written, whatever its text."""
         return identity in self._words
 
     @property
@@ -72,7 +72,7 @@ class JournalState:
         return self._written
 
     def is_bloated(self) -> bool:
-        """Tell whether most of its lines are obsolete."""
+        """Return whether most of its lines are obsolete."""
         return self._lines > _GARBAGE + 2 * (len(self.unwritten) + len(self.names))
 
     # ── line by line ─────────────────────────────────────────────────────────

@@ -75,7 +75,7 @@ class MemoryFolder:
         return files
 
     def copies(self) -> dict[str, str]:
-        """Return the copies of our files beside them, each with the file that it is a copy of, as relative paths."""
+        """Return the copies of our files, each with the file that it is a copy of, as relative paths."""
         _, found = self._without_copies()
         return found
 
@@ -188,7 +188,7 @@ class MemoryFolder:
         self._files.replace(self._paths.summary(period), render_summary(summary), seen)
 
     def move_to_originals(self, name: str) -> bool:
-        """Move a dated file into its month's folder in originals/, never over another file; tell whether it did."""
+        """Move a dated file into its month's folder in originals/, never over another file; return whether it did."""
         target = self._paths.original(name)
         self._files.make_folder(target.parent, lasting=True)
         try:

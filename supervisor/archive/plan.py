@@ -58,7 +58,7 @@ def due(
     Return why a run is due; None when it is not.
 
     *last_run* is when the newest dated file was made. The oldest un-written message has to have waited *interval* since then,
-    or since its own time when that is later, so that a talk after a pause is not cut after its first messages.
+    or since its own time when that is later, so that a conversation after a pause is not cut after its first messages.
     """
     if overflowing:
         return "overflow"
@@ -75,7 +75,7 @@ def interval_end(
     times = [message.created_at for message in unwritten if message.created_at]
     if not times:
         return None
-    # a time well ahead means that the clock was set back, and tells nothing of how long the message has waited
+    # a time well ahead means that the clock was set back, and does not show how long the message has waited
     oldest = min(time if time - now < EXCHANGE_WAIT else _LONG_AGO for time in times)
     since = max(oldest, last_run) if last_run and last_run <= now else oldest
     return since + interval
@@ -112,7 +112,7 @@ def plan_days(
     """
     Return one new dated file for each local day of *messages*, whatever their age; oldest day first.
 
-    *taken* holds every name that is or was in use; *is_written* tells whether a message with this id is written, so that
+    *taken* holds every name that is or was in use; *is_written* returns whether a message with this id is written, so that
     another text under the same id becomes a revision. *slugs* makes the slugs of days, None: `slug.slugs_of`.
     """
     days: defaultdict[date, list[Message]] = defaultdict(list)
@@ -140,8 +140,8 @@ def _named(
     from recalld.supervisor.archive.slug import free_name, short_id, slugs_of  # lazy: it loads dictionaries
 
     names, plan = set(taken), []
-    said = [[(block.role, block.words) for block in blocks] for blocks in days.values()]
-    for (day, blocks), slug in zip(days.items(), (slugs or slugs_of)(said, slug_length), strict=True):
+    of_days = [[(block.role, block.words) for block in blocks] for blocks in days.values()]
+    for (day, blocks), slug in zip(days.items(), (slugs or slugs_of)(of_days, slug_length), strict=True):
         name = free_name(partial(dated_name, day), slug or f"mem-{short_id(blocks[0].id)}", names)
         names.add(name)
         plan.append(DayFile(name, day, tuple(blocks)))

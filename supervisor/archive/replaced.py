@@ -1,5 +1,5 @@
 """
-Versions of history.json that were replaced under a program's hands, each by a second name in `.recalld/replaced/`.
+Versions of history.json that were replaced while a program had them open, each by a second name in `.recalld/replaced/`.
 
 A program may still have such a file open and go on writing; what it writes is taken in (docs/reference/protocol.md, 5.4). A
 version is taken in once, since repeated words without ids and times would get other ids the next time: the name of its file
@@ -46,7 +46,7 @@ class ReplacedHistories:
         self._unfinished: dict[int, Stat] = {}  # by inode, the version that can't be read
 
     def keep(self, damaged: FileVersion) -> bool:
-        """Give history.json a second name before it is replaced; tell whether it has one, or there are too many files."""
+        """Give history.json a second name before it is replaced; return whether it has one, or there are too many files."""
         kept = self._files.disk.stats(self._folder).values()
         if any(stat.inode == damaged.stat.inode for stat in kept):
             return True

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:
-    """Keep a copy of a history.json that can't be read, once per content; tell whether there is one, or no file at all."""
+    """Keep a copy of a history.json that can't be read, once per content; return whether there is one, or no file at all."""
     version = history.version()
     return version is None or quarantine.keep("history.json", version.data) != "full"
 

@@ -108,7 +108,7 @@ def next_run(
     waiting: Sequence[Message], dated: Iterable[MemoryFile], settings: Archive, now: datetime, *, overflowing: bool
 ) -> datetime | None:
     """
-    Return when a run takes the first of the un-written messages *waiting* if nothing more is said; None without.
+    Return when a run takes the first of the un-written messages *waiting* if no more messages come; None without any.
 
     It is *now* if one is due, and takes some: open questions alone wait for their answers, whatever else is due.
     """

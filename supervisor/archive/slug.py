@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 _MOST_WORDS: Final = 3
-#: What a Latin word is worth that is said once on a day of Chinese: "用 Zoom 上课".
+#: What a Latin word is worth that occurs once on a day of Chinese: "用 Zoom 上课".
 _STRAY: Final = 0.75
 _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
@@ -56,7 +56,7 @@ _DESCRIBES: Final = re.compile(
 _MAY_DESCRIBE: Final = re.compile(r"[a-z]{3,}ous|[a-z]{5,}[^e]ed")
 
 
-def slug_of(said: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> str:
+def slug_of(messages: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> str:
     """
     Return up to three of the most telling words of the messages (role, text) in kebab-case, "" when there are none.
 
@@ -64,13 +64,13 @@ def slug_of(said: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> str:
     contain it and the rarer it is in its language; courtesies are not. Of Chinese, nouns and names count, in pinyin. Text that
     looks like a secret is left out, and so is all but the beginning of a very long message.
     """
-    of_people = [text for role, text in said if role not in _NO_PEOPLE]
-    return _most_telling(of_people, length) or _most_telling([text for role, text in said if role in _NO_PEOPLE], length)
+    of_people = [text for role, text in messages if role not in _NO_PEOPLE]
+    return _most_telling(of_people, length) or _most_telling([text for role, text in messages if role in _NO_PEOPLE], length)
 
 
 def slugs_of(days: Sequence[Sequence[tuple[str, str]]], length: int = SLUG_CHARS) -> list[str]:
     """Return the slug of each day."""
-    return [slug_of(said, length) for said in days]
+    return [slug_of(messages, length) for messages in days]
 
 
 def _most_telling(texts: Sequence[str], length: int) -> str:

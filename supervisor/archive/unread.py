@@ -69,7 +69,7 @@ class UnreadStore:
         self._write([*(one for one in self._all() if one.name != unread.name), unread])
 
     def remove(self, name: str) -> bool:
-        """Forget what was not read of a file; tell whether there was anything."""
+        """Forget what was not read of a file; return whether there was anything."""
         before = self._all()
         left = [one for one in before if one.name != name]
         if left != before:
