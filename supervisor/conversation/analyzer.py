@@ -1,7 +1,7 @@
 """
 `MessageAnalyzer`: which messages of a conversation are summed up, and how a model reads them; as in 000, without its losses.
 
-000 drops every short message that begins like a courtesy (对花生过敏), stops at its limit without a word, and separates a
+000 drops every short message that begins like a courtesy (对花生过敏), stops at its limit without saying so, and separates a
 question from the "好的" that decides it. Names, thresholds and forms are its own.
 """
 
@@ -34,7 +34,7 @@ _MORE: Final = {"zh": "（还有 {} 条没有列出）", "en": "({} more message
 
 
 class MessageAnalyzer:
-    """Tells which messages are summed up, and formats them; an element that is no message is passed over."""
+    """Decides which messages are summed up, and formats them; an element that is no message is passed over."""
 
     _SKIP_PREFIXES: ClassVar[tuple[str, ...]] = SKIP_PREFIXES
 
@@ -45,8 +45,8 @@ class MessageAnalyzer:
         A message of more than 300 characters is cut. Where not all fit, the last line says how many are missing;
         `ConversationSummarizer` leaves none out.
 
-        >>> talk = [{"role": "user", "content": "对花生过敏"}, {"role": "assistant", "content": "好的"}]
-        >>> MessageAnalyzer().format_messages_for_summary(talk)
+        >>> messages = [{"role": "user", "content": "对花生过敏"}, {"role": "assistant", "content": "好的"}]
+        >>> MessageAnalyzer().format_messages_for_summary(messages)
         'USER: 对花生过敏'
         """
         lines = [_shortened(entry, _MESSAGE_CHARS) for entry in entries_of(messages)]
@@ -69,8 +69,8 @@ class MessageAnalyzer:
         message_threshold: int = MESSAGE_THRESHOLD,
         char_threshold: int = CHAR_THRESHOLD,
     ) -> bool:
-        """Tell whether there are more messages, or more characters in them, than these."""
-        return len(messages) > message_threshold or sum(len(one.text) for _, one in _said(messages)) > char_threshold
+        """Return whether there are more messages, or more characters in them, than these."""
+        return len(messages) > message_threshold or sum(len(one.text) for _, one in _read_all(messages)) > char_threshold
 
     def split_messages(
         self, messages: Sequence[Mapping[str, Any]], keep_recent: int = KEEP_RECENT
@@ -83,10 +83,10 @@ class MessageAnalyzer:
         if keep_recent < 0:
             raise ValueError(f"keep_recent is {keep_recent}, and must be 0 or more")
         at = max(0, len(messages) - keep_recent)
-        said = _said(messages)
-        may_divide = whole_pairs([one for _, one in said]).may_divide
-        inside = {place for (place, _), may in zip(said, may_divide, strict=True) if not may}
-        inside |= {place for (_, before), (place, one) in pairwise(said) if answers_question(one, before)}
+        found = _read_all(messages)
+        may_divide = whole_pairs([one for _, one in found]).may_divide
+        inside = {place for (place, _), may in zip(found, may_divide, strict=True) if not may}
+        inside |= {place for (_, before), (place, one) in pairwise(found) if answers_question(one, before)}
         while 0 < at < len(messages) and at in inside:
             at -= 1
         return list(messages[:at]), list(messages[at:])
@@ -94,11 +94,11 @@ class MessageAnalyzer:
 
 def entries_of(messages: Sequence[Mapping[str, Any]]) -> list[Entry]:
     """Return the messages of people, assistants and tools as lines `ROLE: text`, without courtesies."""
-    said = [one for _, one in _said(messages) if one.role != "system"]
-    return [replace(entry, head=said[n].role.upper()) for n, entry in dialogue(said, "en")]
+    found = [one for _, one in _read_all(messages) if one.role != "system"]
+    return [replace(entry, head=found[n].role.upper()) for n, entry in dialogue(found, "en")]
 
 
-def _said(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, Said]]:
+def _read_all(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, Said]]:
     """Return the messages among the elements, each with its place."""
     found = []
     for n, raw in enumerate(messages):

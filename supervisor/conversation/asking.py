@@ -37,24 +37,24 @@ _LABEL: Final = re.compile(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t
 #: Characters of the example that no summary has in a row by chance, and the words that such a run may cut at its ends.
 _COPIED_CHARS: Final = 10
 _AT_EDGES: Final = 2
-#: How long the summary may be is said before the template, which stays as it is.
+#: The sentence before the template that limits the summary; the template stays as it is.
 _LENGTH: Final = {"zh": "（新的摘要不超过 {} 个字。）", "en": "(The new summary has at most {} characters.)"}
 #: An answer so many times too long is not made shorter, but refused.
 _TOO_LONG: Final = 3
-#: Of ten characters that would just fit, so many are asked for.
+#: For each ten characters that would just fit, the shorter text is asked to have so many.
 _SHORTER: Final = 9
 #: Between the matters of a line; and what a line of a list begins and ends with.
 _SEPARATOR: Final = {"zh": "；", "en": "; "}
 _MARK: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|(?:[；;。]|(?<!\.)\.)[ \t]*$")
-#: Who says what is no fact of a person's.
+#: Speakers whose words are no facts about a person.
 _NOT_PEOPLE: Final = ("ASSISTANT", "TOOL", "FUNCTION")
-#: Of ten tokens of the context, so many are planned with: an estimate may be too low.
+#: Of each ten tokens of the context, so many are used: an estimate may be too low.
 _PLANNED: Final = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
-    """Has a model write summaries of at most *most* in *size*, told as *max_chars* characters, in the wording of *template*."""
+    """Has a model write summaries of at most *most* in *size*; the prompt of *template* asks for *max_chars* characters."""
 
     model: Model
     template: Callable[[str, Language], PromptTemplate]
@@ -65,18 +65,18 @@ class SummaryWriter:
     cjk_weight: float
 
     async def write(
-        self, name: str, language: Language, values: Mapping[str, str], said: Sequence[Entry], previous: str
+        self, name: str, language: Language, values: Mapping[str, str], entries: Sequence[Entry], previous: str
     ) -> str:
         """
-        Return the model's answer to the prompt *name* with these values, made of *said* and the *previous* summary.
+        Return the model's answer to the prompt *name* with these values, made of *entries* and the *previous* summary.
 
-        *previous* if it says that there is nothing to record. One that is too long is made shorter by a second call. NoSummary
-        if the model fails, or its text can't be kept.
+        It is *previous* where the model says that there is nothing to record. A second call shortens one that is too long.
+        NoSummary if the model fails, or its text can't be kept.
         """
         template = self.template(name, language)
         length = "" if "{char_limit}" in template.text else f"{_LENGTH[language].format(self.max_chars)}\n\n"
         prompt = length + template.fill(**values)
-        text = continued(previous, self._judged(await self.model.complete(prompt, self.limits), template, said, previous))
+        text = continued(previous, self._judged(await self.model.complete(prompt, self.limits), template, entries, previous))
         if self.size(text) > self.most:
             limit = max(1, self.most * len(text) * _SHORTER // (10 * self.size(text)))
             template = self.template("recursive-summary", language)
@@ -86,11 +86,11 @@ class SummaryWriter:
             raise NoSummary(Text("model.text_longer", most=self.max_chars))
         return text
 
-    async def tell(self, fold: Fold, name: str, values: Mapping[str, str], place: str, room: int) -> None:
+    async def add_piece(self, fold: Fold, name: str, values: Mapping[str, str], place: str, room: int) -> None:
         """
         Have the model summarise one more piece of the *fold*, as many entries as *room* tokens hold, at *place* in the prompt.
 
-        Half as many where they are too long for the model. Else as `write`.
+        Where they are too long for the model, half as many. Apart from that it is like `write`.
         """
         while True:
             filled = {**values, place: quote(fold.piece(room), fold.language)}
@@ -105,7 +105,7 @@ class SummaryWriter:
 
     def room(self, name: str, language: Language, values: Mapping[str, str], context_tokens: int, answer_tokens: int) -> int:
         """
-        Return the tokens of a piece, beside the prompt *name* with the other *values* and the answer.
+        Return the tokens that are left for a piece by the answer and the prompt *name* with the other *values*.
 
         NoSummary if the context of the model leaves too few.
         """
@@ -115,17 +115,17 @@ class SummaryWriter:
             raise NoSummary(Text("model.prompt_full"), "input")
         return room
 
-    def _judged(self, answer: str, template: PromptTemplate, said: Sequence[Entry], previous: str) -> str:
+    def _judged(self, answer: str, template: PromptTemplate, entries: Sequence[Entry], previous: str) -> str:
         """Return the text without its wrappings; NoSummary if it can't be kept, or wrongly says that there is nothing to."""
         text = cleaned(answer)
         text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
-        told = "\n".join(entry.text for entry in said)
+        words = "\n".join(entry.text for entry in entries)
         if says_nothing(text):
-            if not any(states_fact(entry.text) for entry in said if not entry.head.startswith(_NOT_PEOPLE)):
+            if not any(states_fact(entry.text) for entry in entries if not entry.head.startswith(_NOT_PEOPLE)):
                 return text
             raise NoSummary(Text("model.nothing_but_is"), "empty")
-        material = f"{previous}\n{told}"
-        languages = {language_of(part) for part in (previous, told) if part.strip()}
+        material = f"{previous}\n{words}"
+        languages = {language_of(part) for part in (previous, words) if part.strip()}
         reason = reject_reason(
             text,
             self.max_chars * _TOO_LONG,
@@ -154,7 +154,7 @@ def in_one_line(text: str) -> str:
 
 
 def _copies_example(text: str, template: str, material: str) -> bool:
-    """Tell whether the text has a run of words from the prompt's example, about what the material does not speak of."""
+    """Return whether the text has a run of words from the prompt's example, about what the material does not speak of."""
     known = set(tokens(material))
     for line in template.splitlines():
         if "{" in line:

@@ -1,9 +1,9 @@
 """
 The chats of LlamaIndex in a workspace: one file a key, `.recalld/sessions/chat-<digest>.jsonl`.
 
-The first line has the key, each other line a message. A message is appended, durably; everything else replaces the file. A
-line that a crash cut off is set aside, with an event, and the whole ones are read. What a message looks like is left to who
-uses the files. Source: docs/reference/protocol.md, 11.7.
+The first line has the key, each other line a message. A message is appended, durably; everything else replaces the file. A line
+that a crash cut off is set aside, with an event, and the whole ones are read. The caller decides what a message looks like.
+Source: docs/reference/protocol.md, 11.7.
 """
 
 from __future__ import annotations

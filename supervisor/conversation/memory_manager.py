@@ -57,7 +57,7 @@ _JOINT: Final = "\n\n"
 
 class MemoryManager:
     """
-    The memory of one conversation: `conversation_summary`, `message_buffer`, what it does not have yet, and `messages`, all.
+    The memory of one conversation: `conversation_summary`; `message_buffer`, the messages not in it yet; `messages`, all.
 
     *llm* is any object with `chat_stream(messages=…, temperature=…)`, which gives an iterator of texts or chunks, plain or
     asynchronous. None: nothing is summed up, and the oldest turns are not sent once they no longer fit. *settings* may have
@@ -79,7 +79,7 @@ class MemoryManager:
     ) -> None:
         self.conversation_summary = ""
         self.message_buffer: list[dict[str, Any]] = []
-        self._told: list[dict[str, Any]] = []  # what has left the buffer
+        self._left: list[dict[str, Any]] = []  # what has left the buffer
         self._config = config = config or Config()
         self._limits = limits_of(config, settings)
         self._model = None if llm is None else model_of(llm)
@@ -102,17 +102,17 @@ class MemoryManager:
 
         ValueError, and nothing is added, if it is no message, or a question that is larger than the window.
         """
-        said = read_said(dict(message) if isinstance(message, Mapping) else message, self._limits.tokens_in)
+        read = read_said(dict(message) if isinstance(message, Mapping) else message, self._limits.tokens_in)
         raw = dict(message)
         with self._lock:
             self._refresh()
             prompts, question = self._prompts(), self._last_question()
-            if said.role != "system":
-                question = said if said.is_question else question
-            elif not said.text or said.text in prompts:
+            if read.role != "system":
+                question = read if read.is_question else question
+            elif not read.text or read.text in prompts:
                 return  # a framework may begin each turn with it
             else:
-                prompts.append(said.text)
+                prompts.append(read.text)
             refuse_too_long(Conversation(_JOINT.join(prompts), said=(question,) if question else ()), self._limits)
             self._take(raw)
 
@@ -125,7 +125,7 @@ class MemoryManager:
             return [*prompts, *self._summed_up(), *self._messages()]
 
     def needs_summary(self) -> bool:
-        """Tell whether the conversation takes more than its share of the context, or has more messages than the limit."""
+        """Return whether the conversation takes more than its share of the context, or has more messages than the limit."""
         with self._lock:
             self._refresh()
             return is_full(self._conversation(), self._limits)
@@ -134,8 +134,8 @@ class MemoryManager:
         """Return the messages for the model: system prompt and summary, the turns that stay, the open turn. Calls no model."""
         with self._lock:
             self._refresh()
-            talk = self._conversation()
-        return recomposed(talk, self._limits)
+            conversation = self._conversation()
+        return recomposed(conversation, self._limits)
 
     def context(self) -> list[dict[str, Any]]:
         """Return the messages for the model, after what is due has been summed up."""
@@ -182,7 +182,7 @@ class MemoryManager:
         return in_loop_of_its_own(self._sum_up(by_hand=by_hand))
 
     def _told_why(self, was_summed_up: bool) -> bool:
-        """Warn the one who asked for a summary where there was nothing to sum up."""
+        """Warn the caller who asked for a summary where there was nothing to sum up."""
         if not was_summed_up and self._running is None:
             warnings.warn(why_nothing(self._conversation(), self._limits, has_model=self._model is not None), stacklevel=3)
         return was_summed_up
@@ -203,11 +203,11 @@ class MemoryManager:
         """Sum up what is due; a failure is noted, and raised where a person asked."""
         async with self._alone():
             with self._lock:
-                count, talk, sent = self._due(by_hand=by_hand), self._conversation(), self._messages()
+                count, conversation, sent = self._due(by_hand=by_hand), self._conversation(), self._messages()
             if not count or self._model is None:
                 return False
             try:
-                await self._write(self._model, talk, sent, count)
+                await self._write(self._model, conversation, sent, count)
             except NoSummary as failure:
                 self._note(failure)
                 if by_hand:
@@ -216,40 +216,40 @@ class MemoryManager:
         self._emit("conversation_summarised", messages=count, tokens=estimate_tokens(self.conversation_summary))
         return True
 
-    async def _write(self, model: Model, talk: Conversation, sent: Sequence[dict[str, Any]], count: int) -> None:
-        """Have the model told the *count* oldest messages, in pieces; what a finished piece has leaves the buffer."""
-        said = talk.said[:count]
-        language = language_of("\n".join(one.text for one in said))
-        places = dialogue(said, language)
+    async def _write(self, model: Model, conversation: Conversation, sent: Sequence[dict[str, Any]], count: int) -> None:
+        """Have the model sum up the *count* oldest messages, in pieces; the messages of a finished piece leave the buffer."""
+        oldest = conversation.said[:count]
+        language = language_of("\n".join(one.text for one in oldest))
+        places = dialogue(oldest, language)
         privacy = self._config.privacy
         entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for _, entry in places]
-        points, told, limits = commit_points(said), 0, self._limits
-        writer = self._writer(model, "\n".join((talk.summary, *(entry.text for entry in entries))))
-        fold = Fold(entries, talk.summary, language, limits.cjk_weight)
+        points, done, limits = commit_points(oldest), 0, self._limits
+        writer = self._writer(model, "\n".join((conversation.summary, *(entry.text for entry in entries))))
+        fold = Fold(entries, conversation.summary, language, limits.cjk_weight)
         while fold.left:
             current = without_secrets(fold.so_far, language, privacy)
             name, place = "running-summary", "new_dialogue_content"
             values = {"current_summary": quote(current, language) if fold.so_far else ""}
             blank = {**values, place: quote("", language)}
             room = writer.room(name, language, blank, limits.context_tokens, limits.summary_tokens)
-            await writer.tell(fold, name, values, place, room)
+            await writer.add_piece(fold, name, values, place, room)
             at = places[-len(fold.left)][0] if fold.left else count
             if at in points and not (fold.left and fold.left[0].part):
-                self._keep(fold.so_far, sent[told:at])
-                told = at
-        if told < count:
-            self._keep(fold.so_far, sent[told:count])
+                self._keep(fold.so_far, sent[done:at])
+                done = at
+        if done < count:
+            self._keep(fold.so_far, sent[done:count])
 
-    def _keep(self, summary: str, told: Sequence[dict[str, Any]]) -> None:
+    def _keep(self, summary: str, covered: Sequence[dict[str, Any]]) -> None:
         """Take the messages that the new summary has out of the buffer."""
         with self._lock:
-            left = Counter(map(id, told))
+            left = Counter(map(id, covered))
             kept = []
             for raw in self.message_buffer:
                 if left[id(raw)]:
                     left[id(raw)] -= 1
                     self._read.pop(id(raw), None)
-                    self._told.append(raw)
+                    self._left.append(raw)
                 else:
                     kept.append(raw)
             self.message_buffer[:] = kept
@@ -278,7 +278,7 @@ class MemoryManager:
     # ── what is held ─────────────────────────────────────────────────────────
 
     def _refresh(self) -> None:
-        """Take in what others have done to the conversation, where it is not this object's alone."""
+        """Take in what others have done to the conversation, where this object shares it."""
 
     def _take(self, raw: dict[str, Any]) -> None:
         """Take a message into the conversation."""
@@ -286,24 +286,24 @@ class MemoryManager:
 
     def _summed_up(self) -> list[dict[str, Any]]:
         """Return the messages that are in the summary alone."""
-        return self._told
+        return self._left
 
     def _messages(self) -> list[dict[str, Any]]:
         return [raw for raw in self.message_buffer if raw.get("role") != "system"]
 
     def _prompts(self) -> list[str]:
-        return [self._said(raw).text for raw in self.message_buffer if raw.get("role") == "system"]
+        return [self._as_read(raw).text for raw in self.message_buffer if raw.get("role") == "system"]
 
     def _last_question(self) -> Said | None:
-        found = (self._said(raw) for raw in reversed(self.message_buffer))
+        found = (self._as_read(raw) for raw in reversed(self.message_buffer))
         return next((one for one in found if one.is_question), None)
 
     def _conversation(self) -> Conversation:
         """Return the conversation as it is now."""
-        said = tuple(map(self._said, self._messages()))
-        return Conversation(_JOINT.join(self._prompts()), self.conversation_summary, said, self._failure)
+        messages = tuple(map(self._as_read, self._messages()))
+        return Conversation(_JOINT.join(self._prompts()), self.conversation_summary, messages, self._failure)
 
-    def _said(self, raw: dict[str, Any]) -> Said:
+    def _as_read(self, raw: dict[str, Any]) -> Said:
         """Return the message as the rules read it, which is done once."""
         known = self._read.get(id(raw))
         if known is None or known.raw is not raw:
@@ -314,7 +314,7 @@ class MemoryManager:
     async def _alone(self) -> AsyncIterator[None]:
         """Let one summary be written at a time, whichever thread or coroutine asks for it."""
         mine: Future[None] = Future()
-        mine.set_running_or_notify_cancel()  # so that one who waits and is cancelled does not cancel it
+        mine.set_running_or_notify_cancel()  # so that a waiting caller that is cancelled does not cancel it
         while True:
             with self._lock:
                 running = self._running

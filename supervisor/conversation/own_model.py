@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 #: Characters after which an answer is not read on: no summary is so long.
 _MOST_CHARS: Final = 64_000
-#: Seconds that a coroutine has to end once who waited for it was interrupted.
+#: Seconds that a coroutine has to end once its caller was interrupted.
 _ENDS_S: Final = 1.0
 
 
@@ -125,7 +125,7 @@ def in_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
     """
     Return what the coroutine returns, run in a thread of its own: an event loop may run in this one.
 
-    Who is interrupted while it waits ends the coroutine, too.
+    Where the caller is interrupted while it waits, the coroutine ends, too.
     """
     done: Future[T] = Future()
     runner = asyncio.Runner()

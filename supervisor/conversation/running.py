@@ -3,9 +3,9 @@ The running summary's rule: what of a conversation is summed up now, what stays,
 
 A conversation is summed up when it takes more than a share of the context, has more messages than a limit, or when it is asked
 for. The last turns stay word for word, the open turn is never summed up. What is left afterwards takes at most three fifths of
-the window beside the system prompt, so that the next turn does not start a call again. Where the summary can't be made nothing
-is given up: the messages stay, and of them as many whole turns are sent as the window has room for. The next try comes after a
-while and some turns later: where turns are slow, time alone would let a model that fails be asked in each of them.
+the window without the system prompt, so that the next turn does not start a call again. Where the summary can't be made no
+message is lost: they stay, and as many whole turns are sent as the window has room for. The next try comes after a while and
+some turns later: where turns are slow, time alone would have a model that fails asked in each of them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Limits:
     cjk_weight: float = 1.0
     #: Counts the tokens of a text; None: they are estimated.
     counter: Callable[[str], int] | None = None
-    #: What a turn shows of the conversation, where it does not send all of it: messages that are said, and tokens.
+    #: What a turn shows of the conversation, where it does not send all of it: messages with words of a person or an assistant,
+    #: and tokens.
     shown_messages: int | None = None
     shown_tokens: int | None = None
 
@@ -82,7 +83,7 @@ class Failure(Backoff):
     questions: int = 0
 
     def holds_back(self, now: datetime, questions: int, turns: int) -> bool:
-        """Tell whether the wait is not over, or fewer than so many *turns* were begun since; *questions* there are now."""
+        """Return whether the wait is not over, or fewer than so many *turns* were begun since; *questions* there are now."""
         if not self.attempts:
             return False
         return not self.is_over(now) or abs(questions - self.questions) < turns
@@ -111,38 +112,38 @@ class Conversation:
         return replace(self, summary=summary, said=self.said[count:], failure=Failure())
 
 
-def tokens_of(talk: Conversation, limits: Limits) -> int:
+def tokens_of(conversation: Conversation, limits: Limits) -> int:
     """Return the tokens of the whole conversation: system prompt, summary and messages."""
-    return _system_tokens(talk.system, talk.summary, limits) + sum(one.tokens for one in talk.said)
+    return _system_tokens(conversation.system, conversation.summary, limits) + sum(one.tokens for one in conversation.said)
 
 
-def is_full(talk: Conversation, limits: Limits) -> bool:
-    """Tell whether the conversation takes more than its window, has more messages than the limit, or more than is shown."""
-    return len(talk.said) > limits.max_messages or not _fits(talk, limits)
+def is_full(conversation: Conversation, limits: Limits) -> bool:
+    """Return whether the conversation takes more than its window, has more messages than the limit, or more than is shown."""
+    return len(conversation.said) > limits.max_messages or not _fits(conversation, limits)
 
 
-def _fits(talk: Conversation, limits: Limits) -> bool:
-    """Tell whether all of the conversation would be sent, and is shown."""
-    summary = _system_tokens("", talk.summary, limits)
-    return tokens_of(talk, limits) <= limits.window and not _exceeds_shown(talk.said, limits, 1, summary)
+def _fits(conversation: Conversation, limits: Limits) -> bool:
+    """Return whether all of the conversation would be sent, and is shown."""
+    summary = _system_tokens("", conversation.summary, limits)
+    return tokens_of(conversation, limits) <= limits.window and not _exceeds_shown(conversation.said, limits, 1, summary)
 
 
-def to_sum_up(talk: Conversation, limits: Limits, now: datetime, *, by_hand: bool = False) -> int:
+def to_sum_up(conversation: Conversation, limits: Limits, now: datetime, *, by_hand: bool = False) -> int:
     """
     Return how many of the oldest messages are summed up now; 0 when nothing is due.
 
     They are whole turns. The last `keep_turns` stay, or as many of them as take two fifths of the window and half of the
-    messages that start a call. *by_hand*: whether the conversation is full or a failure waits is not asked.
+    messages that start a call. *by_hand*: also where the conversation is not full, or the wait after a failure is not over.
     """
-    if not by_hand and (_waits(talk, limits, now) or not is_full(talk, limits)):
+    if not by_hand and (_waits(conversation, limits, now) or not is_full(conversation, limits)):
         return 0
-    starts = turn_starts(talk.said)
-    closed = starts[:-1] if starts and is_open(talk.said[starts[-1] :]) else starts
-    end = next((start for start in starts[len(closed) :]), len(talk.said))
-    room = max(0, limits.window - _system_tokens(talk.system, "", limits)) * _KEPT_PARTS // _SUMMARY_DIVISOR
+    starts = turn_starts(conversation.said)
+    closed = starts[:-1] if starts and is_open(conversation.said[starts[-1] :]) else starts
+    end = next((start for start in starts[len(closed) :]), len(conversation.said))
+    room = max(0, limits.window - _system_tokens(conversation.system, "", limits)) * _KEPT_PARTS // _SUMMARY_DIVISOR
     kept = end
     for start in reversed(closed[max(0, len(closed) - limits.keep_turns) :] if limits.keep_turns else []):
-        turns = talk.said[start:end]
+        turns = conversation.said[start:end]
         if sum(one.tokens for one in turns) > room or len(turns) > limits.max_messages // _KEPT_MESSAGES:
             break
         if _exceeds_shown(turns, limits, _KEPT_MESSAGES):
@@ -151,80 +152,80 @@ def to_sum_up(talk: Conversation, limits: Limits, now: datetime, *, by_hand: boo
     return kept
 
 
-def why_nothing(talk: Conversation, limits: Limits, *, has_model: bool) -> str:
+def why_nothing(conversation: Conversation, limits: Limits, *, has_model: bool) -> str:
     """Return why there is nothing to sum up, in the language of the conversation."""
-    starts = turn_starts(talk.said)
+    starts = turn_starts(conversation.said)
     if not has_model:
         why = Text("summary.nothing_without_model")
-    elif not talk.said:
+    elif not conversation.said:
         why = Text("summary.nothing_said")
-    elif len(starts) == 1 and is_open(talk.said):
+    elif len(starts) == 1 and is_open(conversation.said):
         why = Text("summary.nothing_answered")
     else:
         why = Text("summary.nothing_left", turns=limits.keep_turns)
-    return render(why, language_of("\n".join(one.text for one in talk.said)))
+    return render(why, language_of("\n".join(one.text for one in conversation.said)))
 
 
-def _waits(talk: Conversation, limits: Limits, now: datetime) -> bool:
-    """Tell whether the last try has failed, and it is too early for the next."""
-    if not talk.failure.attempts:
+def _waits(conversation: Conversation, limits: Limits, now: datetime) -> bool:
+    """Return whether the last try has failed, and it is too early for the next."""
+    if not conversation.failure.attempts:
         return False
-    turns = _TURNS_APART if _fits(talk, limits) else _TURNS_APART_BEYOND
-    return talk.failure.holds_back(now, talk.questions, turns)
+    turns = _TURNS_APART if _fits(conversation, limits) else _TURNS_APART_BEYOND
+    return conversation.failure.holds_back(now, conversation.questions, turns)
 
 
-def _exceeds_shown(said: Sequence[Said], limits: Limits, divisor: int, summary_tokens: int = 0) -> bool:
-    """Tell whether the messages, with a summary, are more than one part in *divisor* of what a turn shows."""
-    spoken = [one for one in said if one.is_question or one.is_answer]
+def _exceeds_shown(messages: Sequence[Said], limits: Limits, divisor: int, summary_tokens: int = 0) -> bool:
+    """Return whether the messages, with a summary, are more than one part in *divisor* of what a turn shows."""
+    spoken = [one for one in messages if one.is_question or one.is_answer]
     tokens = summary_tokens + sum(one.tokens for one in spoken)
     too_many = limits.shown_messages is not None and len(spoken) > limits.shown_messages // divisor
     return too_many or (limits.shown_tokens is not None and tokens > limits.shown_tokens // divisor)
 
 
-def commit_points(said: Sequence[Said]) -> frozenset[int]:
-    """Return after how many messages a summary of them may take their place: where no call stands apart from its results."""
-    may_divide = whole_pairs(said).may_divide
-    return frozenset(n for n, may in enumerate(may_divide) if may) | {len(said)}
+def commit_points(messages: Sequence[Said]) -> frozenset[int]:
+    """Return after how many messages a summary may replace them: where no call is separated from its results."""
+    may_divide = whole_pairs(messages).may_divide
+    return frozenset(n for n, may in enumerate(may_divide) if may) | {len(messages)}
 
 
-def refuse_too_long(talk: Conversation, limits: Limits) -> None:
+def refuse_too_long(conversation: Conversation, limits: Limits) -> None:
     """Raise ValueError, with one sentence, if the system prompt and the last question alone do not fit the window."""
-    question = next((one.tokens for one in reversed(talk.said) if one.is_question), 0)
-    tokens = _system_tokens(talk.system, "", limits) + question
+    question = next((one.tokens for one in reversed(conversation.said) if one.is_question), 0)
+    tokens = _system_tokens(conversation.system, "", limits) + question
     if tokens > limits.window:
         raise ValueError(f"system prompt and question are {tokens} tokens, the window is {limits.window}; shorten them")
 
 
-def recomposed(talk: Conversation, limits: Limits) -> list[dict[str, Any]]:
+def recomposed(conversation: Conversation, limits: Limits) -> list[dict[str, Any]]:
     """
     Return the messages that go to the model: system prompt and summary, the turns that stay, the open turn.
 
     They never take more than the window: the oldest turns are left out, then the oldest of the open turn, last the summary. The
     last question is always among them. A call without its result, and a result without its call, are never sent.
     """
-    starts = turn_starts(talk.said)
-    open_at = starts[-1] if starts and is_open(talk.said[starts[-1] :]) else len(talk.said)
-    sendable = whole_pairs(talk.said).is_whole
-    question = max((n for n in range(open_at, len(talk.said)) if talk.said[n].is_question), default=None)
+    starts = turn_starts(conversation.said)
+    open_at = starts[-1] if starts and is_open(conversation.said[starts[-1] :]) else len(conversation.said)
+    sendable = whole_pairs(conversation.said).is_whole
+    question = max((n for n in range(open_at, len(conversation.said)) if conversation.said[n].is_question), default=None)
     asked = {question} if question is not None else set()
-    room = limits.window - sum(talk.said[n].tokens for n in asked)
-    summary = talk.summary
-    if _system_tokens(talk.system, summary, limits) > room:
+    room = limits.window - sum(conversation.said[n].tokens for n in asked)
+    summary = conversation.summary
+    if _system_tokens(conversation.system, summary, limits) > room:
         summary = ""
-    room -= _system_tokens(talk.system, summary, limits)
+    room -= _system_tokens(conversation.system, summary, limits)
     sent = asked
-    for unit in reversed(_units(talk.said, starts, open_at)):
+    for unit in reversed(_units(conversation.said, starts, open_at)):
         chosen = [n for n in unit if sendable[n] and n not in asked]
-        room -= sum(talk.said[n].tokens for n in chosen)
+        room -= sum(conversation.said[n].tokens for n in chosen)
         if room < 0:
             break
         sent = sent | set(chosen)
-    return _messages(talk, summary, sorted(sent), question, limits)
+    return _messages(conversation, summary, sorted(sent), question, limits)
 
 
 def summary_block(summary: str) -> str:
     """
-    Return the summary as it is sent, quoted: nothing that was said in the conversation becomes an instruction by it.
+    Return the summary as it is sent, quoted: no words of the conversation become an instruction by it.
 
     >>> print(summary_block("用户对花生过敏。"))
     对话历史总结：
@@ -237,34 +238,34 @@ def summary_block(summary: str) -> str:
     return f"{_HEADING[language]}\n{quote(summary, language)}"
 
 
-def _units(said: Sequence[Said], starts: Sequence[int], open_at: int) -> list[range]:
+def _units(messages: Sequence[Said], starts: Sequence[int], open_at: int) -> list[range]:
     """Return what is sent or left out as one, oldest first: whole turns, and in the open turn what may be divided."""
-    may_divide = whole_pairs(said).may_divide
-    begins = [*(start for start in starts if start < open_at), *(n for n in range(open_at, len(said)) if may_divide[n])]
-    return [range(begin, end) for begin, end in pairwise([*begins, len(said)])]
+    may_divide = whole_pairs(messages).may_divide
+    begins = [*(start for start in starts if start < open_at), *(n for n in range(open_at, len(messages)) if may_divide[n])]
+    return [range(begin, end) for begin, end in pairwise([*begins, len(messages)])]
 
 
 def _messages(
-    talk: Conversation, summary: str, sent: Sequence[int], question: int | None, limits: Limits
+    conversation: Conversation, summary: str, sent: Sequence[int], question: int | None, limits: Limits
 ) -> list[dict[str, Any]]:
     block = summary_block(summary) if summary else ""
     in_question = question is not None and limits.summary_in == "user"
-    system = _JOINT.join(filter(None, (talk.system, "" if in_question else block)))
+    system = _JOINT.join(filter(None, (conversation.system, "" if in_question else block)))
     messages = [{"role": "system", "content": system}] if system else []
-    return [*messages, *(_wire(talk.said[n], block if in_question and n == question else "") for n in sent)]
+    return [*messages, *(_wire(conversation.said[n], block if in_question and n == question else "") for n in sent)]
 
 
-def _wire(said: Said, block: str) -> dict[str, Any]:
+def _wire(message: Said, block: str) -> dict[str, Any]:
     """Return the message as a model's server takes it, after the *block*."""
-    raw = {name: value for name, value in said.raw.items() if name != "text" or "content" in said.raw}
-    words = raw.get("content", said.raw.get("text"))
+    raw = {name: value for name, value in message.raw.items() if name != "text" or "content" in message.raw}
+    words = raw.get("content", message.raw.get("text"))
     if block:
         words = [{"type": "text", "text": block}, *words] if isinstance(words, list) else f"{block}{_JOINT}{words or ''}"
-    return {**raw, "role": said.role, "content": words}
+    return {**raw, "role": message.role, "content": words}
 
 
 def _system_tokens(system: str, summary: str, limits: Limits) -> int:
-    """Return the tokens of the system prompt and the summary, wherever that stands."""
+    """Return the tokens of the system prompt and the summary, whichever message has the summary."""
     block = f"{summary_block(summary)}{_JOINT}" if summary else ""
     tokens = limits.tokens_in(system) + limits.tokens_in(block)
     return tokens + MESSAGE_TOKENS if tokens else 0

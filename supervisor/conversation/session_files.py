@@ -1,5 +1,5 @@
 """
-What the files say of a session: its messages, wherever they are by now, and how far it is summed up.
+What the files hold of a session: its messages, wherever they are by now, and how far it is summed up.
 
 Source: docs/reference/protocol.md, 11.
 """
@@ -108,7 +108,7 @@ class SessionTalk:
                 yield replace(block_of(one), created_at=self._met_at(one, one.created_at))
 
     def _met_at(self, message: Message, at: datetime) -> datetime:
-        """Return when a message of history.json was said: another program may have cut the milliseconds off."""
+        """Return the time of a message of history.json: another program may have cut the milliseconds off."""
         moment = fingerprint_of(to_wire(at), message.raw.get("role"), message.text)
         if at.microsecond or message.id in self._journal.known.by_fingerprint.get(moment, ()):
             return at
@@ -141,7 +141,7 @@ def _each_once(blocks: Iterable[Block]) -> dict[tuple[str, datetime], Block]:
 
 
 class SessionFiles:
-    """The file of each session, which says how far it is summed up; changed by who holds the session's lock."""
+    """The file of each session, which says how far it is summed up; only the holder of the session's lock changes it."""
 
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files, self._paths = files, paths

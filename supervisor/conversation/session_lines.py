@@ -1,8 +1,8 @@
 """
 A session as one long-term line, and what overflows its history; after a crash at any point each line is there once.
 
-A model answers differently each time. So its answer is written down, with where the marker will be, before the line is; whoever
-comes next writes that line, if it is not there yet, and moves the marker. A lock of the session is held from reading to
+A model answers differently each time. So its answer and the new place of the marker are written down before the line is. The
+next process writes that line, if it is not there yet, and moves the marker. A lock of the session is held from reading to
 moving the marker, so that two processes neither pay twice nor write two lines. Source: docs/reference/protocol.md, 11.
 """
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})
-#: Seconds that a session which another process sums up is waited for: the turn goes on. Who looks whether somebody waits for a
-#: task shares the lock for a moment.
+#: Seconds to wait for a session that another process sums up; then the turn goes on. A worker that checks whether somebody
+#: waits for a task shares the lock for a moment.
 _OVERFLOW_WAIT_S: Final = 0.1
-#: What stands before the words in a line of an extract: time and speaker.
-_SAID: Final = re.compile(r"- \d\d[:-]\d\d (?:[^：:\n]{1,40}[：:])?[ \t]*")
+#: What comes before the words in a line of an extract: time and speaker.
+_LINE_HEAD: Final = re.compile(r"- \d\d[:-]\d\d (?:[^：:\n]{1,40}[：:])?[ \t]*")
 
 
 def extract_line(extract: str) -> str:
@@ -62,7 +62,7 @@ def extract_line(extract: str) -> str:
     '18:55 用户：改到周五。'
     """
     words = [line for line in extract.splitlines() if line.strip() and not line.startswith(("#", ">"))]
-    return in_one_line("\n".join(line.removeprefix("- ") for line in words if not _is_courtesy(_SAID.sub("", line))))
+    return in_one_line("\n".join(line.removeprefix("- ") for line in words if not _is_courtesy(_LINE_HEAD.sub("", line))))
 
 
 def _is_courtesy(words: str) -> bool:
@@ -84,7 +84,7 @@ class SessionLines:
         self, session: str, write: Callable[[Sequence[dict[str, Any]]], str], now: datetime, *, again: bool = False
     ) -> Written | None:
         """
-        Write what was said in the session since it was summed up last, with *again* all of it, as one line, and return that.
+        Write what is new in the session since it was summed up last, with *again* all of it, as one line, and return that.
 
         None if nothing is new, or nothing of it worth a line. BadRequest if no message names the session, Busy if another
         process sums it up now.
@@ -126,11 +126,11 @@ class SessionLines:
             return None
 
     def history(self, session: str, now: datetime) -> list[dict[str, Any]]:
-        """Return what was said among the last `conversation.max_history` messages of the session."""
+        """Return what people and the assistant said in the last `conversation.max_history` messages of the session."""
         most = self._config.conversation.max_history
         newest = self._talk.messages(session, now, newest=most)[-most:]
-        said = (said_as(block.role, block.words) for block in newest if is_spoken(block) and block.words.strip())
-        return [{"role": role, "content": words} for role, words in said]
+        messages = (said_as(block.role, block.words) for block in newest if is_spoken(block) and block.words.strip())
+        return [{"role": role, "content": words} for role, words in messages]
 
     # ── steps ────────────────────────────────────────────────────────────────
 
@@ -181,13 +181,13 @@ class SessionLines:
         """Return the progress of the session, after the line that a process left unwritten when it was killed is written."""
         progress = self._files.read(session)
         if progress.intent:
-            self._files.ensure_durable(session)  # else the line may outlive what tells that it is written
+            self._files.ensure_durable(session)  # else a crash may keep the line, and lose the record that it is written
             self._fulfil(session, progress, progress.intent, now)
             progress = self._files.read(session)
         return progress
 
     def _fulfil(self, session: str, progress: Progress, intent: Intent, now: datetime) -> Written:
-        # once, since it knows its words again; without a mark, which is a person's word, whatever was said in the talk
+        # once, since it recognises its words; without a mark, which only a person sets, whatever the conversation has
         written = self._long_term.append(intent.source, without_marks(intent.text), now)
         self._files.keep(session, progress.past(intent.kind, intent.marker))
         return written

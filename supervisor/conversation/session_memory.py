@@ -1,5 +1,5 @@
 """
-`SessionMemory`: the memory of a session's conversation, which continues where the session stands.
+`SessionMemory`: the memory of a session's conversation, which continues where the session ended.
 
 Its messages are those of the workspace that the running summary does not have yet, whoever has added them; summary and marker
 are in the session's file, in one write after the model has answered. A lock of the session is held from reading to that write,
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.errors import NoSummary
     from recalld.supervisor.summaries.model import Model
 
-#: Who speaks in no conversation: the system prompt is the caller's.
+#: Roles that are no part of a conversation: the system prompt is the caller's.
 _PROMPTS: Final = frozenset({"system", "developer"})
-#: What of a message a model's server takes beside role and words.
+#: Fields of a message that a model's server takes in addition to role and words.
 _SENT: Final = ("name", "tool_calls", "tool_call_id", "function_call")
-#: Seconds that a summary which another process writes is waited for: the turn goes on. Who looks whether somebody waits for a
-#: task shares the lock for a moment.
+#: Seconds to wait for a summary that another process writes; then the turn goes on. A worker that checks whether somebody waits
+#: for a task shares the lock for a moment.
 _WAIT_S: Final = 0.1
 
 
@@ -80,7 +80,7 @@ class SessionMemory(MemoryManager):
 
     @property
     def is_private(self) -> bool:
-        """Whether the conversation has a message of a private talk, which no group may read."""
+        """Whether the conversation has a message of a private chat, which no group may read."""
         with self._lock:
             self._refresh()
             return self._is_private()
@@ -122,12 +122,12 @@ class SessionMemory(MemoryManager):
         self._append({**raw, "session": self._session})
         self._refresh()
 
-    def _keep(self, summary: str, told: Sequence[dict[str, Any]]) -> None:
+    def _keep(self, summary: str, covered: Sequence[dict[str, Any]]) -> None:
         progress = self._files.read(self._session)
-        blocks = [one.block for one in told if isinstance(one, SessionMessage)]
+        blocks = [one.block for one in covered if isinstance(one, SessionMessage)]
         running = RunningSummary(summary, self._part.past([*self._passed, *blocks]), self._is_private())
         self._files.keep(self._session, replace(progress, running=running))
-        super()._keep(summary, told)
+        super()._keep(summary, covered)
 
     def _note(self, failure: NoSummary) -> None:
         super()._note(failure)

@@ -2,7 +2,7 @@
 Which messages of a session are summed up next, and how far that has come (docs/reference/protocol.md, 11).
 
 A session has three markers: how far `summarize` has come, overflow, and the running summary. A marker is the messages that were
-summed up, each by its id, and never a moment: a program whose clock is ahead would hide all that is said until then. Pure.
+summed up, each by its id, and never a moment: a program whose clock is ahead would hide all messages until then. Pure.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DIGITS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """The newest message that was summed up, when it was said, and the *ids* of all of that moment that were."""
+    """The newest message that was summed up, its time, and the *ids* of all messages of that time that were."""
 
     id: str
     at: datetime
@@ -60,12 +60,12 @@ class Marker:
     files: frozenset[str] = frozenset()
 
     def has(self, identity: str, at: datetime) -> bool:
-        """Tell whether the message of this id and time was summed up."""
+        """Return whether the message of this id and time was summed up."""
         return self.numbers is not None and number_of(identity, at) in self.numbers
 
 
 def number_of(identity: str, at: datetime) -> int:
-    """Return 64 bits that stand for a message: an id may be used again, at another time."""
+    """Return 64 bits that identify a message: an id may be used again, at another time."""
     named = f"{identity}\0{to_wire(truncate_to_ms(at))}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(named, digest_size=8).digest(), "little")
 
@@ -78,12 +78,12 @@ def _numbers_of(block: Block) -> Iterator[int]:
         yield number_of(words, block.created_at)
 
 
-def modern(marker: Marker, said: Iterable[tuple[str, datetime]], in_history: Sequence[str], now: datetime) -> Marker:
+def modern(marker: Marker, messages: Iterable[tuple[str, datetime]], in_history: Sequence[str], now: datetime) -> Marker:
     """
-    Return the marker with its numbers; *said* are id and time of the session's messages, *in_history* the ids of history.json.
+    Return the marker with its numbers; *messages* are id and time of the session's, *in_history* the ids of history.json.
 
-    A marker of before 0.10.0 has a moment alone. Of what was said up to then only that counts as summed up which is not behind
-    the marker's message in history.json, where messages stand as they came; and nothing if the moment is still to come.
+    A marker of before 0.10.0 has a moment alone. Of the messages up to then only those count as summed up that are not after
+    the marker's message in history.json, where messages are in the order of arrival; and none if the moment is still to come.
     """
     if marker.numbers is not None:
         return marker
@@ -91,7 +91,7 @@ def modern(marker: Marker, said: Iterable[tuple[str, datetime]], in_history: Seq
     behind = frozenset(in_history[in_history.index(last.id) + 1 :] if last.id in in_history else in_history) - last.ids
     covered = (
         number_of(identity, at)
-        for identity, at in said
+        for identity, at in messages
         if identity not in behind and (at < last.at or (at == last.at and identity in last.ids))
     )
     return replace(marker, numbers=frozenset(covered if last.at <= now + SMALL else ()))
@@ -112,7 +112,7 @@ class RunningSummary:
     """
     The running summary of a session, and the *marker* of what it has; without one there is none yet.
 
-    *is_private*: it has words of a private talk, which no group may read. *failure* is that of the last try to continue it.
+    *is_private*: it has words of a private chat, which no group may read. *failure* is that of the last try to continue it.
     """
 
     text: str = ""
@@ -205,16 +205,16 @@ def past_threshold(part: SessionPart, most: int, chars: int, keep: int) -> list[
     The *keep* newest stay, with the question that they belong to (000: 20 messages, 10,000 characters, 10 stay).
     """
     fresh = part.fresh(part.blocks)
-    said = [n for n, block in enumerate(fresh) if is_spoken(block)]
-    if len(said) <= keep or (len(said) <= most and sum(len(fresh[n].words) for n in said) <= chars):
+    spoken = [n for n, block in enumerate(fresh) if is_spoken(block)]
+    if len(spoken) <= keep or (len(spoken) <= most and sum(len(fresh[n].words) for n in spoken) <= chars):
         return []
-    stays = said[-keep] if keep else len(fresh)
+    stays = spoken[-keep] if keep else len(fresh)
     asked = next((n for n in reversed(range(1, stays + 1)) if n == len(fresh) or fresh[n].role == "user"), stays)
-    return fresh[:asked] if said[0] < asked else []
+    return fresh[:asked] if spoken[0] < asked else []
 
 
 def is_spoken(block: Block) -> bool:
-    """Tell whether somebody has said the message: it is no prompt, and nothing of a tool."""
+    """Return whether a person or an assistant wrote the message: it is no prompt, and nothing of a tool."""
     return block.role not in UNSAID
 
 

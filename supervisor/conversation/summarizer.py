@@ -78,7 +78,7 @@ class ConversationSummarizer:
                 values = {"previous_summary": quote(previous, language), "char_limit": str(writer.max_chars)}
             blank = {**values, place: quote("", language)}
             room = min(_PIECE_TOKENS, writer.room(name, language, blank, config.llm.context_tokens, line_tokens))
-            await writer.tell(fold, name, values, place, room)
+            await writer.add_piece(fold, name, values, place, room)
             fold.so_far = in_one_line(fold.so_far)
         return fold.so_far
 
@@ -102,7 +102,7 @@ class ConversationSummarizer:
         message_threshold: int = MESSAGE_THRESHOLD,
         char_threshold: int = CHAR_THRESHOLD,
     ) -> bool:
-        """Tell whether there are more messages, or more characters in them, than these."""
+        """Return whether there are more messages, or more characters in them, than these."""
         return self.analyzer.should_summarize(messages, message_threshold, char_threshold)
 
     def get_messages_to_keep(

@@ -83,17 +83,17 @@ def read_said(raw: object, tokens_in: Callable[[str], int] = estimate_tokens) ->
     )
 
 
-def turn_starts(said: Sequence[Said]) -> list[int]:
+def turn_starts(messages: Sequence[Said]) -> list[int]:
     """
     Return where each turn begins; what is before the first question belongs to the first turn.
 
-    A question that is asked before the one before it was answered belongs to the same turn, and so does one that stands between
-    a call and its result.
+    A question that is asked before the one before it was answered belongs to the same turn, and so does one between a call and
+    its result.
     """
-    whole = whole_pairs(said)
-    starts = [0] if said else []
+    whole = whole_pairs(messages)
+    starts = [0] if messages else []
     answered = asked = False
-    for n, one in enumerate(said):
+    for n, one in enumerate(messages):
         if one.is_question and asked and answered and whole.may_divide[n]:
             starts.append(n)
             answered = False
@@ -103,7 +103,7 @@ def turn_starts(said: Sequence[Said]) -> list[int]:
 
 
 def is_open(turn: Sequence[Said]) -> bool:
-    """Tell whether the last turn still waits for its answer."""
+    """Return whether the last turn still waits for its answer."""
     return bool(turn) and not turn[-1].is_answer
 
 
@@ -115,15 +115,15 @@ class Pairs:
     is_whole: tuple[bool, ...]
 
 
-def whole_pairs(said: Sequence[Said]) -> Pairs:
+def whole_pairs(messages: Sequence[Said]) -> Pairs:
     """Return what calls and their results allow; a call without its result, and a result without its call, is a half."""
-    linked = [n for n, one in enumerate(said) if one.calls or one.results]  # few, while the others are many
+    linked = [n for n, one in enumerate(messages) if one.calls or one.results]  # few, while the others are many
     waiting: dict[str, list[int]] = {}
-    missing = {n: len(said[n].calls) for n in linked}
+    missing = {n: len(messages[n].calls) for n in linked}
     callers: dict[int, list[int]] = {n: [] for n in linked}
-    may_divide, is_whole = [True] * (len(said) + 1), [True] * len(said)
+    may_divide, is_whole = [True] * (len(messages) + 1), [True] * len(messages)
     for n in linked:
-        for result in said[n].results:
+        for result in messages[n].results:
             if not waiting.get(result):
                 missing[n] += 1  # nobody asked for it
                 continue
@@ -131,15 +131,15 @@ def whole_pairs(said: Sequence[Said]) -> Pairs:
             missing[caller] -= 1
             callers[n].append(caller)
             may_divide[caller + 1 : n + 1] = [False] * (n - caller)
-        for call in said[n].calls:
+        for call in messages[n].calls:
             waiting.setdefault(call, []).append(n)
     for n in linked:
         # subtle: a result whose caller lacks another result is a half as well
         is_whole[n] = not missing[n] and not any(missing[caller] for caller in callers[n])
-    return Pairs(tuple(may_divide[: len(said)]), tuple(is_whole))
+    return Pairs(tuple(may_divide[: len(messages)]), tuple(is_whole))
 
 
-def dialogue(said: Sequence[Said], language: Language) -> list[tuple[int, Entry]]:
+def dialogue(messages: Sequence[Said], language: Language) -> list[tuple[int, Entry]]:
     """
     Return the messages as lines of a dialogue, 用户：…, each with its place; without courtesies and what a model thought.
 
@@ -147,7 +147,7 @@ def dialogue(said: Sequence[Said], language: Language) -> list[tuple[int, Entry]
     """
     entries = []
     before: Said | None = None
-    for n, one in enumerate(said):
+    for n, one in enumerate(messages):
         text = _spoken(one)
         if text and (not is_chitchat(text) or (before and answers_question(one, before))):
             head = _SPEAKERS[language].get(one.role, one.role)
@@ -157,12 +157,12 @@ def dialogue(said: Sequence[Said], language: Language) -> list[tuple[int, Entry]
     return entries
 
 
-def answers_question(said: Said, before: Said) -> bool:
-    """Tell whether a message is a courtesy that follows a question."""
+def answers_question(message: Said, before: Said) -> bool:
+    """Return whether a message is a courtesy that follows a question."""
     last_words = _spoken(before)[-_LAST_WORDS:]
-    return is_chitchat(_spoken(said)) and ("?" in last_words or "？" in last_words)
+    return is_chitchat(_spoken(message)) and ("?" in last_words or "？" in last_words)
 
 
-def _spoken(said: Said) -> str:
+def _spoken(message: Said) -> str:
     """Return the text without what a model only thought."""
-    return after_thoughts(said.text).strip()
+    return after_thoughts(message.text).strip()

@@ -1,8 +1,8 @@
 """
-What the system prompt tells a model of its memory: when to write, search and read, and what not to record (000, 001).
+What the system prompt says to a model about its memory: when to write, search and read, and what not to record (000, 001).
 
 OpenClaw's sentence and CountBot's section are kept to the letter. The section names only the tools that the model has; without
-any of them there is none, which is 001's only rule in code.
+any of them there is no section, which is 001's only rule in code.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COUNTBOT: Final = """\
 """
 _OF_COUNTBOT: Final = frozenset({"memory_write", "memory_search", "memory_read"})
 _HEADING: Final = {"zh": "## 记忆系统", "en": "## Memory"}
-#: What is said of each tool, where it is given.
+#: The sentences about each tool, where it is given.
 _OF_TOOL: Final[Mapping[str, Mapping[str, str]]] = {
     "zh": {
         "memory_search": "**搜索时机**: 回答过往的事情、决定、日期、人物、偏好或待办之前，先用 memory_search 搜索。",
@@ -78,7 +78,7 @@ def guidance(
     if language == "zh" and dialect == "lines" and given >= _OF_COUNTBOT:
         rest = [_OF_TOOL["zh"][name] for name in ("memory_get", "memory_delete") if name in given]
         return "\n".join([COUNTBOT, *(f"{one}\n" for one in rest)])
-    said = [text for name, text in _OF_TOOL[language].items() if name in given]
+    sections = [text for name, text in _OF_TOOL[language].items() if name in given]
     if language == "en" and given & {"memory_search", "memory_get"}:
-        said.insert(0, SEARCH_FIRST)
-    return "\n\n".join([_HEADING[language], *said]) + "\n" if said else ""
+        sections.insert(0, SEARCH_FIRST)
+    return "\n\n".join([_HEADING[language], *sections]) + "\n" if sections else ""

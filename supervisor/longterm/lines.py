@@ -1,5 +1,5 @@
 """
-The lines of the long-term file: how they are cut, written, named, searched and told (000; docs/reference/protocol.md, 10).
+The lines of the long-term file: how they are cut, written, named, searched and shown (000; docs/reference/protocol.md, 10).
 
 A line has the number that an editor shows. An entry is one line, ``YYYY-MM-DD|source|content``; lines of other kinds are a
 person's own Markdown, which is read and searched like entries and never changed.
@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Eight hex digits that tell the line from another one at its place."""
+        """Eight hex digits that distinguish the line from another one at its place."""
         return sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
     @property
@@ -178,7 +178,7 @@ def line_with(text: str, content: str) -> Line | None:
     """
     Return the last line that says *content*, as an entry or alone, and nothing else but a mark; None if none does.
 
-    A full stop at the end makes no other line.
+    A full stop at the end makes no difference.
     """
     wanted = _without_stop(content)
     if wanted not in text:  # nearly always so, and cutting a long text takes longer
@@ -186,8 +186,8 @@ def line_with(text: str, content: str) -> Line | None:
     for line in reversed(filled(cut(text))):
         if wanted in line.text:
             entry = parse_entry(line.text)
-            said = (line.text, entry.content if entry else "")
-            if any(wanted in (_without_stop(words), _without_stop(without_marks(words))) for words in said):
+            texts = (line.text, entry.content if entry else "")
+            if any(wanted in (_without_stop(words), _without_stop(without_marks(words))) for words in texts):
                 return line
     return None
 
@@ -287,10 +287,10 @@ def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int
         joined = reduce(lambda before, after: render(Text(f"tool.{match_mode}", before=before, after=after), language), words)
         return render(Text("tool.nothing_with", keywords=joined), language)
     shown = found[max(0, len(found) - max(0, max_results)) :]
-    said = [str(line) for line in shown]
+    rows = [str(line) for line in shown]
     if len(shown) < len(found):
-        said.append(render(Text("tool.left_out", count=len(found), shown=len(shown)), language))
-    return "\n".join(said)
+        rows.append(render(Text("tool.left_out", count=len(found), shown=len(shown)), language))
+    return "\n".join(rows)
 
 
 def text_of(lines: Iterable[Line]) -> str:

@@ -2,7 +2,7 @@
 Read and change the long-term file, the memory.md that a person and the assistant write too (docs/reference/protocol.md, 10).
 
 A change is one read, change and write under `memory.md.lock`. What an editor saved meanwhile is kept, and the change is made
-again on that. When a method returns, what it says is on the disk. Nothing that is there is written anew: byte order mark, line
+again on that. When a method returns, the change is on the disk. The rest of the file is not rewritten: byte order mark, line
 breaks, blank lines and Markdown stay as they are.
 """
 
@@ -184,7 +184,7 @@ class LongTermFile:
         """
         Add an entry of the local day of *now* and return its line; where a line has the same words already, that one.
 
-        *seen* returns the numbers of the lines that the writer may see: no other has the words, or counts. BadRequest if the
+        *seen* returns the numbers of the lines that the writer may see: only those are compared, and counted. BadRequest if the
         content is blank or too long, BadConfig if the workspace's template for a line is wrong.
         """
         entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(content))
@@ -210,7 +210,7 @@ class LongTermFile:
         """
         Delete the lines named as in "42@1f3a9c0d"; StaleLine, and nothing is deleted, if one is another line by now.
 
-        *seen* returns the numbers of the lines that who deletes may see, who counts no other.
+        *seen* returns the numbers of the lines that the caller may see; no others are counted.
         """
         named = parse_refs(refs)
 

@@ -75,7 +75,7 @@ def collect_results(
 
 
 def _take(stores: _Stores, path: Path, now: datetime) -> bool:
-    """Take in one result and delete it; tell whether it became a summary. An unreadable one goes to quarantine."""
+    """Take in one result and delete it; return whether it became a summary. An unreadable result goes to quarantine."""
     try:
         result = stores.use.task_queue.read_result(path)
         period = period_of_group(result.group)
@@ -172,7 +172,7 @@ def _sample_of(memory: MemoryFolder, name: str) -> str:
 
 
 def _all_chitchat(memory: MemoryFolder, result: Result) -> bool:
-    """Tell whether the sources are only small talk by the supervisor's own rule, so that "nothing to record" is right."""
+    """Return whether the sources are only small talk by the supervisor's own rule, so that "nothing to record" is right."""
     texts = (text for source in result.sources for text in memory.message_texts(source.name))
     return all(not text.strip() or is_chitchat(text) for text in texts)
 

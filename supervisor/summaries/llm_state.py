@@ -58,7 +58,7 @@ class ModelUse:
 
 
 def writes_extracts(llm: Llm) -> bool:
-    """Tell whether no model is configured, so that every summary is an extract (docs/architecture.md, rule 9)."""
+    """Return whether no model is configured, so that every summary is an extract (docs/architecture.md, rule 9)."""
     return llm.provider == "extractive" or (llm.provider == "auto" and not (llm.base_url or llm.model))
 
 
@@ -102,7 +102,7 @@ def configured_state(task_queue: TaskQueue, endpoint: Endpoint) -> ProviderState
 
 
 def end_pause(use: ModelUse) -> bool:
-    """End the pause of the model, which has answered a person; tell whether there was one."""
+    """End the pause of the model, which has answered a person; return whether there was one."""
     with use.calls.locked():
         state = provider_state(use.task_queue)
         if state.is_failing:
@@ -211,7 +211,7 @@ def bytes_by_group(jobs: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> d
 @cache
 def prompt_marks() -> tuple[str, ...]:
     """Return the sentences of the shipped prompts: a text that repeats one has echoed its prompt."""
-    from importlib import resources  # only who judges a summary needs it
+    from importlib import resources  # lazy: only the judgement of a summary needs it
 
     files = [file for file in resources.files("recalld.prompts").iterdir() if file.name.endswith(".md")]
     lines = [

@@ -2,8 +2,8 @@
 The port to a model: what completes a prompt, and the configured model behind it, which a worker asks (`QueuedModel`).
 
 The other way behind it is the caller's own object (`conversation/own_model.py`). Here each answer is a task of the queue: it is
-submitted, its result is awaited until a deadline, and both are deleted by who waited. The lock of the session is held over all
-of that, so that a worker sees whether anybody waits. Source: docs/reference/protocol.md, 6.10.
+submitted, its result is awaited until a deadline, and the process that waited deletes both. The lock of the session is held
+over all of that, so that a worker sees whether anybody waits. Source: docs/reference/protocol.md, 6.10.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Clock, Deadline
     from recalld.supervisor.summaries.llm_state import ModelUse
 
-#: How long a worker may take beside its call: it starts, and says itself that the model was silent for too long.
-_BESIDE: Final = timedelta(seconds=30)
+#: How long a worker may take in addition to its call: to start, and to report that the model was silent for too long.
+_STARTUP: Final = timedelta(seconds=30)
 #: Seconds between two looks for the result.
 _POLL_S: Final = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """What one answer may take: *timeout* of the call itself, and the *deadline* of who waits for it."""
+    """What one answer may take: *timeout* of the call itself, and the *deadline* of its caller."""
 
     timeout: timedelta
     deadline: Deadline = NEVER
@@ -99,7 +99,7 @@ class QueuedModel(Model):
         return result.text
 
     def _submit_anew(self, task: AskedTask) -> None:
-        """Submit the task; an answer that who waited before did not live to read is used, a failure is not."""
+        """Submit the task; an answer that an earlier caller did not live to read is used, a failure is not."""
         left = self._answer(task)
         if left and left.status == "failed":
             self._use.task_queue.withdraw(task)
@@ -108,7 +108,7 @@ class QueuedModel(Model):
     async def _awaited(self, task: AskedTask, limits: CallLimits) -> Result:
         """Return the result of the task; NoSummary if there is none in time."""
         task_queue = self._use.task_queue
-        wait_s = min((limits.timeout + _BESIDE).total_seconds(), limits.deadline.left_s)
+        wait_s = min((limits.timeout + _STARTUP).total_seconds(), limits.deadline.left_s)
         deadline = within(wait_s)
         while (result := self._answer(task)) is None:
             if deadline.is_over:

@@ -1,12 +1,12 @@
 """
 Whether the text of a result may become a summary: the rules that reject one, in their order (docs/reference/protocol.md, 6.5).
 
-The text of a model is untrusted input. A rejected text costs no memory, since the originals stay and the group is tried
-again; so a rule that is not sure accepts: a good summary that is rejected each time costs calls without end. The phrases by
-which refusals, errors and talk are recognised are in `phrases.py`; here are form, echo, language, and texts that are cut off
-or repeat themselves. Whether the model reached its output limit is the worker's to report; here the text alone is read. A
-list needs no full stop, and a text may end in code, a URL or a number. A text that says less than an extract of its material
-would is rejected too: the extract costs nothing. Pure, and linear in the length of the text.
+The text of a model is untrusted input. A rejected text costs no memory, since the originals stay and the group is tried again;
+so a rule that is not sure accepts: a good summary that is rejected each time costs calls without end. The phrases by which
+refusals, errors and chatter are recognised are in `phrases.py`; here are form, echo, language, and texts that are cut off or
+repeat themselves. Whether the model reached its output limit is the worker's to report; here the text alone is read. A list
+needs no full stop, and a text may end in code, a URL or a number. A text that says less than an extract of its material would
+is rejected too: the extract costs nothing. Pure, and linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def reject_reason(
     - input: an error that says that the material was too long.
     - vague: hardly any of the material's telling words, so that an extract would say more: "Okay, noted."
     - refused: all else. A refusal or apology, an error page, JSON, thinking aloud, the prompt (its sentences are
-      *prompt_marks*), an answer or further talk, an order to its reader, repetition, the wrong
+      *prompt_marks*), an answer or a continued conversation, an order to its reader, repetition, the wrong
       language, forged structure, more than *max_chars*.
 
     *material* is a sample of what was summarised, *material_language* its language by `language_of` ("en" also covers all
@@ -153,13 +153,13 @@ def reject_reason(
 
 
 def _forges_source_tag(text: str, material: str) -> bool:
-    """Tell whether a line begins with the tag of a memory that is not in the material."""
+    """Return whether a line begins with the tag of a memory that is not in the material."""
     tags = (tag[1] for line in outside_code(text)[0] if (tag := _SOURCE_TAG.match(line)))
     return any(tag not in material for tag in tags)
 
 
 def _echoes_prompt(text: str, prompt_marks: Sequence[str], material: str) -> bool:
-    """Tell whether the text has a sentence of its prompt that is not in the material."""
+    """Return whether the text has a sentence of its prompt that is not in the material."""
     folded, known = _folded(text), _folded(material)
     marks = (mark for mark in map(_folded, prompt_marks) if len(mark) >= _MARK_MIN_CHARS)
     return any(mark in folded and mark not in known for mark in marks)
@@ -171,7 +171,7 @@ def _folded(text: str) -> str:
 
 def _is_foreign(text: str, language: Literal["zh", "en"], material: str) -> bool:
     """
-    Tell whether the text is clearly in the other language; where the material is mixed, either may be right.
+    Return whether the text is clearly in the other language; where the material is mixed, either may be right.
 
     "en" without a sample proves nothing: `language_of` also returns it for a text without words.
     """
@@ -186,7 +186,7 @@ def _is_foreign(text: str, language: Literal["zh", "en"], material: str) -> bool
 
 
 def _is_vague(text: str, material: str) -> bool:
-    """Tell whether the text holds so few of the material's telling words that an extract would say more."""
+    """Return whether the text holds so few of the material's telling words that an extract would say more."""
     known = telling_words(material)
     if len(known) < _MIN_TELLING:
         return False
@@ -206,7 +206,7 @@ def _chinese_share(text: str) -> tuple[float, float]:
 
 
 def _is_cut_off(text: str) -> bool:
-    """Tell whether the text ends in code, in a comment, in a heading, or in the middle of a sentence."""
+    """Return whether the text ends in code, in a comment, in a heading, or in the middle of a sentence."""
     lines, in_code = outside_code(text)
     if in_code or _in_comment(text):
         return True
@@ -220,7 +220,7 @@ def _is_cut_off(text: str) -> bool:
 
 
 def _repeats_itself(text: str) -> bool:
-    """Tell whether a stretch of the text repeats itself, or most of its sentences occur again and again."""
+    """Return whether a stretch of the text repeats itself, or most of its sentences occur again and again."""
     flat = _PUNCTUATION_RUN.sub(r"\1\1", text)
     if len(flat) < _LOOP_MIN_CHARS:
         return False
@@ -248,7 +248,7 @@ def _dangles(last: str, before: Sequence[str]) -> bool:
 
 
 def _lacks_full_stop(last: str, before: Sequence[str]) -> bool:
-    """Tell whether the last sentence has no full stop although the others have one."""
+    """Return whether the last sentence has no full stop although the others have one."""
     end = last.rstrip(_CLOSERS)
     token = end.rsplit(None, 1)[-1] if end.strip() else ""
     if last.startswith("|") or not end[-1:].isalpha() or end != last.rstrip("*_ \t") or re.search(r"[/\\:@=]|\w[._]\w", token):

@@ -43,7 +43,7 @@ class Backoff:
         return replace(self, attempts=attempts, failed_at=now, next_at=now + wait)
 
     def is_over(self, now: datetime) -> bool:
-        """Tell whether nothing failed, or the wait after it is over."""
+        """Return whether nothing failed, or the wait after it is over."""
         return self.failed_at is None or self.next_at is None or is_due(self.failed_at, self.next_at, now)
 
 
@@ -65,7 +65,7 @@ class ProviderState(Backoff):
         return self.attempts > 0
 
     def was_in_flight(self, started_at: datetime | None, now: datetime) -> bool:
-        """Tell whether a call that began at *started_at* and ended by *now* was in flight when the last fault was noted."""
+        """Return whether a call that began at *started_at* and ended by *now* was in flight when the last fault was noted."""
         if self.failed_at is None:
             return False
         return self.failed_at == now or (started_at or now) <= self.failed_at <= now
@@ -91,7 +91,7 @@ def jittered(delay: timedelta, share: float, seed: str) -> timedelta:
 
 def is_due(failed_at: datetime, next_at: datetime, now: datetime) -> bool:
     """
-    Tell whether the wait from *failed_at* to *next_at* is over.
+    Return whether the wait from *failed_at* to *next_at* is over.
 
     A failure in the future was written before the clock was set back: its wait counts as over.
     """

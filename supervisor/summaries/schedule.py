@@ -150,6 +150,6 @@ def _month_material(files: Sequence[MemoryFile], summaries: Mapping[Period, Exis
 
 
 def _is_in_daily_summary(file: MemoryFile, summaries: Mapping[Period, ExistingSummary]) -> bool:
-    """Tell whether a model's daily summary names the file as it is now."""
+    """Return whether a model's daily summary names the file as it is now."""
     of_day = summaries.get(Period(file.day.isoformat()))
     return of_day is not None and not of_day.extract and file.source in of_day.sources

@@ -46,7 +46,7 @@ def submit_due(
     """Move covered files to originals/, and submit the tasks of the summaries that are due, newest first; returns how many."""
     task_queue, config, events = use.task_queue, use.config, use.events
     # gather
-    # fsck reports a dated file that lost its head: it is no note; and whose words a file missed by the journal has is not known
+    # without a dated file that lost its head, which fsck reports, and one that the journal misses: its messages are not known
     files = [file for file in memory.dated() if file.ours == (file.name in journal.names)]
     summaries, failures, active = memory.summaries(), Failure.by_group(task_queue.failures()), task_queue.active_groups()
     today, recent_days = local_day(now, config.archive.zone), config.archive.recent_days
