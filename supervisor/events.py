@@ -2,7 +2,7 @@
 The event log, log.jsonl: one JSON object a line, for programs and for a person who asks what happened last night.
 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
-written stops nothing: that is passed to *tell* once, and the events are written with the next one that can be. Source:
+written stops nothing: *report* is called with that once, and the events are written with the next one that can be. Source:
 protocol.md, 8.
 """
 
@@ -61,7 +61,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "history_restored": "history.json was restored from its backup and the seen journal",
     "put_back": "un-written messages that another program's rewrite had removed were inserted again",
     "message_odd": "a message is invalid; it is skipped, and a copy is in quarantine",
-    "time_odd": "the createdAt of messages is no time, or an impossible one; the time of first sight stands in its place",
+    "time_odd": "the createdAt of messages is no time, or an impossible one; the time when it was first seen is used instead",
     "file_quarantined": "a file can't be read; a copy is in quarantine, unless `copy` says that no more are kept",
     "task_put_back": "a task was requeued: its worker died, or its lease is over",
     "index_stale": "the index can't be updated; new memories are not found until it can",
@@ -74,7 +74,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "index_made": "the index was built: there was none",
     "index_damaged": "the index can't be read; the turn goes on, and the index is rebuilt",
     "file_unread": "files of memory can't be read or are too large; they are not searched",
-    "copy_found": "copies of dated files or summaries lie beside them; they are not memory, and are left as they are",
+    "copy_found": "there are copies of dated files or summaries; they are not memory, and are left as they are",
     "recall_failed": "a turn got less memory than there is, or none: something could not be read, or it took too long",
     "backend_failed": "the rerank backend can't be used; hits are scored by their words alone",
     "backend_back": "the rerank backend works again",
@@ -87,7 +87,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "error": "a step failed with an unexpected exception; the others went on",
 }
 
-#: Events that somebody should act on, and those that say why something works less well; the others are the course of things.
+#: Events that somebody should act on, and those that say why something works less well; the others are the normal course.
 _ERRORS: Final = frozenset(
     ["archive_backlog", "error", "fsck_failed", "history_invalid", "history_overflow", "on_trouble_failed", "quarantine_full"]
 )
@@ -99,9 +99,9 @@ _WARNINGS: Final = frozenset(
         *("supervisor_mute", "task_put_back", "watch_lost"),
     )
 )
-#: After these events what lasts is told again.
+#: After these events each state that lasts is reported again.
 _FRESH: Final = frozenset({"started", "config_taken"})
-#: What is no fault, and is not told again by a process that begins afresh.
+#: Events of what is no fault; a new process does not report them again.
 _KNOWN_FOR_GOOD: Final = frozenset({"copy_found"})
 #: Bytes at the end of the log that are searched for an event of another process, and for the states that last.
 _TAIL_BYTES: Final = 10_000
@@ -145,15 +145,15 @@ _FAULTS: Final = {"error": "", "degraded": "recovered"}
 
 
 class EventLog:
-    """The log of one workspace; *tell* is called with each event, {ts, event, …}. Threads may share it."""
+    """The log of one workspace; *report* is called with each event, {ts, event, …}. Threads may share it."""
 
     def __init__(
-        self, path: Path, clock: Clock, limits: Log, tell: Callable[[Mapping[str, object]], None] | None = None
+        self, path: Path, clock: Clock, limits: Log, report: Callable[[Mapping[str, object]], None] | None = None
     ) -> None:
         self._path = path
         self._clock = clock
         self._limits = limits
-        self._tell = tell
+        self._report = report
         self._lasting: dict[tuple[str, str], object] = {}
         self._faults: dict[str, tuple[SupervisorError, ...]] = {}
         self._lock = threading.RLock()
@@ -181,10 +181,10 @@ class EventLog:
                 self._unwritten.popleft()
         except OSError as error:
             why = str(from_os_error(error, self._path))
-        if self._tell:
-            self._tell(entry)
+        if self._report:
+            self._report(entry)
             if why and why != self._unwritable:
-                self._tell({"ts": to_wire(now), "event": "degraded", "why": why})
+                self._report({"ts": to_wire(now), "event": "degraded", "why": why})
         self._unwritable = why
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
@@ -202,7 +202,7 @@ class EventLog:
         Report that these are the errors of *key* now; without any, what it had is over.
 
         The faults of all keys are one event of each kind: another event says that a fault was added, or that one is over while
-        others last, and `recovered` that none is left. A disk that is full or broken is one fault, whichever file meets it.
+        others last, and `recovered` that none is left. A disk that is full or broken is one fault, whichever file it concerns.
         """
         with self._lock:
             self._faults[key] = tuple(errors)
@@ -225,7 +225,7 @@ class EventLog:
             self.emit(cleared)
 
     def _is_logged(self, event: Mapping[str, object], cleared: str) -> bool:
-        """Return whether the newest such event in the log is this one, not cleared, and no process began afresh since."""
+        """Return whether the newest such event in the log is this one, not cleared, and no process has started since."""
         for name, _, logged in _newest_first(self._path, _TAIL_BYTES):
             if name == event["event"]:
                 return {"event": name, **logged} == event
@@ -320,7 +320,7 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
 
 
 def newest_time(path: Path, name: str = "") -> str:
-    """Return when the last event of that *name*, or of any, was written to the log at *path*, as it stands there; else ""."""
+    """Return the time of the last event of that *name*, or of any, as the log at *path* has it; else ""."""
     return next((at for event, at, _ in _newest_first(path, _STATES_BYTES) if name in ("", event)), "")
 
 

@@ -72,7 +72,7 @@ class Workspace:
     """
     The stores of the workspace at *root*, over one `Files`, for any thread; *environ* has the keys of model servers.
 
-    *lasting*: its process lives for months, and what loads large dictionaries is done in a process that ends.
+    *lasting*: its process runs for months, so work that loads large dictionaries is done in a process that ends.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Workspace:
         return self.another_reranker()
 
     def another_reranker(self) -> Reranker:
-        """Return a reranker with a backend of its own: one prepares memory for minutes while the other answers."""
+        """Return a reranker with a backend of its own: one prepares memory, which takes minutes, while the other answers."""
         from recalld.supervisor.recall.rerank import Reranker, backend_of
 
         return Reranker(lambda: backend_of(self.config, self.environ, self.files, self.paths))
@@ -346,7 +346,7 @@ def open_workspace(
     root: Path,
     environ: Mapping[str, str],
     clock: Clock,
-    tell: Callable[[Mapping[str, object]], None] | None = None,
+    report: Callable[[Mapping[str, object]], None] | None = None,
     config: Config | None = None,
     *,
     lasting: bool = False,
@@ -354,7 +354,7 @@ def open_workspace(
     """
     Return the workspace at *root* with its configuration and its event log; nothing is written.
 
-    *tell* is called with each event. *config* is used in place of recalld.toml and the variables. *lasting* is as for
+    *report* is called with each event. *config* is used in place of recalld.toml and the variables. *lasting* is as for
     `Workspace`. BadConfig if the configuration is wrong, or the file system is not suitable.
     """
     from recalld.supervisor.events import EventLog
@@ -365,7 +365,7 @@ def open_workspace(
         version = files.read_stable(paths.config)
         config = load(version.data if version else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
-    return Workspace(root, config, files, EventLog(paths.log, clock, config.log, tell), environ, lasting=lasting)
+    return Workspace(root, config, files, EventLog(paths.log, clock, config.log, report), environ, lasting=lasting)
 
 
 def check_made(root: Path) -> None:

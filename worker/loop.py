@@ -5,7 +5,7 @@ What somebody waits for is done first, and one thread does nothing else, so that
 for it any more it is given up.
 
 The worker shares no memory with the supervisor, only the task queue. A worker that is killed leaves its task in running/,
-and the supervisor requeues it; one that is told to end (SIGTERM) requeues its tasks itself. A worker that was suspended past
+and the supervisor requeues it; one that SIGTERM stops requeues its tasks itself. A worker that was suspended past
 its lease finds its task requeued or claimed by another: it stops paying for it, and delivers nothing. Source:
 docs/reference/protocol.md, 6.
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _POLL_S: Final = 0.2
-_GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is told to end
+_GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is to end
 
 
 class Lease:
@@ -66,7 +66,7 @@ class Lease:
             return self._is_held()
 
     def held(self) -> bool:
-        """Tell whether this worker still has the lease, by its file."""
+        """Return whether this worker still has the lease, by its file."""
         with self._lock:
             return self._is_held()
 
@@ -150,7 +150,7 @@ class Worker:
 
     def run(self, idle_s: float, report: Callable[[dict[str, str]], None], *, asked_only: bool = False) -> None:
         """
-        Work until told to stop, or until there was no task for *idle_s* seconds. BadConfig as in `run_once`.
+        Work until a signal, or until there was no task for *idle_s* seconds. BadConfig as in `run_once`.
 
         With *asked_only* no day and no month is done. *report* gets each result's group, status, reason and error; of a fault
         of this machine the error alone.
@@ -235,7 +235,7 @@ class Worker:
             thread.join(max(0.0, until - time.monotonic()))
 
     def _worker_lock(self) -> contextlib.ExitStack:
-        """Hold one of the worker locks until the process ends: it tells the supervisor that a worker is alive."""
+        """Hold one of the worker locks until the process ends: it shows the supervisor that a worker is alive."""
         lock = contextlib.ExitStack()
         for slot in range(WORKERS):
             with contextlib.suppress(Busy):

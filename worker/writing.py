@@ -184,8 +184,8 @@ def _values(period: str, material: str, previous: str) -> dict[str, str]:
 
 def entries_of(blocks: Sequence[Block], zone: tzinfo, hide: Callable[[str], str], *, dates: bool) -> list[Entry]:
     """Return the messages that have words as entries, with names, secrets hidden; *dates* adds the day to the time of each."""
-    said = (block for block in blocks if block.words.strip())
-    return [Entry(_head(block, zone, hide(block.speaker), dates=dates), hide(block.words).strip()) for block in said]
+    written = (block for block in blocks if block.words.strip())
+    return [Entry(_head(block, zone, hide(block.speaker), dates=dates), hide(block.words).strip()) for block in written]
 
 
 def _head(block: Block, zone: tzinfo, name: str, *, dates: bool) -> str:

@@ -64,7 +64,7 @@ class ListingModel(Model, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Whether a server has the model, some of those that it has, and its window in tokens; None where it is not told."""
+    """Whether a server has the model, some of those that it has, and its window in tokens; None where it does not say."""
 
     known: bool | None
     models: tuple[str, ...]
@@ -115,7 +115,7 @@ class ProviderError(Exception):
 
 
 class Cancelled(Exception):
-    """The worker was told to end, or has lost the lease of the task: no result is delivered."""
+    """The worker has to end, or has lost the lease of the task: no result is delivered."""
 
 
 class NoCall(Exception):

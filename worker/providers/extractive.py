@@ -5,7 +5,7 @@ Deterministic and offline. The first line says that no model wrote it. What peop
 names and decisions; of an assistant only what has data. Courtesies, praise and advice are left out, and so is a question,
 unless its answer needs it: "助手：桌子多长？ → 用户：1.6 米". Each bullet is one line with its time and its speaker, so that a
 quotation can't forge structure. A heading is a noun phrase that the bullets below it share; bullets that share none come
-first, without one. What a sentence tells is in `sentences.py`. Source: docs/architecture.md, rule 9.
+first, without one. What a sentence is about is decided in `sentences.py`. Source: docs/architecture.md, rule 9.
 """
 
 from __future__ import annotations
@@ -50,14 +50,15 @@ if TYPE_CHECKING:
 
 Kind = Literal["day", "month"]
 
-#: Characters of an extract, at most; lines of a month's; and (base, growth): base + growth * sqrt(columns said) is its budget.
+#: Characters of an extract, at most; lines of a month's; and (base, growth): base + growth * sqrt(columns of the messages) is
+#: its budget.
 LIMITS: Final = {"day": 4_000, "month": 8_000}
 MONTH_LINES: Final = 40
 _GROWTH: Final = {"day": (120, 12.0), "month": (600, 28.0)}
 #: Worth below which a sentence is not quoted, and that of words and cues below which it says nothing.
 _LEAST: Final = 0.043
 _SAYS_SOMETHING: Final = 1.4
-#: Columns said, below which less is asked of a sentence: of a day of three messages nearly all is kept.
+#: Columns of the messages, below which less is asked of a sentence: of a day of three messages nearly all is kept.
 _LITTLE: Final = 500
 #: How much each line of a day makes its next give way in a month.
 _DAYS_SHARE: Final = 0.25
@@ -78,7 +79,7 @@ _JOINED: Final = 300
 _SECTIONS: Final = {"day": 4, "month": 6}
 _SHARED: Final = {"day": 2, "month": 3}
 _HEADING: Final = 0.35
-#: The time of what was not said at one: a person's notes, the summaries of days.
+#: The time given to what has none: a person's notes, the summaries of days.
 _NOON: Final = time(12)
 #: Characters shown of a message that has no words.
 _BARE: Final = 60
@@ -187,8 +188,8 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         is_other = asker is not None and (asker.role != block.role or not asked.startswith(who))
         answered = asked if asker and is_other and block.created_at - asker.created_at <= _ANSWER else ""
         words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text[name.end() if name else 0 :]
-        said = sentences(words)
-        for text, question in units(said, answered, longest):
+        parts = sentences(words)
+        for text, question in units(parts, answered, longest):
             is_person = bool(names) or block.role in {"user", *_NOBODY}
             counts = weight(_uncalled(text, names), question, person=is_person)
             lines.append(
@@ -200,21 +201,21 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     who=who,
                     text=text,
                     asked=question,
-                    weight=counts / math.pow(len(said), _CROWD),
+                    weight=counts / math.pow(len(parts), _CROWD),
                     cues=cue_worth(text),
                     words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}" if question else text))),
                 ),
             )
-        questions = [sentence for sentence in said if is_question(sentence)]
+        questions = [sentence for sentence in parts if is_question(sentence)]
         asker, asked = block, who + end_of(questions[-1], _SHORT) if questions else ""
     return lines
 
 
 def _speakers(blocks: Sequence[Block]) -> frozenset[str]:
     """Return the names that messages begin with ("Wang: …") where nearly all do, of a handful of people; else none."""
-    said = [block for block in blocks if block.role in {"user", "assistant"}]
-    names = [match[1] for block in said if (match := _NAME.match(block.text))]
-    are_speakers = len(said) > 1 and len(names) >= _NAMED * len(said) and len(set(names)) <= max(2, len(said) // 4)
+    spoken = [block for block in blocks if block.role in {"user", "assistant"}]
+    names = [match[1] for block in spoken if (match := _NAME.match(block.text))]
+    are_speakers = len(spoken) > 1 and len(names) >= _NAMED * len(spoken) and len(set(names)) <= max(2, len(spoken) // 4)
     return frozenset(names) if are_speakers else frozenset()
 
 
@@ -240,14 +241,14 @@ def choose(lines: Sequence[Line], budget: int, days_share: float) -> list[Line]:
     word_worth = _word_worths(lines)
     own = [sum(map(word_worth, line.words)) for line in lines]
     asked = min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
-    said: set[str] = set()
+    known: set[str] = set()
     quoted: Counter[date] = Counter()
 
     def worth(i: int) -> float:
         line = lines[i]
         if not line.weight or not own[i] or own[i] + line.cues < _SAYS_SOMETHING * asked:
             return 0.0
-        new = sum(word_worth(word) for word in line.words if word not in said)
+        new = sum(word_worth(word) for word in line.words if word not in known)
         length = math.pow(columns(line.asked + line.text) + _EACH, _LENGTH)
         return line.weight * (new + line.cues * new / own[i]) / length / (1 + days_share * quoted[line.at.date()])
 
@@ -263,7 +264,7 @@ def choose(lines: Sequence[Line], budget: int, days_share: float) -> list[Line]:
             heapq.heappush(heap, (-now, i))
         elif lines[i].cost <= budget:
             taken.append(i)
-            said.update(lines[i].words)
+            known.update(lines[i].words)
             quoted[lines[i].at.date()] += 1
             budget -= lines[i].cost
     return [lines[i] for i in sorted(taken)]
@@ -349,7 +350,7 @@ def _heading_worth(key: str) -> float:
 
 
 def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
-    """Return the lines of each bullet: those of one message, in a month those that one speaker said on a day."""
+    """Return the lines of each bullet: those of one message, in a month those of one speaker on one day."""
     groups: list[list[Line]] = []
     for line in lines:
         last = groups[-1] if groups else []
@@ -371,7 +372,7 @@ def _bullet(lines: Sequence[Line], kind: Kind) -> str:
         is_left_out = before.message == line.message and line.place > before.place + 1
         text += (" … " if is_left_out else joint(before.text)) + line.text
     text = escaped(text)
-    if first.role in _NOBODY and first.at.time() == _NOON:  # not said at a time
+    if first.role in _NOBODY and first.at.time() == _NOON:  # it has no time of its own
         return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"
     return f"- {first.at:{_STAMPS[kind]}} {text}"
 

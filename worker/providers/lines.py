@@ -88,20 +88,20 @@ def lines(text: str) -> Iterator[tuple[Kind, str]]:
             elif mark and mark[1].startswith(fence):
                 fence = ""
             continue
-        yield from _told(code)
+        yield from _fault_of(code)
         code = []
         if row := _ROW.match(bare):
             bare = " | ".join(cell.strip() for cell in row[1].split("|"))
         marks = _MARKS.match(bare)
-        said = " ".join(bare[marks.end() if marks else 0 :].split())
-        if said and not _RULE.match(bare):
-            yield ("item" if is_item else "prose"), said
-    yield from _told(code)
+        text = " ".join(bare[marks.end() if marks else 0 :].split())
+        if text and not _RULE.match(bare):
+            yield ("item" if is_item else "prose"), text
+    yield from _fault_of(code)
 
 
 def is_code(text: str) -> bool:
     """
-    Tell whether *text* is a command or a statement alone.
+    Return whether *text* is a command or a statement alone.
 
     >>> is_code("pip install rjieba"), is_code("`import numpy as np`"), is_code("git push failed: the key expired")
     (True, True, False)
@@ -116,8 +116,8 @@ def is_code(text: str) -> bool:
     return bool(_STATEMENT.fullmatch(bare) or (_IMPORT.fullmatch(bare) and _MODULE.search(text)))
 
 
-def _told(code: list[str]) -> Iterator[tuple[Kind, str]]:
-    """Yield what is told of code that stood together: its last error; a line that only looks like code is prose."""
+def _fault_of(code: list[str]) -> Iterator[tuple[Kind, str]]:
+    """Yield what an extract has of a block of code: its last error; a line that only looks like code is prose."""
     if code and not _FENCE.match(code[0]) and len(code) < _PASTE_LINES:
         yield from (("prose", " ".join(line.split())) for line in code)
         return

@@ -1,11 +1,11 @@
 """
 A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLLM, LM Studio, OpenAI, Anthropic.
 
-Answers are streamed, since only a stream tells a slow answer from a dead server. No tools are offered, and the client's own
-retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
-estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a
-redirect to lead to who may read the prompt; its words are in no error. What a server's error means is decided in
-`http_errors.py`. Source: docs/reference/protocol.md, 6.
+Answers are streamed, since only a stream distinguishes a slow answer from a dead server. No tools are offered, and the client's
+own retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
+estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a redirect
+to lead to who may read the prompt; its words are in no error. What a server's error means is decided in `http_errors.py`.
+Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOST_BYTES: Final = 16_000_000
 MOST_EVENT_BYTES: Final = 256_000
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LONGEST_END: Final = 4
-#: Seconds to wait for the list of models, and how many of it are told.
+#: Seconds to wait for the list of models, and how many of it are named.
 LIST_S: Final = 10.0
 _SHOWN_MODELS: Final = 5
 #: The fields of a listed model with its window: LM Studio, vLLM, llama.cpp, OpenRouter, Mistral; what is loaded comes first.
@@ -163,7 +163,7 @@ class OpenAi:
                 return _listed(self.model, await client.get("/models", cast_to=object))
         except openai.NotFoundError:
             return Listed(None, (), None)  # a server that has no list
-        except Exception as error:  # noqa: BLE001 - whatever the client raises, it is told as that of a completion
+        except Exception as error:  # noqa: BLE001 - whatever the client raises is reported like that of a completion
             raise self._error(error, Answer("", self.cjk_weight), Usage()) from None
 
     async def _complete(
@@ -301,7 +301,7 @@ def _listed(model: str, answer: Any) -> Listed:
 
 
 def _window(entry: dict[str, Any]) -> int | None:
-    """Return the window of a model by its entry in the list, None where no field tells it."""
+    """Return the window of a model by its entry in the list, None where no field has it."""
     meta = entry.get("meta")
     fields = {**entry, **(meta if isinstance(meta, dict) else {})}
     return next((n for name in _WINDOWS if isinstance(n := fields.get(name), int) and n > 0), None)

@@ -1,8 +1,8 @@
 """
-A message cut into sentences of one line each, as they are written; what each of them tells, and what it names.
+A message cut into sentences of one line each, as they are written; what each of them is about, and what it names.
 
 The lines come from lines.py; the items of a list join the line that announces them, and an answer stays with its question. A
-sentence tells by its cues: what people say of themselves, decisions, plans, numbers, names. Which of them an extract quotes is
+sentence is rated by cues: what people say of themselves, decisions, plans, numbers, names. Which of them an extract quotes is
 decided in extractive.py.
 """
 
@@ -73,7 +73,7 @@ _OF_MACHINE: Final = 0.25
 _SELF: Final = re.compile(r"\b(?:I|me|my|mine|we|our|us)\b|[我咱]|自己")
 _OTHER: Final = re.compile(r"\b(?:you|yours?)\b|[你您]", re.IGNORECASE)
 _QUESTION: Final = re.compile(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
-#: What a statement has not, that stands before a comma in a question.
+#: What comes before a comma in a question, but not in a statement.
 _ASKING: Final = re.compile(
     r"^\W*(?:and |but |so )?(?:am|is|are|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|wh\w+|how)\b"
     r"|什么|怎么|怎样|哪|谁|几|多少|是否|(\w)不\1",
@@ -106,13 +106,13 @@ _COURTESY: Final = re.compile(
     re.IGNORECASE,
 )
 _CLAUSES: Final = re.compile(r"[，,。！!;；~～…]+|\.(?=\s|$)|\s[—–-]\s")
-#: What in a courtesy tells something all the same: a matter of the speaker's own.
-_TOLD: Final = re.compile(
+#: What makes a courtesy worth keeping all the same: a matter of the speaker's own.
+_OWN_MATTER: Final = re.compile(
     r"\bI(?:'m| am|'ve| have)? (?!glad|happy|hope|agree|appreciate|wish|think|bet)\w|\bmy\b"
     r"|我(?![也真很]|希望|祝|相信|会|都|衷心|[为替]你)"
 )
-#: What a sentence says of the talk itself: advice is taken, company is praised, the next talk is looked forward to.
-_OF_TALK: Final = re.compile(
+#: What a sentence says of the conversation itself: advice is taken, company is praised, the next one is looked forward to.
+_OF_CONVERSATION: Final = re.compile(
     r"\b(?:your|these|those) (?:\w+ )?(?:advice|suggestions?|methods|help|support|words|company)\b"
     r"|\bshare (?:it |some\w* )?with you\b"
     r"|\bchat(?:ting|ted)? (?:\w+ )?(?:with you|again|more)\b|\btalk(?:ing)? (?:to you|with you|again)\b|\bcompanionship\b"
@@ -193,8 +193,8 @@ def sentences(text: str) -> list[str]:
     shortened = _RUN.sub(lambda run: f"{run[0][:_DATA_SHOWN]}…" if len(run[0]) > _DATA_RUN else run[0], clean(text[:_READ]))
     found: list[str] = []
     may_join = False  # an item may join the last line: it announces a list, or is an item
-    for kind, said in lines(shortened):
-        line = f"`{cut(said, LONGEST // 2)}`" if kind == "fault" else said
+    for kind, piece in lines(shortened):
+        line = f"`{cut(piece, LONGEST // 2)}`" if kind == "fault" else piece
         before = found[-1].rstrip("；;，,。.") if found else ""
         if kind != "prose" and may_join and len(before) + len(line) < LONGEST:
             found[-1] = before + joint(before) + line
@@ -209,10 +209,10 @@ def clean(text: str) -> str:
     return _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", _BREAK.sub("\n", text)))
 
 
-def units(said: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str, str]]:
+def units(parts: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str, str]]:
     """Yield what is quoted as one, and the question it answers: a sentence that means the one before it is joined to it."""
     held, question, has_answer = "", "", False
-    for sentence in said:
+    for sentence in parts:
         text = cut(without_question(sentence), longest)
         joined = f"{held}{joint(held)}{text}"
         leans = _LEANING.match(text) or (question and _is_bare_reply(held) and not _SELF.search(text))
@@ -269,18 +269,18 @@ def columns(text: str) -> int:
 
 
 def is_question(text: str) -> bool:
-    """Tell whether the sentence asks."""
+    """Return whether the sentence asks."""
     return bool(_QUESTION.search(text))
 
 
 def _is_bare_reply(text: str) -> bool:
-    """Tell whether the sentence says yes or no and nothing else, so that the next one goes on with the answer."""
+    """Return whether the sentence says yes or no and nothing else, so that the next one goes on with the answer."""
     reply = _REPLY.match(text)
     return reply is not None and not any(map(str.isalnum, text[reply.end() :]))
 
 
 def needs_question(text: str) -> bool:
-    """Tell whether a sentence says little without the question that it answers."""
+    """Return whether a sentence says little without the question that it answers."""
     return len(text) <= _CURT or bool(_REPLY.match(text))
 
 
@@ -325,7 +325,7 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
     if not has_data:
         if not of_person and _words(shown) < _WORDS:
             return 0.0
-        if _OF_TALK.search(shown) or (_is_courtesy(text) and not (of_person or _IS_DECISION.search(shown))):
+        if _OF_CONVERSATION.search(shown) or (_is_courtesy(text) and not (of_person or _IS_DECISION.search(shown))):
             return 0.0
     of_self = bool(_SELF.search(text))
     of_other = bool(_OTHER.search(text)) and not (of_self or _IS_DECISION.search(text))
@@ -365,14 +365,14 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _is_open(piece: str) -> bool:
-    """Tell whether a bracket or quotation mark is still open; not for ever, since people forget to close them."""
+    """Return whether a bracket or quotation mark is still open; not for ever, since people forget to close them."""
     return any(piece.count(left) > piece.count(right) for left, right in _OPEN.items())
 
 
 def _is_courtesy(text: str) -> bool:
-    """Tell whether the clauses are courtesies, or too short to say more: "Thanks, I see"."""
+    """Return whether the clauses are courtesies, or too short to say more: "Thanks, I see"."""
     clauses = [clause.strip() for clause in _CLAUSES.split(text) if clause.strip()]
-    if not _COURTESY.match(text) or _TOLD.search(text):
+    if not _COURTESY.match(text) or _OWN_MATTER.search(text):
         return False
     return all(_COURTESY.match(clause) or _words(clause) <= _WORDS for clause in clauses)
 
