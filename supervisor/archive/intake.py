@@ -114,19 +114,19 @@ def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[Memor
 
 def unwritten(history: History, journal: SeenJournal) -> list[Message]:
     """Return the messages that no dated file holds, oldest first; lost ones come from the journal's copy."""
-    present = [_as_met(e, journal) for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
+    present = [_seen_time(e, journal) for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
     keys = {message.key for message in present}
     lost = [m for key, m in [*journal.unwritten.items()] if key in journal.reinserted and key not in keys]
     return lost + present
 
 
-def _as_met(message: Message, journal: SeenJournal) -> Message:
+def _seen_time(message: Message, journal: SeenJournal) -> Message:
     """Return the message with the time that it was seen with, where another program has cut the milliseconds off."""
-    met = journal.unwritten.get(message.key)
-    if met is None or met.created_at is None or message.created_at is None:
+    seen = journal.unwritten.get(message.key)
+    if seen is None or seen.created_at is None or message.created_at is None:
         return message
-    is_cut = is_in_whole_seconds(message.created_at, met.created_at)
-    return replace(message, created_at=met.created_at) if is_cut else message
+    is_cut = is_in_whole_seconds(message.created_at, seen.created_at)
+    return replace(message, created_at=seen.created_at) if is_cut else message
 
 
 def _empty_drop_box(

@@ -1,5 +1,5 @@
 """
-The messages of a conversation as the rules need them: who said what, how many tokens it is, where it may be divided.
+The messages of a conversation as the rules need them: speaker, tokens, calls of tools, and where it may be divided.
 
 A conversation is divided between turns. A turn begins with a question of the user's after an answer; the last one is open until
 its last message is an answer. A call of a tool and its results are never divided. Pure.

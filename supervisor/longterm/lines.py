@@ -50,7 +50,7 @@ class Line(NamedTuple):
 
     @property
     def ref(self) -> str:
-        """The line as whoever deletes it names it: "42@1f3a9c0d"."""
+        """The line as a deletion names it: "42@1f3a9c0d"."""
         return f"{self.number}@{self.digest}"
 
     def __str__(self) -> str:

@@ -96,7 +96,7 @@ class Block:
 
     @property
     def speaker(self) -> str:
-        """The name of who speaks, "" where it is not known."""
+        """The speaker's name, "" where it is not known."""
         return speaker_of(self.fields)
 
     @property

@@ -49,7 +49,7 @@ _CALL_IDS: Final = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id"
 
 
 def speaker_of(fields: Mapping[str, Any]) -> str:
-    """Return the name of who speaks, on one line; "" where the message has none."""
+    """Return the speaker's name, on one line; "" where the message has none."""
     name = fields.get("name")
     return _plain(name, _NAME_CHARS).replace("*", "").strip() if isinstance(name, str) else ""
 
@@ -106,7 +106,7 @@ def only_results(fields: Mapping[str, Any]) -> bool:
 
 def readable(message: Message) -> Message:
     """
-    Return the message with the text that the history block shows: who speaks, the words, a line for each picture and file.
+    Return the message with the text that the history block shows: the speaker, the words, a line for each picture and file.
 
     The result of a tool is left out, as its call is: half of a pair has no meaning.
     """

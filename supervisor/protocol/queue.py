@@ -145,7 +145,7 @@ class TaskQueue:
             return isinstance(task, Task) and task.redo
         return False
 
-    # ── who waits for a task ─────────────────────────────────────────────────
+    # ── the process that waits for a task ────────────────────────────────────
 
     def answer(self, task: AskedTask) -> Result | None:
         """Return the result of the task, None while there is none; ValueError with a reason when it is no result."""
@@ -165,11 +165,11 @@ class TaskQueue:
         self.discard(self.results / f"{task.id}.json")
 
     def is_awaited(self, task: AskedTask) -> bool:
-        """Return whether somebody waits for the task: who does holds the lock of its session."""
+        """Return whether a process waits for the task, and so holds the lock of its session."""
         return self._is_awaited(f"{task.id}.json")
 
     def abandoned(self) -> list[Path]:
-        """Return the results that nobody waits for any more: who did was killed."""
+        """Return the results that nobody waits for any more: the process that did was killed."""
         return [self.results / name for name in _names(self._files, self.results, _ASKED) if not self._is_awaited(name)]
 
     def _is_awaited(self, name: str) -> bool:

@@ -220,7 +220,7 @@ def _speakers(blocks: Sequence[Block]) -> frozenset[str]:
 
 
 def _label(name: str, role: str, language: Language) -> str:
-    """Return who speaks, on one line, as it is before the words: by name, else by role; "" where nobody does."""
+    """Return the speaker's label before the words, on one line: the name, else the role; "" where there is no speaker."""
     who = cut(" ".join(clean(name).split()), _NAME_CHARS) or (_LABELS.get(role, role) if language == "zh" else role)
     return "" if role in _NOBODY else f"{who}：" if language == "zh" else f"{who}: "
 

@@ -4,8 +4,8 @@ A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLL
 Answers are streamed, since only a stream distinguishes a slow answer from a dead server. No tools are offered, and the client's
 own retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
 estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a redirect
-to lead to who may read the prompt; its words are in no error. What a server's error means is decided in `http_errors.py`.
-Source: docs/reference/protocol.md, 6.
+to lead to a server that may read the prompt; its words are in no error. What a server's error means is decided in
+`http_errors.py`. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
