@@ -4,8 +4,8 @@ What a worker holds in memory while the model's server answers without end, and 
     python -m bench.answers                  a minute
     python -m bench.answers --seconds 30     how long an endless answer may last at most
 
-Each answer is asked for by a process of its own, from the scripted server of the tests; its highest resident size is told. A call is
-one of 50 that are answered at once; the client is made anew for each.
+Each answer is asked for by a process of its own, from the scripted server of the tests; its highest resident size is reported. A call is
+one of 50 that are answered at once; the client is made again for each.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What a turn waits for as a whole command, from its start to its end, beside the bare interpreter and QMD.
+What a turn waits for as a whole command, from its start to its end, compared with the bare interpreter and QMD.
 
     python -m bench.commands                        without QMD
     python -m bench.commands --qmd DIR              with it; npm installs it into DIR first where it is not there
@@ -95,7 +95,7 @@ class Timed:
 
 
 class Qmd:
-    """QMD as npm installs it into *folder*; its index and settings lie there too, and are made anew."""
+    """QMD as npm installs it into *folder*; its index and settings lie there too, and are made again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

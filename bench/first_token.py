@@ -1,5 +1,5 @@
 """
-Time to the first token of an answer, by where memory stands in the messages (`context.memory_in`).
+Time to the first token of an answer, by where memory is in the messages (`context.memory_in`).
 
     python -m bench.first_token --python build/test-llm/venv/bin/python --model FILE.gguf --history history.json [--runs 3]
 

@@ -1,5 +1,5 @@
 """
-What a summary keeps of its material, and what it says that stands nowhere in it. Text in, figures out; no files.
+What a summary keeps of its material, and what it says that is nowhere in it. Text in, figures out; no files.
 
 For an extract, which quotes, the figures are exact. For a model they are bounds, and the inventions are to be read: what was worked
 out (days added up, an amount converted) counts as invented, a common word wrongly used does not.
@@ -46,7 +46,7 @@ class WindowMessage(NamedTuple):
 
 
 def covered(message: str, summary: str) -> float:
-    """Return the share of the message's characters that stand in the summary in runs of at least ten; both are `bare`."""
+    """Return the share of the message's characters that are in the summary in runs of at least ten; both are `bare`."""
     if message in summary:
         return 1.0
     starts = (start for start in range(len(message) - SHINGLE + 1) if message[start : start + SHINGLE] in summary)
@@ -54,7 +54,7 @@ def covered(message: str, summary: str) -> float:
 
 
 def says_a_sentence(message: str, summary: str) -> bool:
-    """Tell whether a sentence of the message that tells something stands whole in the summary, which is `bare`."""
+    """Return whether a sentence of the message that tells something is whole in the summary, which is `bare`."""
     sentences = [sentence for sentence in _SENTENCE.split(plain(message)) if telling_words(sentence)] or [message]
     return any(bare(sentence.strip(_EDGES)) in summary for sentence in sentences)
 
@@ -92,7 +92,7 @@ class Ground:
         self._numbers |= {number(match[0]) for match in NUMBER.finditer(read)}
 
     def holds(self, piece: Piece) -> bool:
-        """Tell whether the piece stands in the material, or is another spelling of what stands there."""
+        """Return whether the piece is in the material, or is another spelling of what stands there."""
         folded = piece.text.casefold()
         if not folded.isascii():
             stands = _BLANK.sub("", folded) in self._bare
@@ -107,7 +107,7 @@ class Ground:
         return piece.kind == "name" and folded.isascii() and set(tokens(folded)) <= self._words
 
     def _holds_date(self, year: int, month: int, day: int) -> bool:
-        """Tell whether the material has the date; less may be said of it, and the year that it can only mean."""
+        """Return whether the material has the date; less may be said of it, and the year that it can only mean."""
         near = any(abs(year * 12 + month - said) <= _NEAR_MONTHS for said in self._months)
         years = {year, 0} if near else {year}
         return any(m == month and day in {d, 0} and (not year or y in years) for y, m, d in self._dates)

@@ -6,7 +6,7 @@ What a running supervisor holds in memory while files change: RssAnon, with the 
 
 Made-up talk (talk.py) in dated files. An update is one file saved with a new line, and the wait until the supervisor finds that
 line; beside it a Chinese and an English injection each tenth time, as turns would ask. The latency from the save to the first
-answer that has it is told as well.
+answer that has it is reported as well.
 """
 
 from __future__ import annotations

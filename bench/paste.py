@@ -1,5 +1,5 @@
 """
-What a pasted megabyte costs a turn: milliseconds of processor of `inject` and `context`, beside the same without it.
+What a pasted megabyte costs a turn: milliseconds of processor of `inject` and `context`, compared with the same without it.
 
     python -m bench.paste [--bytes 1000000] [--runs 9]
 

@@ -58,9 +58,9 @@ _ESCAPE: Final = re.compile(r"\\(?=[^\w\s]|\d)")
 _NUMBERING: Final = re.compile(r"^\s*\d{1,2}[.)、]\s", re.MULTILINE)
 _TITLE: Final = re.compile(r"《([^《》\n]{1,40})》")
 _CAPITAL: Final = re.compile(r"(?<![\w'’/-])[A-Z][\w'’]*(?:-[A-Z]\w*)*", re.ASCII)
-#: What stands before a word that opens a bullet, quotation or sentence: its capital says nothing.
+#: What is before a word that opens a bullet, quotation or sentence: its capital says nothing.
 _OPENING: Final = frozenset('.!?:;。>*-"“(|')
-#: Rarities from which a capitalised word is a name: wherever it stands, and inside a sentence.
+#: Rarities from which a capitalised word is a name: wherever it is, and inside a sentence.
 _NAMED: Final = 0.9
 _INSIDE: Final = 0.3
 _DIGITS: Final = {digit: n for n, digits in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for digit in digits}

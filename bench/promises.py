@@ -1,5 +1,5 @@
 """
-Promises that only a clock can check: what was measured beside what is promised.
+Promises that only a clock can check: what was measured next to what is promised.
 
     python -m bench.promises
     python -m bench.promises --notes 10000          more to read for a search, and for a supervisor that is told to end

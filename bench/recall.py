@@ -1,5 +1,5 @@
 """
-How much of the answer stands in what is put before the assistant.
+How much of the answer is in what is put before the assistant.
 
     python -m bench.recall                                  our own questions, both sets (questions/), both layouts
     python -m bench.recall --data DIR [--layout history]    questions with gold messages, one folder of workspaces
@@ -8,7 +8,7 @@ How much of the answer stands in what is put before the assistant.
 DIR holds `*.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at, and where
 the question refers back, before: what was said just before it) and `workspaces/<ws>/history.json`. Layout `files`
 has a plain Markdown file a day and measures the search alone; `history` has recalld archive and roll up everything first. A
-message counts as found when at least 90 % of its characters stand in the block, by runs of ten, white space ignored. Figures
+message counts as found when at least 90 % of its characters are in the block, by runs of ten, white space ignored. Figures
 are means over questions, in percent; the folds are those of every other workspace.
 
 What is put before the assistant where memory has nothing is noise: "blocks" are the questions in a hundred that get any. Those
@@ -48,7 +48,7 @@ FOREIGN = 4
 
 
 def share(message: str, block: str) -> float:
-    """Return the share of the message's characters that stand in the block, by runs of ten."""
+    """Return the share of the message's characters that are in the block, by runs of ten."""
     message = BLANK.sub("", message)
     if message in block:
         return 1.0

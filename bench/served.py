@@ -46,7 +46,7 @@ class Served:
         return str(answer["out"])
 
     def finds(self, words: str, path: str) -> bool:
-        """Tell whether a search for *words* leads to the file."""
+        """Return whether a search for *words* leads to the file."""
         return any(hit["path"] == path for hit in json.loads(self.ask("search", "--json", "--", words)))
 
     def await_found(self, words: str, path: str) -> float:

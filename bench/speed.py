@@ -1,5 +1,5 @@
 """
-How long a search takes, beside the same words searched exhaustively by rank-bm25, by bm25s and by SQLite FTS5.
+How long a search takes, compared with the same words searched exhaustively by rank-bm25, by bm25s and by SQLite FTS5.
 
     python -m bench.speed                                  1,000, 10,000 and 100,000 messages, about two minutes
     python -m bench.speed 1000000 --beside FTS5            a million; rank-bm25 would want some 10 GB
@@ -10,7 +10,7 @@ milliseconds. The others are given the tokens of our own tokeniser, held in memo
 are the product's own, from the question as text to hits with their words, or to the memory block and its receipt on disk, asked
 one after the other as in a supervisor, after two hundred others, no question twice; "asked" is the same through the socket of one that has come to rest, with everything the
 command does. Then the others are asked in turn with ours, so that a busy machine, and a processor's caches that each of them
-fills anew, slow all alike: of that come "× as long" and "search, in turn". --cpu takes this process's processor time. Beside it:
+fills again, slow all alike: of that come "× as long" and "search, in turn". --cpu takes this process's processor time. Beside it:
 making the index, looking at it unchanged and after one changed file, opening it, and what the process holds (RssAnon) before the
 others are loaded. bm25s is an extra: pip install -e '.[bench]'.
 """

@@ -1,5 +1,5 @@
 """
-How good the summaries are: what of the facts asked about stands in them alone, what in them has no source, what they cost.
+How good the summaries are: what of the facts asked about is in them alone, what in them has no source, what they cost.
 
     python -m bench.summaries --data DIR [--days 60] [--keep DIR] [--json]
 
@@ -7,7 +7,7 @@ DIR holds *.questions.jsonl (ws, evidence: lists of message ids of which one is 
 without --data it is the project's own workspace/, with the questions of bench/questions/. Each conversation is archived and summarised by
 the product; RECALLD_* variables reach it, so that a model is measured with RECALLD_LLM_BASE_URL and RECALLD_LLM_MODEL.
 
-Of the distinct facts whose day or month is summarised, in percent: whole, at least 90 % of a message's characters stand in the summary of
+Of the distinct facts whose day or month is summarised, in percent: whole, at least 90 % of a message's characters are in the summary of
 its day or month, in runs of ten; sentence, one of its telling sentences stands there whole; words, of its names, numbers and rare words
 that many stand there (the figure for models). invented: pieces without a source, of those that can be checked (bench/pieces.py).
 open: facts that no summary covers, because they are young or their group waits. Tokens are estimates; calls, prompt and completion tokens

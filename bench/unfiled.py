@@ -53,7 +53,7 @@ WARM = 5
 
 
 def found(ws: Workspace, question: dict[str, Any], texts: dict[str, str], now: datetime) -> float:
-    """Return the share of the evidence that stands in the memory block."""
+    """Return the share of the evidence that is in the memory block."""
     ws.searcher.refresh()
     asked = read_input(question["question"], history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
     result = ws.searcher.search(asked.question, now, asked.before, is_input=True)
