@@ -42,6 +42,10 @@ from recalld.supervisor.workspace import Workspace, open_workspace
 
 HERE = Path(__file__).parent
 BLANK = re.compile(r"\s+")
+#: The day that the block has beside a relative one, "tomorrow (24 November)", which is no word of the message.
+BESIDE = re.compile(
+    r" \(\d{1,2} [A-Z][a-z]+(?: \d{4})?(?: to \d{1,2} [A-Z][a-z]+(?: \d{4})?)?\)|（(?:\d{4}年)?\d{1,2}月\d{1,2}日(?:至[\d年月]+日)?）"
+)
 RUN = 10
 WHOLE = 0.9
 FOREIGN = 4
@@ -49,7 +53,7 @@ FOREIGN = 4
 
 def share(message: str, block: str) -> float:
     """Return the share of the message's characters that are in the block, by runs of ten."""
-    message = BLANK.sub("", message)
+    message = BLANK.sub("", BESIDE.sub("", message))
     if message in block:
         return 1.0
     there = [message[n : n + RUN] in block for n in range(len(message) - RUN + 1)]
@@ -109,7 +113,7 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     took = (time.perf_counter() - began) * 1000
     asked = read_input(question["question"], history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
     block = inject(asked, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory
-    bare = BLANK.sub("", block)
+    bare = BLANK.sub("", BESIDE.sub("", block))
     noise = {"empty": float(not block), "tokens": estimate_tokens(block), "ms": took}
     if not question["evidence"]:
         return noise

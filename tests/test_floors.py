@@ -86,12 +86,12 @@ PURE: Final = tuple(
         "protocol": "attachments dated_file inbox marks message parts period summary_file task turn",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "phrases quality retry schedule",
-        "query": "calendar dates dates_en dates_zh intent parse unknown_words",
+        "query": "calendar dates dates_en dates_zh due intent parse relative_days unknown_words",
         "index": "chunking hit",
         "recall": "audience",
         "longterm": "lines",
         "conversation": "running sessions turns",
-        "context": "distinct history_window memory_block messages render request",
+        "context": "distinct history_window memory_block messages render request said_when",
         "interfaces.tools": "anthropic_commands",
     }.items()
     for name in names.split()

@@ -29,6 +29,7 @@ from recalld.supervisor.context.render import (
     spoken,
     tag,
 )
+from recalld.supervisor.context.said_when import with_days
 from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.recall.audience import nameless
 from recalld.supervisor.text.day_words import day_in_brackets
@@ -55,6 +56,8 @@ _CHARS_PER_TOKEN: Final = 6
 #: Lines from the end of one message to the start of the next, at most: blank, comment, time, blank, fence.
 _NEXT_MESSAGE: Final = 6
 _NEXT_SECTION: Final = 2
+#: The tiers whose passages were said on their day; a summary has been written later.
+_SAID: Final = frozenset({"dated", "unfiled", "original"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,12 +271,17 @@ class MemoryBlock:
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
         unit, weight, language, is_line = hit.unit, self._limits.cjk_weight, self._limits.language, self._limits.hit == "line"
-        if not is_line and has_layout(unit.text):
-            lines = shown_lines(unit.text, chars, self._terms)
+        said = (
+            with_days(unit.text, unit.day)
+            if unit.day and unit.tier in _SAID and self._limits.days and not is_line
+            else unit.text
+        )
+        if not is_line and has_layout(said):
+            lines = shown_lines(said, chars, self._terms)
             if "\n" in lines:
                 text = fenced(unit.role, lines, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
-        text = spoken("" if is_line else unit.role, shown(unit.text, chars, self._terms), unit.speaker, language)
+        text = spoken("" if is_line else unit.role, shown(said, chars, self._terms), unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:

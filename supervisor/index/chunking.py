@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, part of every index: a change makes it rebuild.
-VERSION: Final = 8
+VERSION: Final = 9
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')

@@ -19,6 +19,7 @@ from recalld.supervisor.index.chunking import Chunk, chunk_dated, chunk_note, ch
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.scan import PATIENCE_S
 from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
+from recalld.supervisor.query.relative_days import days_about
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.tokenizer import tokens
@@ -197,11 +198,17 @@ def talk_documents(
         words_of.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
         for i in range(max(0, n - CONTEXT_WIDTHS[-1]), min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
             if i not in words_of:
-                words_of[i] = tokens(talk[i].passage.speaker) + tokens(talk[i].passage.text[:MOST_CHARS])
+                words_of[i] = words_in(talk[i].passage)
         words = with_neighbours(n, len(talk), words_of)
         words[1].extend(tokens(talk[n].context))
         if _has_words(talk[n]):
             yield Document(group, keys[talk[n].passage.path], talk[n].passage, words)
+
+
+def words_in(passage: Passage) -> list[str]:
+    """Return the words of a passage: who speaks, what is said, and the days that it is about, as if they were written out."""
+    text = passage.text[:MOST_CHARS]
+    return tokens(passage.speaker) + tokens(text) + (days_about(text, passage.day) if passage.day else [])
 
 
 def with_neighbours(n: int, count: int, words_of: Mapping[int, list[str]]) -> tuple[list[str], ...]:

@@ -15,9 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recalld.supervisor.index.chunking import Chunk, neighbours
-from recalld.supervisor.index.documents import Document, talk_documents, with_neighbours
+from recalld.supervisor.index.documents import Document, talk_documents, with_neighbours, words_in
 from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
-from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -120,7 +119,7 @@ class Part:
         for one in candidates:
             passage, key = whole.passage_of(one), one.source[0]
             parts = self._listeners.seen_of(passage)
-            seen += [_Seen(part, one.text.split() if part is passage else tokens(part.text), key) for part in parts]
+            seen += [_Seen(part, one.text.split() if part is passage else words_in(part), key) for part in parts]
         return overlay_group((), _documents(name, seen))
 
 

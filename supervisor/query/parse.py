@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.dates import first_talk, spans
+from recalld.supervisor.query.due import due_days, without_asking
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
+from recalld.supervisor.query.relative_days import day_tokens
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
 from recalld.supervisor.text.tokenizer import HAN, tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
@@ -219,9 +221,16 @@ def parse_query(
         return Query({})
     asking, others = _parts(unicodedata.normalize("NFKC", question))
     text = " ".join(asking)
-    named = [spans(sentence, today) or first_talk(sentence, first_day) for sentence in asking]
+    due = [due_days(sentence, today) for sentence in asking]
+    named = [
+        () if ahead else spans(sentence, today) or first_talk(sentence, first_day)
+        for sentence, ahead in zip(asking, due, strict=True)
+    ]
     days = tuple(span.days for of_sentence in named for span in of_sentence)
-    asked = [weight_terms(sentence, dates) for sentence, dates in zip(asking, named, strict=True)]
+    asked = [
+        _what_is_due(sentence, ahead) if ahead else weight_terms(sentence, dates)
+        for sentence, ahead, dates in zip(asking, due, named, strict=True)
+    ]
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text):
@@ -249,6 +258,13 @@ def parse_query(
     is_own = bool(role) or is_about_oneself(text, question)
     is_question = len(asking) == 1 and not others and bool(_ASKS.search(text)) and not _LEADS_UP.search(text)
     return Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now and not only_days)
+
+
+def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:
+    """Return the words of a sentence that asks for what is to be done: its days, and what else is asked of them."""
+    words = weight_terms(without_asking(sentence), ahead)
+    others = {word: counts for word, counts in words.items() if counts == 1.0}
+    return others | {token: 1.0 for span in ahead for token in day_tokens(span.days)}
 
 
 def refers_back(question: str, words: int) -> bool:

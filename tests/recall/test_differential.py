@@ -14,7 +14,7 @@ from statistics import mean
 import pytest
 from rank_bm25 import BM25Okapi
 
-from recalld.supervisor.index import ranking
+from recalld.supervisor.index import documents, ranking
 from recalld.supervisor.index.documents import CONTEXT_WIDTHS
 from recalld.supervisor.query import related_words
 from recalld.supervisor.query.parse import Query, parse_query
@@ -72,6 +72,7 @@ def talk(tmp_path, monkeypatch):
     for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS"))]:
         monkeypatch.setattr(ranking, name, 0.0)
     monkeypatch.setattr(related_words, "_WORTH", 0.0)
+    monkeypatch.setattr(documents, "days_about", lambda text, day: [])
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))
     world.reopen(WITHOUT_MODEL)

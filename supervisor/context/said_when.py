@@ -1,0 +1,75 @@
+"""
+Relative days of a stored message with the day that they mean: "tomorrow (24 November): physio", 明天（11月24日）体检.
+
+The reader of a memory block sees a message on another day than the one on which it was said. Only the block has the day beside
+the word, no file. Code is left as it is, and so is what has its date beside it already.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal
+
+from recalld.supervisor.query.dates import spans
+from recalld.supervisor.query.relative_days import MOST_CHARS, relative_days
+from recalld.supervisor.text.day_words import day_of_month
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from recalld.supervisor.query.calendar import Days
+    from recalld.supervisor.query.dates import Span
+
+#: The most days that are written beside the words of a message, the first.
+_MOST: Final = 4
+#: A date so many characters away says already which day is meant.
+_BESIDE: Final = 6
+_DIGIT: Final = re.compile(r"\d|[一二三四五六七八九十][月号日]")
+#: Code, in which nothing is written: a fence, a quoted piece, an indented line; and a word that is an address, a path, a name.
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|(?m:^(?: {4}|\t).*$)", re.DOTALL)
+_PART: Final = re.compile(r"[/\\_=@#-][!-~]*\Z")
+_TAIL: Final = re.compile(r"[!-~]*?[/\\_=@#-]\w")
+_PART_CHARS: Final = 60
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
+
+
+@lru_cache(maxsize=64)
+def with_days(text: str, said: date) -> str:
+    """
+    Return the text of a message of that day with the day beside each of its first few relative days but today.
+
+    >>> from datetime import date
+    >>> with_days("tomorrow: physio", date(2026, 11, 23)), with_days("下周二师傅上门", date(2026, 11, 23))
+    ('tomorrow (24 November): physio', '下周二（12月1日）师傅上门')
+    """
+    found = [span for span in relative_days(text, said) if span.days.first != said or span.days.length > 1]
+    found = [span for span in found if not _is_part(text, span)]
+    if not found:
+        return text
+    read = text[:MOST_CHARS]
+    code = [match.span() for match in _CODE.finditer(read)]
+    dates = [span for span in spans(read, said) if _DIGIT.search(text[span.start : span.end])]
+    for span in reversed([span for span in found if not _is_said(span, dates, code)][:_MOST]):
+        text = f"{text[: span.end]}{_beside(span.days, said, text[span.start : span.end])}{text[span.end :]}"
+    return text
+
+
+def _is_said(span: Span, dates: list[Span], code: list[tuple[int, int]]) -> bool:
+    """Tell whether the text has the day itself beside the word, or the word is a part of code."""
+    near = any(one.start < span.end + _BESIDE and span.start < one.end + _BESIDE for one in dates)
+    return near or any(start < span.end and span.start < end for start, end in code)
+
+
+def _is_part(text: str, span: Span) -> bool:
+    """Tell whether the word is a part of an address, a path or a name: at-tomorrow.sh."""
+    before, after = text[max(0, span.start - _PART_CHARS) : span.start], text[span.end : span.end + _PART_CHARS]
+    return bool(_PART.search(before) or _TAIL.match(after)) and text[span.start].isascii()
+
+
+def _beside(days: Days, said: date, word: str) -> str:
+    language: Literal["zh", "en"] = "zh" if _HAN.search(word) else "en"
+    first, last = (day_of_month(day, language, year=day.year != said.year) for day in (days.first, days.last))
+    if language == "zh":
+        return f"（{first}）" if first == last else f"（{first}至{last}）"
+    return f" ({first})" if first == last else f" ({first} to {last})"

@@ -1,0 +1,59 @@
+"""
+Questions for what is to be done on a day: 明天有什么安排, "what's due this week".
+
+What a message says of a day is found by the day that it means (`relative_days.days_about`), whenever it was said. "What did I
+do on Tuesday" is no such question: it goes by the day on which a message was said.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.query.calendar import Days
+from recalld.supervisor.query.dates import Span
+from recalld.supervisor.query.relative_days import days_meant, may_name_a_day
+
+if TYPE_CHECKING:
+    from datetime import date
+
+#: What asks for it in each language, and what is over.
+_ENGLISH: Final = (
+    r"(?i:\b(?:due|(?:need|have|has|got|supposed|going) to(?: (?:do|get done|finish|hand in|pay))?|gotta|to-?dos?"
+    r"|plan(?:s|ned)?|schedul\w*|agenda|appointments?|coming up|deadlines?|happening|anything(?: going)?(?: on)?(?: else)?"
+    r"|what(?:'s|s| is) on|going on|on (?:my|the) calendar|(?:am i|are we) (?:doing|free|busy)|remind me|must i|should i do"
+    r"|what(?:'s|s| have i got| do (?:i|we) have(?: got)?)(?= (?:on |for )?(?:today|tomorrow|tonight|next|this)))\b)"
+)
+_CHINESE: Final = (
+    "安排|计划|日程|行程|待办|要(?:[干做交办见开]|去(?=哪|什么|啥))|[干做](?:什么|嘛|啥)|有?(?:什么|啥|哪些)(?:事情?|会|活)|有事"
+    "|该[干做交办]|交(?:什么|啥)|截止|到期|提醒|有空|忙(?:什么|啥)"
+)
+_OVER: Final = re.compile(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
+
+
+def due_days(sentence: str, today: date) -> tuple[Span, ...]:
+    """
+    Return the days, from today on, for which a sentence asks what is to be done; none if it asks something else.
+
+    >>> from datetime import date
+    >>> [due_days(text, date(2026, 11, 25))[0].days.label for text in ("明天有什么安排", "what's due next Tuesday?")]
+    ['2026-11-26', '2026-12-01']
+    >>> due_days("what did I do on Tuesday?", date(2026, 11, 25))
+    ()
+    """
+    if not may_name_a_day(sentence) or not _to_do(sentence.isascii()).search(sentence) or _OVER.search(sentence):
+        return ()
+    ahead = [span for span in days_meant(sentence, today) if span.days.last >= today]
+    return tuple(Span(Days(max(span.days.first, today), span.days.last), span.start, span.end) for span in ahead)
+
+
+def without_asking(sentence: str) -> str:
+    """Return the sentence with blanks in place of what asks for things to do."""
+    return _to_do(sentence.isascii()).sub(lambda match: " " * len(match[0]), sentence)
+
+
+@cache
+def _to_do(is_english: bool) -> re.Pattern[str]:
+    """Return the pattern of what asks for it; compiled for a question that names a day, since compiling takes longest."""
+    return re.compile(_ENGLISH if is_english else f"{_ENGLISH}|{_CHINESE}")

@@ -1,0 +1,303 @@
+"""
+The days that a message means by "tomorrow", "next Tuesday", 后天 or 下周二, as of the day on which it was said.
+
+`dates` reads what a question asks for, which lies behind it; a message speaks of what lies ahead as well. So a bare weekday is
+the next one where its sentence tells what is to come (周五要交, "due on Friday"), and is left alone else: 天文馆周一闭馆 is
+about each Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") names no day.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.query.calendar import Days, month_of, single_day
+from recalld.supervisor.query.dates import Span, spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    _Rules: TypeAlias = tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]
+
+#: Only so many characters of a message are read, and only where one of these stands in it.
+MOST_CHARS: Final = 4_000
+_HINT: Final = re.compile(
+    r"[今明后昨前]|周|星期|礼拜|月|[天日]|\d[-/.]\d|day|night|week|tom?m?o?rr?ow|tmrw|month|fortnight"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
+_DATED: Final = re.compile(
+    r"\d\s*[月./-]\s*\d|[一二三四五六七八九十]月|[0-9十一二三四五六七八九]号|\d(?:st|nd|rd|th)\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
+#: A span of so many days is about each of them, a longer one about none.
+_LONGEST: Final = 9
+_LATIN: Final = re.compile("[A-Za-z]")
+_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_COUNTS: Final = {
+    "a": 1,
+    "one": 1,
+    "two": 2,
+    "a couple of": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "ten": 10,
+}
+_WEEKDAY: Final = r"(?P<weekday>mon|tues?|wednes|thurs?|fri|satur|sun)day\b"
+_COUNT: Final = rf"(?P<n>\d\d?|{'|'.join(_COUNTS)})"
+_NEAR_EN: Final = (
+    r"\b(?:(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)|tomm?orr?ow|tmrw|today|tonight|yesterday|last\s+night"
+    r"|this\s+(?:morning|afternoon|evening))\b"
+)
+_HAN_WEEK: Final = "个?(?:周|星期|礼拜)"
+_HAN_N: Final = "[0-9]{1,2}|[一二两三四五六七八九十]{1,3}"
+#: What tells that a sentence is about what is over, or is to come: 天文馆周一闭馆 is about every Monday.
+_OVER: Final = re.compile(r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|\w{3,}ed)\b", re.IGNORECASE)
+_AHEAD: Final = re.compile(
+    r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
+    r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
+    r"|booked|scheduled|planned|moved|coming|appointments?|meeting|interview|flight|exam|see you|[Ll]et's"
+    r"|[Aa]nything|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b",
+)
+_SENTENCE_END: Final = re.compile(r"[。！？!?\n；;]|\.\s")
+
+
+def relative_days(text: str, said: date) -> tuple[Span, ...]:
+    """
+    Return the days that *text* names by their distance from the day on which it was *said*, in the order of the text.
+
+    >>> from datetime import date
+    >>> [span.days.label for span in relative_days("明天体检，下周二师傅上门", date(2026, 11, 23))]
+    ['2026-11-24', '2026-12-01']
+    >>> [span.days.label for span in relative_days("physio tomorrow, rent is due next Friday", date(2026, 11, 23))]
+    ['2026-11-24', '2026-12-04']
+    """
+    if not may_name_a_day(text):
+        return ()
+    found: list[Span] = []
+    rest = text[:MOST_CHARS]
+    for pattern, days_of in _chinese() if not text.isascii() else ():
+        rest = _read(pattern, days_of, rest, said, found)
+    for pattern, days_of in _english() if _LATIN.search(text) else ():
+        rest = _read(pattern, days_of, rest, said, found)
+    return tuple(sorted(found, key=lambda span: span.start))
+
+
+def may_name_a_day(text: str) -> bool:
+    """Tell whether the text has a word or a sign without which it names no day."""
+    return bool(_HINT.search(text, 0, MOST_CHARS))
+
+
+def days_about(text: str, said: date) -> list[str]:
+    """
+    Return each day that a message said on a day is about, as a token (2026-11-24): by its distance, or by its date.
+
+    >>> from datetime import date
+    >>> days_about("this weekend we paint; the surveyor comes on 7 January", date(2026, 11, 23))
+    ['2026-11-28', '2026-11-29', '2027-01-07']
+    """
+    near = [span.days for span in days_meant(text, said) if span.days.length <= _LONGEST]
+    return list(dict.fromkeys(token for days in near for token in day_tokens(days)))
+
+
+def days_meant(text: str, said: date) -> list[Span]:
+    """Return the days that a message names by their distance, and single ones by their date, without a year the nearest."""
+    if not may_name_a_day(text):
+        return []
+    relative = relative_days(text, said)
+    dated = spans(text[:MOST_CHARS], said) if _DATED.search(text, 0, MOST_CHARS) else ()
+    named = [span for span in dated if span.days.length == 1 and not any(_overlap(span, one) for one in relative)]
+    return [*relative, *(Span(_nearest(span, text, said), span.start, span.end) for span in named)]
+
+
+def day_tokens(days: Days) -> list[str]:
+    """Return the days of a span as tokens, as a date is written: 2026-11-24."""
+    return [(days.first + timedelta(days=n)).isoformat() for n in range(min(days.length, _LONGEST))]
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _nearest(span: Span, text: str, said: date) -> Days:
+    """Return a day without a year in the year that brings it nearest: a message speaks of what is ahead, too."""
+    day = span.days.first
+    next_year = single_day(day.year + 1, day.month, day.day)
+    if next_year is None or str(day.year) in text[span.start : span.end] or next_year.first - said > said - day:
+        return span.days
+    return next_year
+
+
+def _read(
+    pattern: re.Pattern[str], days_of: Callable[[re.Match[str], date], Days | None], text: str, said: date, found: list[Span]
+) -> str:
+    """Add what the rule finds in the text to *found*, and return the text without it."""
+
+    def taken(match: re.Match[str]) -> str:
+        days = days_of(match, said)
+        if days:
+            found.append(Span(days, match.start(), match.end()))
+        return "\0" * len(match[0])
+
+    return pattern.sub(taken, text)
+
+
+def _day(said: date, ahead: int) -> Days:
+    there = said + timedelta(days=ahead)
+    return Days(there, there)
+
+
+def _week(said: date, ahead: int, first: int = 0, last: int = 6) -> Days:
+    """Return the days *first* to *last* (0 = Monday) of the week *ahead* of this."""
+    monday = said + timedelta(days=7 * ahead - said.weekday())
+    return Days(monday + timedelta(days=first), monday + timedelta(days=last))
+
+
+def _weekday(match: re.Match[str], said: date, weekday: int, week: int | None) -> Days | None:
+    """Return the weekday of the week *week* ahead; without one the next, where its sentence is about what is to come."""
+    if week is not None:
+        return _week(said, week, weekday, weekday)
+    ahead = (weekday - said.weekday()) % 7
+    return _day(said, ahead) if ahead and _AHEAD.search(_sentence(match)) else None
+
+
+def _is_over(match: re.Match[str]) -> bool:
+    """Tell whether the sentence of the match is about what is over."""
+    sentence = _sentence(match)
+    return bool(_OVER.search(sentence)) and not _AHEAD.search(sentence)
+
+
+def _sentence(match: re.Match[str]) -> str:
+    """Return the sentence of the match."""
+    text = match.string
+    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
+    end = _SENTENCE_END.search(text, match.end())
+    return text[start : end.start() if end else len(text)]
+
+
+_HAN_DAYS: Final = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}
+_HAN_WEEKS: Final = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
+
+
+def _near_zh(match: re.Match[str], said: date) -> Days | None:
+    ahead = _HAN_DAYS[match["near"]]
+    return None if ahead == 0 and _is_over(match) else _day(said, ahead)
+
+
+def _week_zh(match: re.Match[str], said: date) -> Days | None:
+    week, part = _HAN_WEEKS.get(match["week"] or ""), match["part"]
+    if part == "末":
+        return None if week is None and _is_over(match) else _week(said, week or 0, 5, 6)
+    if not part:
+        return None if week is None else _week(said, week)
+    return _weekday(match, said, min("一二三四五六日天".index(part), 6), week)
+
+
+def _number(text: str) -> int:
+    from recalld.supervisor.query.dates_zh import number
+
+    return number(text)
+
+
+def _later_zh(match: re.Match[str], said: date) -> Days | None:
+    return _day(said, _number(match["n"]) * (7 if match["unit"] in ("周", "星期", "礼拜") else 1))
+
+
+def _month_zh(match: re.Match[str], said: date) -> Days | None:
+    index = said.year * 12 + said.month - 1 + (match["month"] is not None and match["month"].startswith("下"))
+    month = month_of(index // 12, index % 12 + 1)
+    if not month:
+        return None
+    if match["end"]:
+        return Days(month.last, month.last)
+    return single_day(month.first.year, month.first.month, _number(match["day"]))
+
+
+def _near_en(match: re.Match[str], said: date) -> Days | None:
+    near = " ".join(match[0].lower().split())
+    if near.startswith(("the day", "day")):
+        return _day(said, 2 if "tom" in near else -2)
+    if near.startswith(("tom", "tm")):
+        return _day(said, 1)
+    if near.startswith(("yesterday", "last")):
+        return _day(said, -1)
+    return None if _is_over(match) else _day(said, 0)
+
+
+def _weekday_en(match: re.Match[str], said: date) -> Days | None:
+    week = {"next": 1, "last": -1, "this": 0}.get((match["near"] or "").lower())
+    return _weekday(match, said, _WEEKDAYS.index(match["weekday"][:3].lower()), week)
+
+
+def _week_en(match: re.Match[str], said: date) -> Days | None:
+    near = match["near"].lower()
+    if near == "the" and _is_over(match):
+        return None
+    week = 1 if near == "next" else 0
+    return _week(said, week, 5, 6) if match["unit"].lower() == "weekend" else _week(said, week)
+
+
+def _later_en(match: re.Match[str], said: date) -> Days | None:
+    count = match["n"].lower()
+    return _day(said, (int(count) if count.isdigit() else _COUNTS[count]) * (7 if match["unit"].lower() == "week" else 1))
+
+
+def _month_end_en(_match: re.Match[str], said: date) -> Days | None:
+    month = month_of(said.year, said.month)
+    return month and Days(month.last, month.last)
+
+
+def _habit(_match: re.Match[str], _said: date) -> Days | None:
+    """What happens again and again names no day."""
+    return None
+
+
+def _rules(*rules: tuple[str, Callable[[re.Match[str], date], Days | None]]) -> _Rules:
+    # the case of Han characters would take most of the time
+    flags = re.IGNORECASE if rules[0][0].isascii() else re.NOFLAG
+    return tuple((re.compile(pattern, flags), days_of) for pattern, days_of in rules)
+
+
+@cache
+def _chinese() -> _Rules:
+    return _rules(
+        (
+            rf"(?:每|隔|逢)个?{_HAN_WEEK}[一二三四五六日天末]|{_HAN_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_HAN_WEEK})?[一二三四五六日天]",
+            _habit,
+        ),
+        ("(?:每天|天天|第二天|前天晚上说|今后|明后天|今明两天|今天的话)", _habit),
+        (
+            r"(?<![以之目提从早有])(?P<near>大前|大后|前|昨|今|明|后)(?:天|日(?!子|报)|晚|早(?!已)|儿(?=[，。个要去])|夜)",
+            _near_zh,
+        ),
+        (rf"(?P<month>下个?月)的?(?:(?P<day>{_HAN_N})[号日]|(?P<end>[底末]))", _month_zh),
+        (r"(?<![个年一二三四五六七八九十0-9])(?P<month>(?:这个?|本)?月)的?(?P<end>[底末])(?P<day>)", _month_zh),
+        (
+            rf"(?P<week>上上|下下|上|下|这|本)?(?<![一二两三四五六七八九十几半0-9]){_HAN_WEEK}(?:的?{_HAN_WEEK})?(?P<part>[一二三四五六日天末])(?![个起次到至])",
+            _week_zh,
+        ),
+        (rf"(?P<week>下下|下|这|本){_HAN_WEEK}(?P<part>)", _week_zh),
+        (rf"(?<![第0-9])(?P<n>{_HAN_N})个?(?P<unit>天|周|星期|礼拜)(?:之?后|以后)", _later_zh),
+    )
+
+
+@cache
+def _english() -> _Rules:
+    return _rules(
+        (
+            rf"\b(?:every|each|most|on)\s+(?:other\s+)?(?:mon|tues|wednes|thurs|fri|satur|sun)days\b|\b(?:every|each|most)\s+{_WEEKDAY}",
+            _habit,
+        ),
+        (_NEAR_EN, _near_en),
+        (rf"\b(?:(?P<near>next|this|last|coming)\s+)?{_WEEKDAY}(?!s)", _weekday_en),
+        (r"\b(?P<near>next|this|the(?=\s+weekend))\s+(?P<unit>weekend|week)\b(?!\s+(?:after|before|of)\b)", _week_en),
+        (rf"\b(?:in\s+){_COUNT}\s+(?P<unit>day|week)s?(?:['’]?\s+time)?\b(?!\s+(?:ago|of|or))", _later_en),
+        (rf"\b{_COUNT}\s+(?P<unit>day|week)s?\s+from\s+(?:now|today)\b", _later_en),
+        (r"\b(?:the\s+)?end\s+of\s+(?:the|this)\s+month\b", _month_end_en),
+    )

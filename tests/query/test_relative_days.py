@@ -1,0 +1,127 @@
+"""What a message means by tomorrow, and which days a question asks about (supervisor/query/relative_days, due)."""
+
+from __future__ import annotations
+
+from datetime import date
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld.supervisor.query.due import due_days
+from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.relative_days import days_about, relative_days
+
+WEDNESDAY = date(2026, 11, 25)
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("tomorrow: physio", "2026-11-26"),
+        ("the day after tomorrow", "2026-11-27"),
+        ("I saw her yesterday", "2026-11-24"),
+        ("the rent is due on Friday", "2026-11-27"),
+        ("dentist next Tuesday", "2026-12-01"),
+        ("last Tuesday was fine", "2026-11-17"),
+        ("in two weeks we move", "2026-12-09"),
+        ("back in 3 days", "2026-11-28"),
+        ("this weekend", "2026-11-28..2026-11-29"),
+        ("next week I'm off", "2026-11-30..2026-12-06"),
+        ("pay it at the end of the month", "2026-11-30"),
+        ("明天体检", "2026-11-26"),
+        ("后天去接爸妈", "2026-11-27"),
+        ("大后天考试", "2026-11-28"),
+        ("昨天去了医院", "2026-11-24"),
+        ("周五交报告", "2026-11-27"),
+        ("下周二师傅上门", "2026-12-01"),
+        ("下下周一出差", "2026-12-07"),
+        ("这周六搬家", "2026-11-28"),
+        ("上周三见过他", "2026-11-18"),
+        ("下周出差", "2026-11-30..2026-12-06"),
+        ("月底交房租", "2026-11-30"),
+        ("下个月三号面试", "2026-12-03"),
+        ("两周后复查", "2026-12-09"),
+        ("3天后到", "2026-11-28"),
+    ],
+)
+def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
+    assert [span.days.label for span in relative_days(text, WEDNESDAY)] == [days]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "every Friday we swim", "on Mondays", "we went there on Friday", "the weekend was great", "每周三开会", "周一到周五上班",
+        "周五去了一趟", "第二天就好了", "一周两次", "三年前", "以前住苏州", "5月底", "today I went home", "今天去了医院", "天文馆周一闭馆", "超市周四会员日", "the museum is closed on Mondays", "the museum is closed on Monday", "", "hello",
+    ],
+)  # fmt: skip
+def test_relative_days_leaves_habits_and_what_is_over_alone(text):
+    assert relative_days(text, WEDNESDAY) == ()
+
+
+@given(
+    st.text(alphabet="明后昨天下周一二三末月底号to morrwnextfiday 12,.\n", max_size=60),
+    st.dates(date(1990, 1, 1), date(2090, 1, 1)),
+)
+def test_relative_days_are_apart_and_in_the_order_of_the_text(text, said):
+    found = relative_days(text, said)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("the surveyor comes on 7 January", ["2027-01-07"]),
+        ("11月30日体检", ["2026-11-30"]),
+        ("2025年11月30日体检", ["2025-11-30"]),
+        ("we met on 20 November", ["2026-11-20"]),
+        ("this weekend we paint", ["2026-11-28", "2026-11-29"]),
+        ("tomorrow (26 November) physio", ["2026-11-26"]),
+    ],
+)
+def test_days_about_are_the_nearest_with_such_a_date(text, days):
+    assert days_about(text, WEDNESDAY) == days
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("what's due tomorrow", "2026-11-26"), ("whats on tomorrow", "2026-11-26"), ("anything on this week?", "2026-11-25..2026-11-29"),
+        ("what do i need to do today", "2026-11-25"), ("what's due this week", "2026-11-25..2026-11-29"), ("am i free on friday?", "2026-11-27"),
+        ("明天有什么安排", "2026-11-26"), ("下周要干嘛", "2026-11-30..2026-12-06"), ("今天要干什么", "2026-11-25"),
+        ("这周要交啥", "2026-11-25..2026-11-29"), ("我下周三有空吗", "2026-12-02"), ("11月30号有什么安排", "2026-11-30"),
+    ],
+)  # fmt: skip
+def test_parse_query_asks_for_what_is_due_by_the_days_themselves(question, days):
+    assert [span.days.label for span in due_days(question, WEDNESDAY)] == [days]
+    query = parse_query(question, WEDNESDAY)
+    assert {*query.words.values()} == {1.0}
+    assert min(query.words) == days[:10]
+    assert not query.days
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what did i do last tuesday",
+        "昨天干了什么",
+        "今天干了什么",
+        "what's the weather tomorrow",
+        "明天天气怎么样",
+        "上周有什么安排",
+        "我们上次说了什么",
+    ],
+)
+def test_parse_query_goes_by_the_day_it_was_said_where_nothing_is_to_be_done(question):
+    assert due_days(question, WEDNESDAY) == ()
+    assert not any(word.startswith("2026-") for word in parse_query(question, WEDNESDAY).words)
+
+
+def test_parse_query_asks_for_other_words_of_a_day_too():
+    assert parse_query("what do I need to buy this weekend", WEDNESDAY).words == {
+        "buy": 1.0,
+        "2026-11-28": 1.0,
+        "2026-11-29": 1.0,
+    }

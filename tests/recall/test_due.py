@@ -1,0 +1,54 @@
+"""What was said of a day is found by that day (supervisor/query/relative_days, index/documents)."""
+
+from __future__ import annotations
+
+import pytest
+
+from recalld.supervisor.interfaces.api import Memory
+from tests.world import WITHOUT_MODEL, World, at, message
+
+NOW = at("2026-11-25T12:00")
+SAID = (
+    ("2026-11-24T09:00", "tomorrow: physio at ten, bring the scan"),
+    ("2026-11-18T09:00", "下周二师傅上门修暖气"),
+    ("2026-11-19T09:10", "下周五要交季度报告"),
+    ("2026-11-10T09:00", "the surveyor comes on 27 November"),
+    ("2026-11-20T09:00", "I bought a coat and new shoes"),
+    ("2026-11-23T20:00", "去爬了趟山，累坏了"),
+)
+
+
+@pytest.fixture(params=["unfiled", "filed"])
+def memory(tmp_path, request):
+    world = World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")
+    world.append(*(message(f"m{n}", moment, text, "user") for n, (moment, text) in enumerate(SAID)))
+    if request.param == "filed":
+        world.settle()
+        world.refresh()
+    return Memory(world.ws, clock=world.clock)
+
+
+def found(memory, question):
+    return {hit.unit.text for hit in memory.search(question) if hit.unit.message}
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("what's due today?", {SAID[0][1]}),
+        ("what do i need to do today", {SAID[0][1]}),
+        ("今天要干什么", {SAID[0][1]}),
+        ("anything on this week", {SAID[0][1], SAID[2][1], SAID[3][1]}),
+        ("这周要交啥", {SAID[0][1], SAID[2][1], SAID[3][1]}),
+        ("周五有什么安排", {SAID[2][1], SAID[3][1]}),
+        ("明天有什么安排", set()),
+        ("下周要干嘛", set()),
+    ],
+)
+def test_search_finds_what_was_said_of_a_day_and_nothing_else(memory, question, answers):
+    assert found(memory, question) == answers
+
+
+def test_inject_shows_the_day_that_was_meant(memory):
+    assert "physio" in memory.inject("what's due today?").memory
+    assert "tomorrow (25 November): physio" in memory.inject("what's due today?").memory
