@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from recalld.supervisor.text.language import Language
+    from recalld.supervisor.workspace import Workspace
 
 #: Locales that name no language.
 _NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
+#: So many of the newest dated files show the language where history.json has no words, each with so many characters.
+_NEWEST: Final = 7
+_CHARS: Final = 1_000
 
 
 def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[str]) -> Language:
@@ -30,3 +35,14 @@ def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[s
     if locale.partition(".")[0] not in _NO_LANGUAGE:
         return "zh" if locale.startswith("zh") else "en"
     return language_of(next(iter(memory), ""))
+
+
+def newest_words(ws: Workspace) -> str:
+    """Return what shows the language of the memory: the end of history.json; where it is empty, the newest dated files."""
+    if words := ws.history.last_words():
+        return words
+    texts: list[str] = []
+    for folder in (ws.paths.memory, *reversed(ws.memory.month_folders())):
+        names = sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True)[: _NEWEST - len(texts)]
+        texts += ["\n".join(ws.memory.message_texts(name))[:_CHARS] for name in names]
+    return "\n".join(texts)

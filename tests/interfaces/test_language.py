@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.interfaces.language import spoken_language
+from recalld.supervisor.interfaces.language import newest_words, spoken_language
+from recalld.supervisor.text.language import language_of
+from tests.world import message
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,16 @@ from recalld.supervisor.interfaces.language import spoken_language
 )
 def test_spoken_language_is_the_setting_then_the_locale_then_the_memory(setting, environ, memory, language):
     assert spoken_language(setting, environ, memory) == language
+
+
+def test_language_of_a_memory_is_that_of_most_of_its_newest_days(world):
+    """While history.json is empty, one Chinese day turned the sentences of an English memory Chinese."""
+    for day in range(20, 28):
+        text = "Rex the dog is at the vet, and the boiler is serviced on Friday."
+        world.add(message(f"{day}", f"2026-01-{day}T09:00", text if day < 27 else "雷克斯在看兽医，星期五修锅炉。"))
+        world.settle()
+    assert language_of(newest_words(world.ws)) == "en"
+    world.write([])
+    assert language_of(newest_words(world.ws)) == "en"
+    world.write([message("x", "2026-01-30T09:00", "星期五修锅炉，记得在家。")])
+    assert language_of(newest_words(world.ws)) == "zh"

@@ -354,19 +354,11 @@ def _typed(path: Path) -> str:
 
 
 def _newest_words(ws: Workspace, asker: Caller | None) -> Iterator[str]:
-    """
-    Yield texts that show the language of the memory, newest first: the end of the conversation, then dated files.
-
-    A group gets the last text that it may see.
-    """
-    from recalld.supervisor.protocol.paths import day_of_name
+    """Yield the text that shows the language of the memory; a group gets the last text that it may see."""
+    from recalld.supervisor.interfaces.language import newest_words
 
     with contextlib.suppress(OSError, SupervisorError):
         if asker and (asker.session or asker.chat) and not (audience := asker.audience(ws)).sees_all:
             yield ws.parts.newest_words(audience, asker.clock())
-            return
-        if words := ws.history.last_words():
-            yield words
-        for folder in (ws.paths.memory, *reversed(ws.memory.month_folders())):
-            for name in sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True)[:1]:
-                yield "\n".join(ws.memory.message_texts(name))[:4_000]
+        else:
+            yield newest_words(ws)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.language import spoken_language
+from recalld.supervisor.interfaces.language import newest_words, spoken_language
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, for_audience
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
@@ -249,10 +249,10 @@ def register_all_tools(
 
 
 def _language(memory: Memory, audience: Audience) -> Language:
-    """Return the language: by the setting, else the locale, else the end of the conversation that *audience* sees."""
+    """Return the language: by the setting, else the locale, else the newest words that *audience* sees."""
     words: list[str] = []
     with contextlib.suppress(SupervisorError, OSError):  # a fault of history.json must not prevent the descriptions
         ws = memory.workspace
-        newest = ws.history.last_words() if audience.sees_all else ws.parts.newest_words(audience, memory.clock())
+        newest = newest_words(ws) if audience.sees_all else ws.parts.newest_words(audience, memory.clock())
         words = [newest] if newest else []
     return spoken_language(memory.workspace.config.language, os.environ, words)
