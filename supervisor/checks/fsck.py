@@ -150,9 +150,9 @@ def _is_accepted(ws: Workspace, file: MemoryFile) -> bool:
     return ws.journal.accepted.get(file.name) == file.digest
 
 
-def _why_not_whole(name: str, data: bytes) -> Text:
-    why = not_utf8(data)
-    return Text("fsck.not_utf8", name=name, why=why) if why else Text("fsck.not_whole", name=name)
+def _why_not_whole(path: Path, data: bytes) -> Text:
+    why = not_utf8(data, path)
+    return Text("fsck.not_utf8", name=path.name, why=why) if why else Text("fsck.not_whole", name=path.name)
 
 
 def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[Counter[Key], set[tuple[str, str]]]:
@@ -171,7 +171,7 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
         parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
         is_damaged = version and not (parsed and not is_broken(version.data))
         if version and is_damaged and file.name in ws.journal.names and not _is_accepted(ws, file):
-            ledger.damage.append(_why_not_whole(file.name, version.data))
+            ledger.damage.append(_why_not_whole(memory.path_of(file.name), version.data))
         if parsed is None or version is None:
             continue
         ledger.dated_files += 1

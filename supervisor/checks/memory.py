@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.checks.check import Look, bad, odd
@@ -22,6 +23,8 @@ from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from recalld.supervisor.archive.unread import Unread
     from recalld.supervisor.checks.check import Faults
     from recalld.supervisor.checks.fsck import Ledger
@@ -58,20 +61,24 @@ def newer_format(look: Look) -> Faults:
 def history(look: Look) -> Faults:
     """Yield why history.json can't be read."""
     if look.why_no_history:
-        yield bad(Text("status.history_invalid", why=look.why_no_history))
+        version = look.ws.files.read_stable(look.ws.paths.history)
+        why = not_utf8(version.data, look.ws.paths.history) if version else None
+        yield bad(Text("status.history_invalid", why=why or look.why_no_history))
 
 
 def unread(look: Look) -> Faults:
     """Yield the unread parts of damaged histories, until a person has dealt with them."""
     for one in look.ws.unread.read():
-        yield bad(why_unread(one))
+        yield bad(why_unread(one, look.ws.unread.path_of(one)))
 
 
-def why_unread(one: Unread) -> Text:
+def why_unread(one: Unread, kept: Path) -> Text:
     """Return how much of a file could not be read, where the file is kept, and the command that mends it."""
     path = one.name if "/" in one.name else f".recalld/quarantine/{one.name}"
-    code = "status.unread_encoded" if one.encoding else "status.unread"
-    return Text(code, count=one.messages, bytes=one.bytes, path=path, name=one.name, encoding=one.encoding)
+    code, command = "status.unread", ""
+    if one.encoding:
+        code, command = "status.unread_encoded", f"iconv -f {one.encoding} -t UTF-8 {quote(str(kept))} > mended.json"
+    return Text(code, count=one.messages, bytes=one.bytes, path=path, name=one.name, encoding=one.encoding, command=command)
 
 
 def dropped(look: Look) -> Faults:
@@ -82,7 +89,7 @@ def dropped(look: Look) -> Faults:
         try:
             _ = box.parse(path, version) if version else []
         except ValueError as error:
-            why[path.name] = error.args[0]
+            why[path.name] = (not_utf8(version.data, path) if version else None) or error.args[0]
     for name in sorted(why)[:1]:
         yield bad(Text("status.dropped_unread", count=len(why), name=printable(name), why=why[name]))
 
@@ -215,7 +222,7 @@ def encodings(look: Look) -> Faults:
         except OSError:
             continue  # a link, a folder, a pipe or somebody else's file: whatever reads it reports that
         if version and encoding_of(version.data) != "UTF-8":
-            found[ws.paths.relative(path)] = not_utf8(version.data) or Text("file.not_utf8")
+            found[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("file.not_utf8")
     for name, why in [*found.items()][:1]:
         yield bad(Text("status.not_utf8", count=len(found), name=printable(name), why=why))
 

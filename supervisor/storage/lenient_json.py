@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.text.decoding import encoding_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: The most levels of arrays and objects in a history. Python's limit on nested calls would allow parsing a few more, but
 #: rendering them, called from a deeper place of the program, could fail.
@@ -57,10 +61,19 @@ def parse_json(data: bytes) -> Any:
         raise ValueError(not_utf8(data) or _why_not_json(error)) from None
 
 
-def not_utf8(data: bytes) -> Text | None:
-    """Return in which other encoding the file seems to be, with the command that converts it; None if that is not known."""
+def not_utf8(data: bytes, path: Path | None = None) -> Text | None:
+    """
+    Return in which other encoding the file seems to be, with what converts it; None if that is not known.
+
+    With its *path* that is a command that can be typed in any folder.
+    """
     encoding = encoding_of(data)
-    return Text("file.encoded", encoding=encoding) if encoding not in {"UTF-8", ""} else None
+    if encoding in {"UTF-8", ""}:
+        return None
+    if path is None:
+        return Text("file.encoded", encoding=encoding)
+    old, new = quote(str(path)), quote(f"{path}.utf8")
+    return Text("file.encoded_at", encoding=encoding, command=f"iconv -f {encoding} -t UTF-8 {old} > {new} && mv {new} {old}")
 
 
 def _why_not_json(error: json.JSONDecodeError) -> Text:

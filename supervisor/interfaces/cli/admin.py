@@ -185,8 +185,9 @@ def restore(
     found = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
     unread = [asdict(one) for one in done.unread]
     call.show(as_json(found | {"unread": unread}) if json else as_text(found, call.renderer()))
+    ws, _ = call.opened(workspace, now)
     for one in done.unread:
-        call.say(why_unread(one), BadFile.exit_code)
+        call.say(why_unread(one, ws.unread.path_of(one)), BadFile.exit_code)
     if done.unread:
         raise typer.Exit(BadFile.exit_code)
 

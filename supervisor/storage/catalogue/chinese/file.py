@@ -42,6 +42,7 @@ TEXTS: Final = {
     "not_json": "第 {column} 列处不是 JSON",
     "unreadable": "它读不了：{why}",
     "encoded": "它是 {encoding}，不是 UTF-8（用 `iconv -f {encoding} -t UTF-8` 转换）",
+    "encoded_at": "它是 {encoding}，不是 UTF-8（用 `{command}` 转换）",
     "full_width": "第 {line} 行第 {column} 列写成了 {found}，应为 {meant}",
     "trailing_comma": "第 {line} 行第 {column} 列多了一个逗号",
     "two_arrays": "第 {line} 行第 {column} 列又开始了一个数组",

@@ -32,7 +32,7 @@ TEXTS: Final = {
     "days_cut": "有 {count} 个按日文件缺了末尾的消息，第一个是 {name}；用 `recalld fsck --repair` 找回；是你删的，就用 `recalld fsck --accept {name}`。",
     "found_on": "{time} 查到：{why}。",
     "unread": "损坏的 history.json 里约有 {count} 条消息读不出来（{bytes} 字节），保存在 {path}：复制一份修好，再用 `recalld restore --from` 补回来；里面的都不要了，用 `recalld restore --give-up {name}`。",
-    "unread_encoded": "损坏的 history.json 里约有 {count} 条消息读不出来（{bytes} 字节），因为它是 {encoding}，不是 UTF-8；原文保存在 {path}：先 `iconv -f {encoding} -t UTF-8 {path} > mended.json`，再 `recalld restore --from mended.json`；里面的都不要了，用 `recalld restore --give-up {name}`。",
+    "unread_encoded": "损坏的 history.json 里约有 {count} 条消息读不出来（{bytes} 字节），因为它是 {encoding}，不是 UTF-8；原文保存在 {path}：先 `{command}`，再 `recalld restore --from mended.json`；里面的都不要了，用 `recalld restore --give-up {name}`。",
     "dropped_unread": "inbox.d/new 里有 {count} 个文件看不懂，没有收进来，第一个是 {name}：{why}；请改正或删掉。",
     "not_utf8": "有 {count} 个文件不是 UTF-8，第一个是 {name}：{why}。",
 }

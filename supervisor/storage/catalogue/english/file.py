@@ -42,6 +42,7 @@ TEXTS: Final = {
     "not_json": "it is not JSON at column {column}",
     "unreadable": "it can't be read: {why}",
     "encoded": "it is {encoding}, not UTF-8 (`iconv -f {encoding} -t UTF-8` converts it)",
+    "encoded_at": "it is {encoding}, not UTF-8 (`{command}` converts it)",
     "full_width": "it has {found} in place of {meant} at line {line}, column {column}",
     "trailing_comma": "it has a comma too many at line {line}, column {column}",
     "two_arrays": "a second array begins at line {line}, column {column}",
