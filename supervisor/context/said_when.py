@@ -50,7 +50,9 @@ def with_days(text: str, said: date) -> str:
     read = text[:MOST_CHARS]
     code = [match.span() for match in _CODE.finditer(read)]
     dates = [span for span in spans(read, said) if _DIGIT.search(text[span.start : span.end])]
-    for span in reversed([span for span in found if not _is_said(span, dates, code)][:_MOST]):
+    unsaid = [span for span in found if not _is_said(span, dates, code)]
+    each = [span for n, span in enumerate(unsaid) if not n or span.days != unsaid[n - 1].days]  # 明天（周三） is one
+    for span in reversed(each[:_MOST]):
         text = f"{text[: span.end]}{_beside(span.days, said, text[span.start : span.end])}{text[span.end :]}"
     return text
 

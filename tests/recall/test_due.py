@@ -52,3 +52,17 @@ def test_search_finds_what_was_said_of_a_day_and_nothing_else(memory, question, 
 def test_inject_shows_the_day_that_was_meant(memory):
     assert "physio" in memory.inject("what's due today?").memory
     assert "tomorrow (25 November): physio" in memory.inject("what's due today?").memory
+
+
+@pytest.mark.parametrize("is_filed", [False, True])
+def test_search_finds_what_was_said_of_a_day_in_a_group(tmp_path, is_filed):
+    world = World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")
+    said = message("g1", "2026-11-24T09:00", "明天（周三）俱乐部交会费", "user") | {"session": "s1", "chat": "group"}
+    world.append(said, message("m1", "2026-11-24T10:00", "tomorrow: physio", "user"))
+    if is_filed:
+        world.settle()
+        world.refresh()
+    memory = Memory(world.ws, clock=world.clock)
+    block = memory.inject("今天要交什么", session="s1", chat="group").memory
+    assert "明天（11月25日）（周三）俱乐部交会费" in block
+    assert "physio" not in block
