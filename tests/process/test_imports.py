@@ -97,11 +97,10 @@ def test_inject_in_english_imports_nothing_for_chinese_llm_or_terminal(command):
     assert tops & HEAVY == set()
 
 
-def test_inject_in_chinese_imports_no_heavy_module_but_the_tokenizer(command):
+def test_inject_in_chinese_imports_no_heavy_module_but_opencc(command):
     tops = {name.partition(".")[0] for name in loaded("inject", "--query", "花生 过敏", command=command)}
 
-    assert tops & (HEAVY - {"jieba", "rjieba", "opencc"}) == set()
-    assert tops & {"jieba", "rjieba"}
+    assert tops & HEAVY == {"opencc"}
 
 
 #: What searches, what judges a model's summaries, and what names files: no command that hooks call does it without a supervisor.
