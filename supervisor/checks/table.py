@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
     Check("environment", "caller", machine.environment),
+    Check("environment", "caller", model.meaning, slow=True),
     Check("configuration", "caller", lambda _look: iter(())),  # its faults are found when it is read, before any check
     Check("rights", "machine", machine.rights, slow=True),
     Check("links", "machine", machine.folders),

@@ -22,7 +22,7 @@ from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.host.lock import check_there
 from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.recall.canaries import PER_CHECK, CanaryStore, next_due, probe
-from recalld.supervisor.recall.rerank import Reranker, precompute_vectors
+from recalld.supervisor.recall.rerank import Reranker, precompute_vectors, used_name
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import Busy
 
@@ -121,7 +121,7 @@ def prepare_backend(
     """Have recall's backend prepare the files that it has not prepared yet; return how many, and why it failed, or ""."""
     return precompute_vectors(
         reranker=reranker or ws.reranker,
-        name=ws.config.recall.backend,
+        name=used_name(ws.config.recall),
         index=ws.index,
         files=ws.files,
         paths=ws.paths,

@@ -232,8 +232,8 @@ class Recall(Section):
     """Which memories are found for a turn, and how they are shown."""
 
     backend: str = text(
-        "bm25",
-        "What finds passages: `bm25` (words), `hybrid` (words and meaning, with [embeddings]), or an installed backend.",
+        "auto",
+        Text("meaning.backend"),
         pattern=r"[a-z][a-z0-9_-]{0,63}",
         allowed=Text("allowed.backend"),
     )

@@ -2,7 +2,7 @@
 Embeddings of texts from any server with OpenAI's `/v1/embeddings` (Ollama, llama.cpp, vLLM, OpenAI).
 
 Texts are sent to the configured address only, and without secrets, as `[privacy]` says. Size, shape and numbers of an answer
-are checked.
+are checked. `recall/installed.py` makes them in this process, by the same rules.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from recalld.supervisor.storage.catalogue import Text
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.config_keys import Privacy
 
+#: The gate of a model that was not measured: how far beyond chance a question must come, in standard deviations.
+GATE: Final = 1.75
 #: Characters of a text that are sent: its beginning says what it is about, and models take no more than a page.
 MOST_CHARS: Final = 2_000
 #: The most bytes of an answer, for each text: 8,192 numbers as JSON.
@@ -34,8 +37,32 @@ class Refused(ValueError):
     """The server refuses these texts, for example because one is too long."""
 
 
+class Embedder(Protocol):
+    """One model that makes vectors of texts."""
+
+    #: How far beyond chance its questions must come, in standard deviations.
+    gate: float
+    #: Whether it runs in this process, which then makes all vectors.
+    in_process: bool
+
+    @property
+    def name(self) -> str:
+        """A name that differs for other models and rules of redaction, so that their vectors are not mixed."""
+        ...
+
+    def load(self) -> None:
+        """Have the model ready, as far as it is in this process; OSError if it can't be had. Never called in a turn."""
+        ...
+
+    def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return a vector of length 1 for each text, row by row; *asks*: they are questions. OSError, ValueError, Refused."""
+        ...
+
+
 class Embeddings:
     """A client of one model at one server; *environ* has its API key."""
+
+    gate, in_process = GATE, False
 
     def __init__(self, config: Config, environ: Mapping[str, str]) -> None:
         self._url = config.embeddings.base_url.rstrip("/") + "/embeddings"
@@ -53,10 +80,10 @@ class Embeddings:
     @property
     def name(self) -> str:
         """A name that differs for other models, servers and rules of redaction, so that their vectors are not mixed."""
-        from recalld.supervisor.text.redact import RULES  # only a search with embeddings needs it
+        return json.dumps([self._url, self._model, *self._prefixes, *hidden_by(self._privacy), MOST_CHARS])
 
-        hidden = [self._privacy.redact != "off" and RULES, self._privacy.patterns]
-        return json.dumps([self._url, self._model, *self._prefixes, *hidden, MOST_CHARS])
+    def load(self) -> None:
+        """Do nothing: the server has the model."""
 
     def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> np.ndarray[Any, np.dtype[np.float32]]:
         """
@@ -67,37 +94,18 @@ class Embeddings:
         """
         ends_at = time.monotonic() + within_s
         prefix = self._prefixes[0 if asks else 1]
-        asked = {"model": self._model, "input": [prefix + self._plain(text) for text in texts], "encoding_format": "float"}
+        asked = {
+            "model": self._model,
+            "input": [prefix + plain(text, self._privacy) for text in texts],
+            "encoding_format": "float",
+        }
         answer = self._post(asked, ends_at, _MOST_BYTES * len(texts))
         try:
             data = json.loads(answer)["data"]
             rows = [one["embedding"] for one in sorted(data, key=lambda one: one.get("index", 0))]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError(f"{without_credentials(self._url)} answered something that is no list of vectors") from None
-        return self._checked(rows, len(texts))
-
-    def _plain(self, text: str) -> str:
-        """Return the text without secrets, shortened; never an empty one, which servers refuse."""
-        from recalld.supervisor.text.redact import redacted  # only a search with embeddings needs it
-
-        text = text[:MOST_CHARS].encode("utf-8", "replace").decode()
-        hidden = text if self._privacy.redact == "off" else redacted(text, _HIDDEN, self._privacy.patterns)
-        return hidden.strip() or _HIDDEN
-
-    def _checked(self, rows: Sequence[object], count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-        import numpy as np
-
-        where = without_credentials(self._url)
-        try:
-            found = np.array(rows, dtype=np.float32)
-        except (ValueError, TypeError, OverflowError):
-            raise ValueError(f"{where} answered vectors of different lengths, or of no numbers") from None
-        if found.ndim != 2 or len(found) != count or not found.shape[1]:
-            raise ValueError(f"{where} answered {len(rows)} vectors for {count} texts, or none of one length")
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not lengths.all():
-            raise ValueError(f"{where} answered a vector that points nowhere")
-        return np.asarray(found / lengths, np.float32)
+        return unit_rows(rows, len(texts), without_credentials(self._url))
 
     def _post(self, asked: Mapping[str, object], ends_at: float, most_bytes: int) -> bytes:
         """Return the body of the answer; a slow answer ends with TimeoutError at *ends_at*."""
@@ -122,3 +130,35 @@ class Embeddings:
         if answer.status_code != 200:
             raise OSError(f"{where} answered {answer.status_code}")
         return bytes(data)
+
+
+def hidden_by(privacy: Privacy) -> list[object]:
+    """Return what the secrets are hidden by: other rules make other vectors."""
+    from recalld.supervisor.text.redact import RULES  # only a search with embeddings needs it
+
+    return [privacy.redact != "off" and RULES, privacy.patterns]
+
+
+def plain(text: str, privacy: Privacy) -> str:
+    """Return the text without secrets, shortened; never an empty one, which models refuse."""
+    from recalld.supervisor.text.redact import redacted  # only a search with embeddings needs it
+
+    text = text[:MOST_CHARS].encode("utf-8", "replace").decode()
+    hidden = text if privacy.redact == "off" else redacted(text, _HIDDEN, privacy.patterns)
+    return hidden.strip() or _HIDDEN
+
+
+def unit_rows(rows: Sequence[object], count: int, where: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return the vectors that *where* has made of *count* texts, each with length 1; ValueError if they are none."""
+    import numpy as np
+
+    try:
+        found = np.array(rows, dtype=np.float32)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(f"{where} answered vectors of different lengths, or of no numbers") from None
+    if found.ndim != 2 or len(found) != count or not found.shape[1]:
+        raise ValueError(f"{where} answered {len(rows)} vectors for {count} texts, or none of one length")
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or not lengths.all():
+        raise ValueError(f"{where} answered a vector that points nowhere")
+    return np.asarray(found / lengths, np.float32)

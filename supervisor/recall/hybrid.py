@@ -16,6 +16,7 @@ import numpy as np
 from recalld.supervisor.index.hit import BackendResult
 from recalld.supervisor.recall.embeddings import Embeddings, Refused
 from recalld.supervisor.recall.meaning import FOREIGN, WITNESSES, Calibration, calibrate, parse_calibration
+from recalld.supervisor.recall.rerank import NotYet
 from recalld.supervisor.recall.vectors import VectorStore
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, Busy, Conflict
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Passage
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.recall.embeddings import Embedder
     from recalld.supervisor.recall.meaning import Floats
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files
@@ -45,8 +47,12 @@ _SETTLED: Final = 1.02
 _SAME: Final = 0.98
 
 
-def make_hybrid(config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths) -> Hybrid:
-    """Return the backend; *environ* holds API keys. BadConfig without a server or a model."""
+def make_hybrid(
+    config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths, embedder: Embedder | None = None
+) -> Hybrid:
+    """Return the backend with *embedder*, else with the configured server, BadConfig if none is; *environ* holds API keys."""
+    if embedder:
+        return Hybrid(embedder, files, paths, config.embeddings.cache_bytes)
     if not config.embeddings.base_url or not config.embeddings.model:
         raise BadConfig("recall.backend", Text("config.hybrid_needs"))
     return Hybrid(Embeddings(config, environ), files, paths, config.embeddings.cache_bytes)
@@ -55,7 +61,7 @@ def make_hybrid(config: Config, environ: Mapping[str, str], files: Files, paths:
 class Hybrid:
     """Finds passages by meaning with the model behind *embeddings*; its vectors take at most *most_bytes*."""
 
-    def __init__(self, embeddings: Embeddings, files: Files, paths: WorkspacePaths, most_bytes: int) -> None:
+    def __init__(self, embeddings: Embedder, files: Files, paths: WorkspacePaths, most_bytes: int) -> None:
         self._embeddings, self._files, self._most_bytes = embeddings, files, most_bytes
         self._store = VectorStore(files, paths.vectors, paths.state / "vectors.lock", embeddings.name)
         self._read: tuple[Stat | None, Calibration | None] = (None, None)
@@ -74,6 +80,8 @@ class Hybrid:
         """Return how near the question comes to *units* and to the nearest texts of memory (see `Finder.find`)."""
         calibration, segments = self._calibration(), self._store.segments()
         if calibration is None or not segments:
+            if self._embeddings.in_process:
+                raise NotYet  # the process makes them, and reports where it can't
             raise BlockingIOError("there are no vectors yet; `recalld index rebuild` makes them, and so does a supervisor")
         (asked,) = self._embeddings.vectors([question], within_s, asks=True)
         if not len(asked) == len(calibration.middle) == segments[0].size:
@@ -111,6 +119,7 @@ class Hybrid:
 
     def learn(self, content: str, units: Sequence[Passage]) -> None:
         """Make the vectors that the passages of a file lack (see `Learner.learn`); those of small talk answer nothing."""
+        self._embeddings.load()
         self._ask_foreign()
         texts = {int(unit.unit, 16): unit.text for unit in units if not is_small_talk(unit.text)}
         lacking = self._store.lacking(texts)
@@ -187,6 +196,6 @@ class Hybrid:
         rows = self._count()
         if self._foreign is None or not rows or (calibration and rows < grown * calibration.rows):
             return
-        made = calibrate(segments, self._foreign)
+        made = calibrate(segments, self._foreign, self._embeddings.gate)
         with contextlib.suppress(Conflict):  # another process has just made it
             self._files.replace(self._store.note, made.to_bytes(), self._files.read_stable(self._store.note))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from recalld.supervisor.recall.embeddings import GATE
 from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ _NEAREST: Final = 3
 _COMMON: Final = 0.5
 #: How near a question comes to memory is the mean of so many nearest texts: what is remembered was hardly said just once.
 WITNESSES: Final = 2
-#: The gate, and the least that a text must have once the gate is passed, in standard deviations from the mean of how near
-#: foreign questions come.
-_GATE: Final = 1.75
+#: The least that a text must have once the gate is passed, in standard deviations from how near foreign questions come.
 _LEAST: Final = -1.0
 #: A gate that nothing passes.
 _NEVER: Final = 1e9
@@ -193,8 +192,12 @@ def parse_calibration(data: bytes) -> Calibration:
     return made
 
 
-def calibrate(segments: Sequence[Segment], foreign: Floats) -> Calibration:
-    """Return how the model of these vectors sees the texts of *segments*; *foreign* are those of the foreign questions."""
+def calibrate(segments: Sequence[Segment], foreign: Floats, gate: float = GATE) -> Calibration:
+    """
+    Return how the model of these vectors sees the texts of *segments*.
+
+    *foreign* are the vectors of the foreign questions, *gate* is the gate of the model, in standard deviations.
+    """
     total, texts = _PRIOR * foreign.mean(axis=0), _PRIOR
     for segment in segments:
         for _, vectors in _rows(segment.bits):
@@ -213,5 +216,5 @@ def calibrate(segments: Sequence[Segment], foreign: Floats) -> Calibration:
     chance = nearest.mean(axis=1) - _COMMON * _nearest(cosines)
     for n in range(2):
         near = chance[n == _IS_CHINESE]
-        made.gates[n], made.floors[n] = (near.mean() + sds * near.std() for sds in (_GATE, _LEAST))
+        made.gates[n], made.floors[n] = (near.mean() + sds * near.std() for sds in (gate, _LEAST))
     return made

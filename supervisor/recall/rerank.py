@@ -1,9 +1,10 @@
 """
 Rerank the hits of the index with the configured backend, add those that it finds by itself, and have it prepare memory.
 
-`[recall] backend` names it: `bm25` is none, `hybrid` finds what means the same (`recall/hybrid.py`), any other name is an entry
-point of an installed package. A backend raises scores and adds hits: one that is absent, slow or failing never loses one that
-BM25 has found. It runs in a thread of its own, within the turn's time. Source: docs/explanation/recall.md.
+`[recall] backend` names it: `bm25` is none, `hybrid` finds what means the same (`recall/hybrid.py`), `auto` does so in a
+supervisor that has the model of `recalld[meaning]`, any other name is an entry point of an installed package. A backend raises
+scores and adds hits: one that is absent, slow or failing never loses one that BM25 has found. It runs in a thread of its own,
+within the turn's time. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -27,19 +28,27 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Passage
     from recalld.supervisor.index.index import Index
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.config_keys import Recall
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.recall.embeddings import Embedder
     from recalld.supervisor.storage.clock import Deadline
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.files import Files
 
 #: Where packages register a backend: the name is that of `[recall] backend`, the object is called with the configuration.
 GROUP: Final = "recalld.backends"
+#: The name of the backend that follows from what is installed.
+AUTO: Final = "auto"
 #: What the best score of the backend adds, as a share of the best score of BM25 (measured, docs/explanation/recall.md).
 WORTH: Final = 0.5
 #: Seconds for which a failed backend is not called: a server that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
 #: The name of the contents of messages that no file holds yet.
 _UNFILED: Final = "unfiled"
+
+
+class NotYet(BlockingIOError):
+    """A backend is being made ready: nothing is wrong, and until then the words are all."""
 
 
 class Backend(Protocol):
@@ -139,6 +148,8 @@ class Reranker:
         try:
             said = self._ask(backend, question, [hit.unit for hit in hits], deadline)
             found = add_found(hits, said, passages) if isinstance(said, BackendResult) else add_scores(hits, said)
+        except NotYet:
+            return None
         except Exception as error:  # noqa: BLE001 - whatever a backend does, the turn goes on; its text may quote a message
             ours = isinstance(error, (OSError, ValueError)) and type(backend).__module__.startswith("recalld.supervisor.")
             self.fault = str(error) if ours else f"it failed ({type(error).__name__})"
@@ -266,19 +277,35 @@ def precompute_vectors(
     return done, fault
 
 
-def backend_of(config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths) -> Backend | Finder | None:
+def used_name(config: Recall) -> str:
+    """Return the name of the backend that is used where one is: that of `auto` is `hybrid`."""
+    return "hybrid" if config.backend == AUTO else config.backend
+
+
+def words_alone(config: Recall, *, is_loaded: bool) -> Text | None:
+    """Return why `auto` finds nothing by meaning though `recalld[meaning]` is installed; *is_loaded*: the memory is there."""
+    if config.backend != AUTO:
+        return None
+    from recalld.supervisor.recall.installed import fault, is_installed
+
+    return fault(is_loaded=is_loaded) if is_installed() else None
+
+
+def backend_of(
+    config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths, embedder: Embedder | None = None
+) -> Backend | Finder | None:
     """
-    Return the configured backend, None for `bm25`; *environ* holds API keys.
+    Return the configured backend, None for `bm25`; *environ* holds API keys, *embedder* is what `auto` finds by meaning with.
 
     BadConfig if it can't be made.
     """
     name = config.recall.backend
-    if name == "bm25":
+    if name == "bm25" or (name == AUTO and not embedder):
         return None
-    if name == "hybrid":
+    if name in {AUTO, "hybrid"}:
         from recalld.supervisor.recall.hybrid import make_hybrid
 
-        return make_hybrid(config, environ, files, paths)
+        return make_hybrid(config, environ, files, paths, embedder if name == AUTO else None)
     from importlib.metadata import entry_points
 
     found = list(entry_points(group=GROUP, name=name))

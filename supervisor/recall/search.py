@@ -26,6 +26,7 @@ from recalld.supervisor.protocol.marks import only_pinned
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.recall.audience import ALONE
+from recalld.supervisor.recall.rerank import used_name
 from recalld.supervisor.recall.unfiled import UnfiledPassages
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, within
@@ -121,7 +122,7 @@ class Searcher:
         if reranked:
             # where originals are a fallback they stay behind the others
             hits = sorted(reranked, key=lambda hit: self.settings.originals == "fallback" and hit.unit.tier == "original")
-            how = self.settings.backend
+            how = used_name(self.settings)
         if not hits:
             hits = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), [])
             how = "literal" if hits else "none"
@@ -331,7 +332,7 @@ class Search:
         """Emit an event for each lasting fault that has begun or ended with this search."""
         why = _reasons(self.faults)
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
-        fault, backend = self.of.reranker.fault, self.of.settings.backend
+        fault, backend = self.of.reranker.fault, used_name(self.of.settings)
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
 
 

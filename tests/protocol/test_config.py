@@ -28,7 +28,7 @@ PROMISED = """
     history.soft_cap 200 · history.hard_cap 300 · history.hard_bytes 10MB
     archive.recent_days 5 · archive.unarchived_limit 100 · archive.interval 6h · archive.max_attempts 5 · archive.jitter 0.1
     archive.max_queued 8 · archive.exchange_wait 10m · archive.keep_newest 20 · archive.quiet 60s
-    recall.backend bm25 · recall.k1 1.2 · recall.b 0.75 · recall.min_score 0.2 · recall.max_hits 15 · recall.hit file
+    recall.backend auto · recall.k1 1.2 · recall.b 0.75 · recall.min_score 0.2 · recall.max_hits 15 · recall.hit file
     recall.line_chars 300 · recall.memory_tokens 2048 · recall.originals fallback · recall.citations auto
     recall.in_groups own · recall.honest_miss False
     context.history_tokens 4096 · context.min_messages 5 · context.max_messages 20 · context.message_chars 500

@@ -149,8 +149,12 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def receipt_text(receipt: Receipt, render: Render = str) -> str:
-    """Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block."""
+def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | None = None) -> str:
+    """
+    Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block.
+
+    *words_alone* is why nothing is found by meaning, where it could be.
+    """
     from recalld.supervisor.context.render import tag
 
     words = ", ".join([*receipt.terms, *receipt.dates]) or render(Text("label.nothing"))
@@ -160,6 +164,8 @@ def receipt_text(receipt: Receipt, render: Render = str) -> str:
         for name, n in receipt.tokens.items()
     )
     head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
+    if words_alone:
+        head["words alone"] = render(words_alone)
     if receipt.miss:
         head["found nothing"] = _miss_text(receipt.miss, render)
     width = max(columns(render(word(name))) for name in head)

@@ -152,7 +152,10 @@ def why(
     if json:
         call.show(as_json(asdict(again or receipt)))
     else:
-        call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer()))
+        from recalld.supervisor.recall.rerank import words_alone
+
+        missed = words_alone(call.opened(workspace, now)[0].config.recall, is_loaded=True)
+        call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer(), missed))
 
 
 def append(

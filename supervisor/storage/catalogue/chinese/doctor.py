@@ -49,6 +49,7 @@ TEXTS: Final = {
     "old_python": "Python {python} 太旧，recalld 需要 {least}；请用 `pipx reinstall recalld --python python{least}`。",
     "summaries_wait": "有 {count} 篇摘要失败后在等待，第一篇是 {label}，从 {since} 起：{why}；{time} 会再试，想马上试，用 `recalld summary redo {label}`。",
     "no_key": "找不到 {where} 的密钥：变量 {name} 和 systemd 的凭据里都没有；用 `export {name}=KEY` 在这个 shell 里给出。",
+    "words_alone": "{why}。",
     "good.environment": "Python 和各个包都符合 recalld 的需要。",
     "good.configuration": "recalld.toml 和变量都正确。",
     "good.rights": "文件都属于当前用户，别人读不到。",

@@ -142,6 +142,7 @@ TEXTS: Final = {
     "links": "链接",
     "disk": "磁盘",
     "clock": "时钟",
+    "words_alone": "只按字词",
     "file_events": "文件事件",
     "format": "格式",
     "status": "状态",

@@ -11,6 +11,7 @@ TEXTS: Final = {
     "base_url": "与 OpenAI 兼容的服务器的地址（Ollama 监听 11434 端口）。",
     "model": "模型在那台服务器上的名字。",
     "max_calls_per_day": "每天最多为摘要调用几次模型；0 表示一次也不调用。",
+    "backend": "用什么查找：`auto`（按字词；装了 `recalld[meaning]` 的，后台程序也按意思找）、`bm25`（按字词）、`hybrid`（按字词和意思，需要 [embeddings]），或装好的后端。",
     "max_hits": "记忆块里最多放几条；0 表示不限。",
     "memory_tokens": "记忆块的 token 预算，也是工具回答的预算。",
     "history_tokens": "对话块的 token 预算。",

@@ -49,6 +49,7 @@ TEXTS: Final = {
     "old_python": "Python {python} is too old, recalld needs {least}; `pipx reinstall recalld --python python{least}`.",
     "summaries_wait": "summaries wait after a failure ({count}), the first is {label}, since {since}: {why}; it is tried again at {time}, `recalld summary redo {label}` tries now.",
     "no_key": "no key for {where} is found, neither in the variable {name} nor in a credential of systemd; `export {name}=KEY` gives it to this shell.",
+    "words_alone": "{why}.",
     "good.environment": "Python and the packages are those that recalld needs.",
     "good.configuration": "recalld.toml and the variables are right.",
     "good.rights": "all files are this user's, and closed to others.",

