@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.canaries import RareWord
-    from recalld.supervisor.recall.embeddings import Embedder
     from recalld.supervisor.recall.group_search import Parts
     from recalld.supervisor.recall.lines import LineReader
     from recalld.supervisor.recall.rerank import Reranker
@@ -220,16 +219,7 @@ class Workspace:
         """Return a reranker with a backend of its own: one prepares memory, which takes minutes, while the other answers."""
         from recalld.supervisor.recall.rerank import Reranker, backend_of
 
-        return Reranker(lambda: backend_of(self.config, self.environ, self.files, self.paths, self.embedder))
-
-    @store
-    def embedder(self) -> Embedder | None:
-        """The model of `recalld[meaning]`, for both rerankers; None outside of a supervisor, and where it is not installed."""
-        if not self._lasting or self.config.recall.backend != "auto":
-            return None
-        from recalld.supervisor.recall.installed import InstalledModel, is_installed
-
-        return InstalledModel(self.config.privacy) if is_installed() else None
+        return Reranker(lambda: backend_of(self.config, self.environ, self.files, self.paths, lasting=self._lasting))
 
     @store
     def unfiled(self) -> Unfiled:

@@ -125,6 +125,10 @@ class BackendResult:
     near: Mapping[str, float] = field(default_factory=dict)
 
 
+class NotYet(BlockingIOError):
+    """A backend is being made ready: nothing is wrong, and until then the words are all."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """The hits for a question, and how they were found; without hits, *how* is the reason."""

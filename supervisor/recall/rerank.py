@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from recalld.supervisor.index.documents import beginning, chunk_file
-from recalld.supervisor.index.hit import BackendResult, Hit
+from recalld.supervisor.index.hit import BackendResult, Hit, NotYet
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.errors import BadConfig, SupervisorError
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.config_keys import Recall
     from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.recall.embeddings import Embedder
     from recalld.supervisor.storage.clock import Deadline
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.files import Files
@@ -45,10 +44,6 @@ WORTH: Final = 0.5
 _REST_S: Final = 30.0
 #: The name of the contents of messages that no file holds yet.
 _UNFILED: Final = "unfiled"
-
-
-class NotYet(BlockingIOError):
-    """A backend is being made ready: nothing is wrong, and until then the words are all."""
 
 
 class Backend(Protocol):
@@ -292,20 +287,25 @@ def words_alone(config: Recall, *, is_loaded: bool) -> Text | None:
 
 
 def backend_of(
-    config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths, embedder: Embedder | None = None
+    config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths, *, lasting: bool = False
 ) -> Backend | Finder | None:
     """
-    Return the configured backend, None for `bm25`; *environ* holds API keys, *embedder* is what `auto` finds by meaning with.
+    Return the configured backend, None for `bm25`, and for `auto` but in a *lasting* process that has `recalld[meaning]`.
 
-    BadConfig if it can't be made.
+    *environ* holds API keys. BadConfig if it can't be made.
     """
     name = config.recall.backend
-    if name == "bm25" or (name == AUTO and not embedder):
+    if name == "bm25" or (name == AUTO and not lasting):
         return None
+    if name == AUTO:
+        from recalld.supervisor.recall.installed import is_installed
+
+        if not is_installed():
+            return None
     if name in {AUTO, "hybrid"}:
         from recalld.supervisor.recall.hybrid import make_hybrid
 
-        return make_hybrid(config, environ, files, paths, embedder if name == AUTO else None)
+        return make_hybrid(config, environ, files, paths)
     from importlib.metadata import entry_points
 
     found = list(entry_points(group=GROUP, name=name))
