@@ -14,7 +14,6 @@ from recalld.supervisor.checks.memory import why_failed
 from recalld.supervisor.host.asked_worker import ask_worker
 from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
 from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.recall.rerank import words_alone
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
@@ -84,6 +83,8 @@ def _listed(look: Look) -> dict[str, Any]:
 
 def meaning(look: Look) -> Faults:
     """Yield why memories are found by their words alone, where the extra `recalld[meaning]` is installed and may be used."""
+    from recalld.supervisor.recall.rerank import words_alone  # `status` does not need it
+
     if why := words_alone(look.ws.config.recall, is_loaded=look.is_running):
         yield bad(Text("doctor.words_alone", why=why))
 

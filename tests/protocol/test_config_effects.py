@@ -726,7 +726,7 @@ EFFECTS = {
     "archive.future_limit": Effect(found_time_of_a_message_from_the_future, {"1h": True, "1d": False}),
     "archive.quiet": Effect(restored_in_half_a_minute, {"10s": 1, "60s": 0}),
     "archive.slug_chars": Effect(slug, {12: "nginx-deploy", 32: "nginx-rollback-cloudflare"}),
-    "recall.backend": Effect(backend_that_can_be_had, {"auto": 0, "bm25": 0, "nobody": 1}, VECTORS),
+    "recall.backend": Effect(backend_that_can_be_had, {"bm25": 0, "nobody": 1}, VECTORS),
     "recall.timeout_ms": Effect(has_a_second_for_the_backend, {100_000: True, 250: False}),
     "recall.k1": Effect(scores, {0.5: DIFFERS, 1.2: DIFFERS}),
     "recall.b": Effect(scores, {0.1: DIFFERS, 0.75: DIFFERS}),
