@@ -11,13 +11,18 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.host.background import prepare_backend
+from recalld.supervisor.recall import installed
+from recalld.supervisor.recall.installed import fault
 from recalld.supervisor.text.tokenizer import tokens
+from recalld.supervisor.workspace import Workspace
 from tests.world import WITHOUT_MODEL, World, at
 
 PYTHON = os.environ.get("RECALLD_TEST_EMBEDDINGS", "")
@@ -125,3 +130,31 @@ def test_hybrid_goes_on_by_the_words_while_the_server_is_dead(world, model):
     model.start()
     world.reopen()
     assert world.search(question).how == "hybrid"
+
+
+# ── without a server ─────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def extra(monkeypatch):
+    """The package of `recalld[meaning]`, as pip has installed it beside the server's Python."""
+    packages = next(Path(PYTHON).parents[1].glob("lib/python*/site-packages"))
+    monkeypatch.setattr("sys.path", [*sys.path, str(packages)])
+    monkeypatch.setattr(installed, "_LOADED", [])
+
+
+@REAL
+@pytest.mark.embeddings
+@pytest.mark.timeout(600)
+def test_the_extra_finds_most_paraphrases_in_both_languages(extra, tmp_path):
+    world = World(tmp_path / "w", at("2026-10-29T09:00"), WITHOUT_MODEL)
+    world.write(SAID)
+    world.settle()
+    world.reopen(f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 10000\n")
+    world.ws = Workspace(world.root, world.ws.config, world.files, world.events, lasting=True)
+    world.refresh()
+    assert fault() is None
+    assert prepare_backend(world.ws, world.clock)[1] == ""
+    found = {language: sum(is_found(world, one) for one in QUESTIONS if language in one["qid"]) for language in ("en", "zh")}
+    assert min(found.values()) >= 14, found
+    assert world.search("煤球的芯片尾号是多少？").how == "hybrid"
