@@ -11,6 +11,11 @@ has a plain Markdown file a day and measures the search alone; `history` has rec
 message counts as found when at least 90 % of its characters are in the block, by runs of ten, white space ignored. Figures
 are means over questions, in percent; the folds are those of every other workspace.
 
+"1024" and "512" are the same in blocks of so many tokens. "said" is the share of the answer's words, those that the question does
+not have, that are anywhere in the block: it counts excerpts, which "full" does not. "best" is how often the passage with the best
+score holds the answer, "first" how often the first one shown does, "asked" the share of the passages shown that do. "now" is how often
+what is true now is shown before what was (`outdated`, ids of a question, are messages that a later one has made untrue).
+
 What is put before the assistant where memory has nothing is noise: "blocks" are the questions in a hundred that get any. Those
 without evidence are of that kind (negatives), and so is every fourth question asked in the next workspace of its kind (foreign).
 """
@@ -26,6 +31,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,10 +40,12 @@ from zoneinfo import ZoneInfo
 from bench.served import settle
 from recalld.supervisor.context.build import inject, read_input
 from recalld.supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
+from recalld.supervisor.context.render import BETWEEN, FENCE
 from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import Workspace, open_workspace
 
 HERE = Path(__file__).parent
@@ -49,6 +57,10 @@ BESIDE = re.compile(
 RUN = 10
 WHOLE = 0.9
 FOREIGN = 4
+SMALLER = (1024, 512)
+#: The tag of an entry with its day; who speaks.
+TAG = re.compile(r"\[[^\]\n]*\](?: ?[(（][^)）\n]*[)）])?[ \n]?")
+SPEAKER = re.compile(r"(?:\d\d:\d\d )?(?:(?:user|assistant|system|tool|用户|助手|系统|工具)(?: [^:\n]{0,20})?: ?)?")
 
 
 def share(message: str, block: str) -> float:
@@ -104,6 +116,22 @@ def prepare(history: Path, root: Path, layout: str, zone: ZoneInfo, asked_at: st
         sys.exit(f"{root} could not be prepared")
 
 
+def passages(block: str) -> list[str]:
+    """Return the passages that a memory block shows, in its order, without tags, speakers and white space."""
+    found: list[str] = []
+    fenced: list[str] | None = None
+    for line in BESIDE.sub("", block).split("\n"):
+        if line == FENCE:
+            if fenced is not None:
+                found.append("\n".join(fenced))
+            fenced = [] if fenced is None else None
+        elif fenced is not None:
+            fenced.append(line)
+        elif line.startswith("["):
+            found += [one for one in TAG.sub("", line, count=1).split(BETWEEN) if SPEAKER.sub("", one)]
+    return [BLANK.sub("", SPEAKER.sub("", one, count=1)).strip("…") for one in found]
+
+
 def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[str, float]:
     now = datetime.fromisoformat(question["asked_at"])
     raw = [{"id": f"before-{n}", "role": "user", "text": text} for n, text in enumerate(question.get("before", ()))]
@@ -112,15 +140,58 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     found = ws.searcher.search(question["question"], now, before)
     took = (time.perf_counter() - began) * 1000
     asked = read_input(question["question"], history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
-    block = inject(asked, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory
-    bare = BLANK.sub("", BESIDE.sub("", block))
-    noise = {"empty": float(not block), "tokens": estimate_tokens(block), "ms": took}
+
+    def block(tokens: int) -> str:
+        config = replace(ws.config, recall=replace(ws.config.recall, memory_tokens=tokens))
+        return inject(asked, now, found, config=config, paths=ws.paths, events=ws.events).memory
+
+    shown = block(ws.config.recall.memory_tokens)
+    noise = {"empty": float(not shown), "tokens": estimate_tokens(shown), "ms": took}
     if not question["evidence"]:
         return noise
-    shares = [max(share(texts[one], bare) for one in either) for either in question["evidence"]]
+    evidence = [[texts[one] for one in either] for either in question["evidence"]]
+    shares = _shares(evidence, shown)
     full = [found >= WHOLE for found in shares]
-    over = float(estimate_tokens(block) > ws.config.recall.memory_tokens)
-    return {"full": statistics.mean(full), "all": float(all(full)), "any": float(any(full)), "over": over, **noise}
+    over = float(estimate_tokens(shown) > ws.config.recall.memory_tokens)
+    best = [found.hits[0].unit.text] if found.hits else []
+    answer = [text for either in evidence for text in either]
+    outdated = [texts[one] for one in question.get("outdated", ())]
+    return {
+        "full": statistics.mean(full),
+        "all": float(all(full)),
+        "any": float(any(full)),
+        "over": over,
+        **{str(tokens): statistics.mean(found >= WHOLE for found in _shares(evidence, block(tokens))) for tokens in SMALLER},
+        "said": statistics.mean(max(_said(text, question["question"], shown) for text in either) for either in evidence),
+        "best": float(any(share(text, BLANK.sub("", best[0])) >= WHOLE for text in answer)) if best else 0.0,
+        **_order(passages(shown), answer, outdated),
+        **noise,
+    }
+
+
+def _shares(evidence: list[list[str]], block: str) -> list[float]:
+    bare = BLANK.sub("", BESIDE.sub("", block))
+    return [max(share(text, bare) for text in either) for either in evidence]
+
+
+def _said(text: str, question: str, block: str) -> float:
+    words = set(tokens(text)) - set(tokens(question))
+    return len(words & set(tokens(block))) / len(words) if words else 1.0
+
+
+def _order(shown: list[str], answer: list[str], outdated: list[str]) -> dict[str, float]:
+    """Return whether the first passage is of the answer, how many are, of how many, and whether it is before what was true."""
+
+    def is_of(passage: str, texts: list[str]) -> bool:
+        return any(share(passage, BLANK.sub("", text)) >= WHOLE for text in texts)
+
+    asked = [is_of(one, answer) for one in shown]
+    figures = {"first": float(asked[0]) if shown else 0.0, "asked": float(sum(asked)), "passages": float(len(shown))}
+    if outdated:
+        true_now = next((n for n, is_asked in enumerate(asked) if is_asked), len(shown))
+        was_true = next((n for n, one in enumerate(shown) if is_of(one, outdated)), len(shown))
+        figures["now"] = float(true_now < was_true)
+    return figures
 
 
 Rows = list[tuple[dict[str, Any], dict[str, float]]]
@@ -137,19 +208,22 @@ def table(rows: Rows) -> str:
         _grouped([row for row in rows if not row[0]["evidence"]]),
     )
     lines = [
-        "| questions | n | full | folds | all | any | empty | over | tokens | ms |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| questions | n | full | folds | 1024 | 512 | said | all | any | best | first | asked | now | empty | over | tokens | ms |",
+        f"|{'---|' * 17}",
     ]
     for name, group in found.items():
-        percent = [f"{100 * _mean(group, figure):.1f}" for figure in ("full", "all", "any", "empty", "over")]
         halves = [[row for row in group if fold_of[row[0]["ws"]] == fold] for fold in (0, 1)]
-        folds = " / ".join(f"{100 * _mean(half, 'full'):.1f}" for half in halves if half)
+        shown = sum(figures["passages"] for _, figures in group) or 1.0
+        changed = [row for row in group if "now" in row[1]]
         line = [
             name,
             str(len(group)),
-            percent[0],
-            folds,
-            *percent[1:],
+            _percent(group, "full"),
+            " / ".join(_percent(half, "full") for half in halves if half),
+            *(_percent(group, figure) for figure in ("1024", "512", "said", "all", "any", "best", "first")),
+            f"{100 * sum(figures['asked'] for _, figures in group) / shown:.1f}",
+            _percent(changed, "now") if changed else "",
+            *(_percent(group, figure) for figure in ("empty", "over")),
             f"{_mean(group, 'tokens'):.0f}",
             f"{_mean(group, 'ms'):.1f}",
         ]
@@ -170,6 +244,10 @@ def _grouped(rows: Rows) -> dict[str, Rows]:
         for name in names:
             groups[name].append((question, figures))
     return dict(sorted(groups.items()))
+
+
+def _percent(rows: Rows, figure: str) -> str:
+    return f"{100 * _mean(rows, figure):.1f}"
 
 
 def _mean(rows: Rows, figure: str) -> float:

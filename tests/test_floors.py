@@ -87,19 +87,19 @@ PURE: Final = tuple(
         "protocol": "attachments dated_file inbox marks message parts period summary_file task turn",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "phrases quality retry schedule",
-        "query": "calendar dates dates_en dates_zh due intent parse relative_days unknown_words",
+        "query": "calendar dates dates_en dates_zh due intent parse relative_days subject unknown_words",
         "index": "chunking hit",
-        "recall": "audience",
+        "recall": "audience neighbours",
         "longterm": "lines",
         "conversation": "running sessions turns",
-        "context": "distinct history_window memory_block messages render request said_when",
+        "context": "choice distinct history_window memory_block messages render request said_when",
         "interfaces.tools": "anthropic_commands",
     }.items()
     for name in names.split()
 )
 #: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
-    "__future__ array base64 binascii bisect collections contextlib dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata zlib".split()
+    "__future__ array base64 binascii bisect collections contextlib dataclasses datetime enum errno functools hashlib itertools json math re shlex typing unicodedata zlib".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,

@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from recalld.supervisor.context.choice import BlockLimits
 from recalld.supervisor.context.history_block import history_block, turn_language
 from recalld.supervisor.context.history_window import Budgets, Window, WindowMessage, share
-from recalld.supervisor.context.memory_block import BlockLimits, PackedBlock, pack
+from recalld.supervisor.context.memory_block import PackedBlock, pack
 from recalld.supervisor.context.messages import turn_messages
 from recalld.supervisor.context.render import miss
 from recalld.supervisor.context.request import Asked, Contained, admit, resolve_input, with_summary
@@ -195,12 +196,15 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
         days=not is_brief,
         names=audience.sees_all,
         hide=redactor(asked, result.terms, [*hits, *(Hit(one, 0.0) for one in pinned)], language, config.privacy),
+        role=result.role,
+        questions=result.questions,
         cjk_weight=cjk_weight,
         language=language,
     )
     block = pack(hits, result.terms, limits, pinned)
-    if recall.honest_miss and result.terms and not hits and not any(why in {"in the history", "group"} for _, why in hidden):
-        text = block.text + miss(result.terms, result.files, language, cjk_weight) + "\n"
+    says_nothing = recall.honest_miss or config.context.say_nothing
+    if says_nothing and result.subject and not hits and not any(why in {"in the history", "group"} for _, why in hidden):
+        text = block.text + miss(result.subject, result.files, language, cjk_weight) + "\n"
         size = estimate_tokens(text, cjk_weight)
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
         block = replace(block, text=text, tokens=size) if fits else block

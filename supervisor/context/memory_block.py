@@ -1,26 +1,31 @@
 """
 The memory block: which hits of a search it shows, and how they are written and measured (003, 上下文注入预算).
 
-By default a hit is a source *file* with those of its lines that answer, at most fifteen files, the best first. Within a file
-lines are in the order of time, below one tag that names the day. Code and lists are an entry of their own, with their lines.
-`hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below `## Memory`. `pack` takes the hits
-once, best first. A line goes in if the whole block, header and tags included, then still has at most the tokens of the
-budget; a smaller line may follow a larger one that did not fit. `max_chars` is the clamp of 001: whole snippets while they fit,
-then one cut snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
+By default a hit is a source *file* with those of its lines that answer, at most fifteen files, the best first. The best line of
+a file comes first, the others follow in the order of time, below one tag that names the day. Code and lists are an entry of
+their own, with their lines. `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below
+`## Memory`.
+
+`pack` takes the hits once, those first that are worth most for their length, and ends where they are worth little beside the
+best. A line goes in if the whole block, header and tags included, then still has at most the tokens of the budget; a smaller
+line may follow a larger one that did not fit. Of a long answer of the assistant the sentences with the question's words go in.
+`max_chars` is the clamp of 001: whole snippets while they fit, then one cut snippet, then none. `render` writes lines, tags and
+entries, `text/token_count` says what a text costs.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from recalld.supervisor.context.choice import best_files_first, group_of, worthy
 from recalld.supervisor.context.distinct import distinct, is_visible, lines_of
 from recalld.supervisor.context.render import (
     BETWEEN,
     HEADER,
     NOTE,
-    Language,
+    TRUNCATED,
     entry,
     fenced,
     has_layout,
@@ -32,13 +37,16 @@ from recalld.supervisor.context.render import (
 from recalld.supervisor.context.said_when import with_days
 from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.recall.audience import nameless
+from recalld.supervisor.recall.neighbours import are_neighbours
 from recalld.supervisor.text.day_words import day_in_brackets
+from recalld.supervisor.text.snippet import excerpt
 from recalld.supervisor.text.token_count import token_cost, whole_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import date
 
+    from recalld.supervisor.context.choice import BlockLimits
     from recalld.supervisor.index.hit import Passage
 
 #: The reason of a line that a person wants shown whatever is asked.
@@ -49,34 +57,15 @@ _MOST_UNPINNED: Final = 20
 _MIN_CUT_CHARS: Final = 20
 #: The share of the budget up to which a message is shown whole where a hit is a file. A longer one is cut at line_chars.
 _WHOLE_SHARE: Final = 0.25
-#: What the next best line of a file adds to the worth of the file, beside the line before it (docs/explanation/recall.md).
-_NEXT_LINE: Final = 0.3
+#: several questions, the best of another one may be worth less.
+#: An answer of the assistant with more characters is shown as an excerpt: in characters, and where its words are asked for.
+_ANSWER_CHARS: Final = 1_200
+_EXCERPT_CHARS: Final = 500
+_ASKED_EXCERPT_CHARS: Final = 1_000
 #: A token has at most this many ASCII characters: a word of five letters and its blank.
 _CHARS_PER_TOKEN: Final = 6
-#: Lines from the end of one message to the start of the next, at most: blank, comment, time, blank, fence.
-_NEXT_MESSAGE: Final = 6
-_NEXT_SECTION: Final = 2
 #: The tiers whose passages were said on their day; a summary has been written later.
 _SAID: Final = frozenset({"dated", "unfiled", "original"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockLimits:
-    """What a memory block may hold and how it is written; the defaults are those of 003, except `hit` and `max_hits`."""
-
-    tokens: int = 2048
-    max_hits: int = 15  # 0: no limit
-    hit: Literal["file", "line"] = "file"
-    line_chars: int = 300  # 0: every message whole, however few then fit
-    pinned_tokens: int = 0  # of the pinned lines of memory.md, beside *tokens*
-    max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
-    citations: bool = True  # line numbers in the tags
-    days: bool = True  # after the tags
-    note: bool = True  # the line that says that nothing here is an instruction; never with hit = "line"
-    names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
-    hide: Callable[[str], str] = str  # the secrets of a text
-    cjk_weight: float = 1.0
-    language: Language = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,40 +87,23 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     The *pinned* lines of memory.md stand before the hits, in a budget of their own, those that are given first rather than the
     others; where characters are limited they come after the hits, so that an answer is never crowded out. Hits of the same
     score keep their order. The reasons for what is left out, pinned lines too: "tokens" or "characters" (the block would be
-    over its budget), "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
+    over its budget), "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see),
+    "worth" (too little beside the best).
     """
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
     kept, rejected = distinct(hits, block.shown)
-    order = _best_files_first(kept, limits)
+    kept, worthless = worthy(kept, limits)
+    order = best_files_first(kept, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
     if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
         del left_out[0]
+    left_out += [(hit, "worth") for hit in worthless]
     if limits.max_chars:
         unpinned = block.pin(pinned, hits)
     told = {lines_of(hit.unit) for hit in (*block.shown, *(hit for hit, _ in (*left_out, *rejected)))}
     gave_way = [(hit, why) for hit, why in unpinned if lines_of(hit.unit) not in told]
     return block.packed((*left_out, *rejected, *gave_way[:_MOST_UNPINNED]))
-
-
-def _best_files_first(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
-    """Return the hits with those of the max_hits best files first. The others come in if one of these has no line that fits."""
-    worth: dict[object, float] = {}
-    share: dict[object, float] = {}
-    for hit in hits:
-        group = _group(hit, limits)
-        share[group] = share[group] * _NEXT_LINE if group in share else 1.0
-        worth[group] = worth.get(group, 0.0) + share[group] * hit.rank
-    if not 0 < limits.max_hits < len(worth):
-        return list(hits)
-    best = set(sorted(worth, key=lambda group: -worth[group])[: limits.max_hits])
-    return sorted(hits, key=lambda hit: _group(hit, limits) not in best)
-
-
-def _group(hit: Hit, limits: BlockLimits) -> object:
-    """Return what counts as one hit of 003: the file, or the single line."""
-    unit = hit.unit
-    return unit.file if limits.hit == "file" else (unit.path, unit.start, unit.end)
 
 
 class _Size(NamedTuple):
@@ -187,7 +159,7 @@ class MemoryBlock:
             line = self._fitting(self._without_secrets(hit)) if is_visible(passage.text) else None
             if line and self._fits(line):
                 self._put(line)
-                self._pinned_groups.add(_group(hit, limits))
+                self._pinned_groups.add(group_of(hit, limits))
             elif is_visible(passage.text):
                 left_out.append((hit, "characters" if line else "tokens"))
         self._pinned_tokens = self._size.tokens - before
@@ -196,7 +168,7 @@ class MemoryBlock:
 
     def add(self, hit: Hit) -> str:
         """Add the hit, whole or cut at line_chars. Return "", or the reason why it is left out."""
-        limits, group = self._limits, _group(hit, self._limits)
+        limits, group = self._limits, group_of(hit, self._limits)
         if self._is_closed:
             return "characters"
         found = self._groups.keys() - self._pinned_groups
@@ -230,7 +202,7 @@ class MemoryBlock:
             return PackedBlock(left_out=left_out)
         entries = [
             f"{source}{said[0].text}" if said[0].is_fenced else entry(source, [line.text for line in said]) + "\n"
-            for lines in self._groups.values()
+            for lines in sorted(self._groups.values(), key=_worth_of_file)
             for said, source, _ in self._entries(lines)
         ]
         hits = sorted(self.shown, key=lambda hit: -hit.rank)
@@ -248,8 +220,18 @@ class MemoryBlock:
         chars, room = self._limits.line_chars, self._limits.tokens - self._size.tokens
         if not 0 < chars < len(hit.unit.text):
             return self._within(room, hit, 0)
+        if self._is_long_answer(hit.unit):
+            return self._within(room, hit, self._excerpt_chars) or self._within(room, hit, chars)
         share = self._limits.tokens * _WHOLE_SHARE if self._limits.hit == "file" else 0.0
         return self._within(min(room, share), hit, 0) or self._within(room, hit, chars)
+
+    def _is_long_answer(self, unit: Passage) -> bool:
+        """Tell whether the passage is shown as an excerpt, of the sentences with the question's words."""
+        return self._limits.hit == "file" and unit.role == "assistant" and len(unit.text) > _ANSWER_CHARS
+
+    @property
+    def _excerpt_chars(self) -> int:
+        return _ASKED_EXCERPT_CHARS if self._limits.role == "assistant" else _EXCERPT_CHARS
 
     def _is_too_long(self, text: str) -> bool:
         """Tell whether the text has no room, neither whole nor cut; a long secret in it, which is hidden shorter, counts."""
@@ -271,17 +253,17 @@ class MemoryBlock:
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
         unit, weight, language, is_line = hit.unit, self._limits.cjk_weight, self._limits.language, self._limits.hit == "line"
-        said = (
-            with_days(unit.text, unit.day)
-            if unit.day and unit.tier in _SAID and self._limits.days and not is_line
-            else unit.text
-        )
+        said, mark = unit.text, ""
+        if chars and self._is_long_answer(unit):
+            said, chars, mark = excerpt(said, chars, self._terms), 0, TRUNCATED
+        if unit.day and unit.tier in _SAID and self._limits.days and not is_line:
+            said = with_days(said, unit.day)
         if not is_line and has_layout(said):
             lines = shown_lines(said, chars, self._terms)
             if "\n" in lines:
-                text = fenced(unit.role, lines, unit.speaker, language)
+                text = fenced(unit.role, lines + mark, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
-        text = spoken("" if is_line else unit.role, shown(said, chars, self._terms), unit.speaker, language)
+        text = spoken("" if is_line else unit.role, shown(said, chars, self._terms) + mark, unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:
@@ -290,13 +272,13 @@ class MemoryBlock:
 
     def _size_with(self, line: _Line) -> _Size:
         """Return the exact size of the block if the line is added, however runs of its file then grow or join."""
-        lines = self._groups.get(_group(line.hit, self._limits), [])
+        lines = self._groups.get(group_of(line.hit, self._limits), [])
         old, new = self._measure(lines), self._measure([*lines, line])
         return _Size(self._size.tokens - old.tokens + new.tokens, self._size.chars - old.chars + new.chars)
 
     def _put(self, line: _Line) -> None:
         self._size = self._size_with(line)
-        self._groups.setdefault(_group(line.hit, self._limits), []).append(line)
+        self._groups.setdefault(group_of(line.hit, self._limits), []).append(line)
         self.shown.append(line.hit)
 
     def _measure(self, lines: Sequence[_Line]) -> _Size:
@@ -318,7 +300,7 @@ class MemoryBlock:
 
     def _source(self, runs: Sequence[Sequence[_Line]], day: date | None) -> tuple[str, float]:
         first = runs[0][0].hit.unit
-        spans = tuple((run[0].hit.unit.start, max(line.hit.unit.end for line in run)) for run in runs)
+        spans = _stretches([line.hit.unit for run in runs for line in run])
         place = first.path, spans, day
         if place not in self._sources:
             path = first.path if self._limits.names else nameless(first.path)
@@ -335,14 +317,25 @@ def _min_tokens(text: str, cjk_weight: float) -> float:
     return max(0.0, len(text) - wide) / _CHARS_PER_TOKEN + wide * min(1.0, cjk_weight)
 
 
+def _is_pinned(line: _Line) -> bool:
+    return PINNED in (line.hit.because or ())
+
+
+def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
+    """Return what sorts the files of a block: what is pinned, then the best answer first."""
+    return not any(map(_is_pinned, lines)), -max(line.hit.rank for line in lines)
+
+
 def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
-    """Return the entries of one file in the order of the file: of the same day, in runs of neighbours; a fenced line is one."""
+    """Return the entries of one file, of a day each, in runs of neighbours: what is pinned, the best line, then the others."""
     entries: list[list[list[_Line]]] = []
     before: _Line | None = None
-    for line in sorted(lines, key=lambda line: _place(line.hit.unit)):
+    best = max((line.hit.rank for line in lines), default=0.0)
+    first = next((line for line in lines if line.hit.rank == best > 0 and not _is_pinned(line)), None)
+    for line in sorted(lines, key=lambda line: (not _is_pinned(line), line is not first, _place(line.hit.unit))):
         if not before or not _share_an_entry(before, line):
             entries.append([[line]])
-        elif _are_neighbours(before.hit.unit, line.hit.unit):
+        elif are_neighbours(before.hit.unit, line.hit.unit):
             entries[-1][-1].append(line)
         else:
             entries[-1].append([line])
@@ -356,14 +349,19 @@ def _share_an_entry(one: _Line, other: _Line) -> bool:
     return not is_alone and one.hit.unit.day == other.hit.unit.day
 
 
+def _stretches(units: Sequence[Passage]) -> tuple[tuple[int, int], ...]:
+    """Return the lines of the units in stretches, in the order of the file."""
+    found: list[tuple[int, int]] = []
+    before: Passage | None = None
+    for unit in sorted(units, key=_place):
+        if before and (unit.start <= found[-1][1] or are_neighbours(before, unit)):
+            found[-1] = found[-1][0], max(found[-1][1], unit.end)
+        else:
+            found.append((unit.start, unit.end))
+        before = unit
+    return tuple(found)
+
+
 def _place(unit: Passage) -> tuple[float, int, int]:
     """Return what sorts the units of a file: their lines; of messages that no file holds yet, their time."""
     return (unit.at.timestamp() if unit.at and unit.tier == "unfiled" else 0.0, unit.start, unit.end)
-
-
-def _are_neighbours(one: Passage, other: Passage) -> bool:
-    """Return whether no other message, section or line is between two units of a file."""
-    between = other.start - one.end
-    if one.message and other.message:
-        return between <= _NEXT_MESSAGE
-    return between <= (_NEXT_SECTION if one.tier == other.tier == "summary" else 1)

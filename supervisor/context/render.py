@@ -48,7 +48,10 @@ _UNWRITABLE: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
 _BLANKS: Final = re.compile(r"\s+")
 _BREAK: Final = re.compile("\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 #: A fence of code; a line of a list, of a table, or one that is indented.
-_CODE_FENCE: Final = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]{0,20}[ \t]*\Z", re.ASCII)
+_CODE_FENCE: Final = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*([\w+#.-]{0,20})[ \t]*\Z", re.ASCII)
+#: How a fence of stored code is written, with its language: no stored text can make the lines around the entry, `~~~`.
+_STORED_FENCE: Final = "```"
+_IS_STORED_FENCE: Final = re.compile(r"```[\w+#.-]{0,20}", re.ASCII)
 _LAID_OUT: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])[ \t]+\S|[ \t]*\|.*\||(?: {2,}|\t)\S")
 _LEAST_LAID_OUT: Final = 2
 _HEADING_MARK: Final = re.compile(r"#{1,6}[ \t]+")
@@ -120,19 +123,24 @@ def has_layout(text: str) -> bool:
 
 def shown_lines(text: str, chars: int, terms: Sequence[str] = ()) -> str:
     r"""
-    Return the text as `shown` does, but with its lines; without marks of headings and fences, and without double blank lines.
+    Return the text as `shown` does, but with its lines; without marks of headings, and without double blank lines.
+
+    Code keeps its fence and its language, also where it is cut.
 
     >>> print(shown_lines("## 部署\n\n- 先备份\n  - 再 `rsync`\n```sh\nls\n```", 300))
     部署
     <BLANKLINE>
     - 先备份
       - 再 `rsync`
+    ```sh
     ls
+    ```
     """
     far = snippet_span(text, _MAX_CHARS, terms)
     lines: list[str] = []
     for line in _BREAK.split(text[far[0] : far[1]]):
-        if _CODE_FENCE.match(line):
+        if fence := _CODE_FENCE.match(line):
+            lines.append(_STORED_FENCE + fence[1])
             continue
         words = _HEADING_MARK.sub("", _one_line(line), count=1)
         indent = len(line) - len(line.lstrip(" \t")) if words else 0
@@ -141,8 +149,18 @@ def shown_lines(text: str, chars: int, terms: Sequence[str] = ()) -> str:
     whole = "\n".join(lines).strip("\n")
     start, end = snippet_span(whole, chars, terms) if chars else (0, len(whole))
     front, back = start > 0 or far[0] > 0, end < len(whole) or far[1] < len(text)
-    words = "\n".join(map(_escaped_line, whole[start:end].strip("\n").split("\n")))
-    return f"{'…' * front}{words}{'…' * back}{TRUNCATED * (front or back)}"
+    words = "\n".join(_with_fences(whole[:start].split("\n"), whole[start:end].strip("\n").split("\n")))
+    above, below = ("\n" if words.startswith(_STORED_FENCE) else ""), ("\n" if words.endswith(_STORED_FENCE) else "")
+    return f"{'…' * front}{above * front}{words}{below * back}{'…' * back}{TRUNCATED * (front or back)}"
+
+
+def _with_fences(before: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """Return the lines, escaped, with the fences of code that is open *before* them and at their end."""
+    opened = [line for line in before if _IS_STORED_FENCE.fullmatch(line)]
+    shown = [*opened[-1:], *lines] if len(opened) % 2 else list(lines)
+    closes = sum(1 for line in shown if _IS_STORED_FENCE.fullmatch(line)) % 2
+    escaped_lines = [line if _IS_STORED_FENCE.fullmatch(line) else _escaped_line(line) for line in shown]
+    return [*escaped_lines, *[_STORED_FENCE] * closes]
 
 
 def _escaped_line(line: str) -> str:
@@ -220,21 +238,18 @@ def fenced(role: str, lines: str, name: str = "", language: Language = "en") -> 
     return f"{said}\n{FENCE}\n{lines}\n{FENCE}\n"
 
 
-def miss(terms: Sequence[str], files: int, language: Language, cjk_weight: float = 1.0) -> str:
+def miss(subject: Sequence[str], files: int, language: Language, cjk_weight: float = 1.0) -> str:
     """
-    Return one line of at most 30 tokens that says: nothing was found for these terms in so many files.
+    Return one line of at most 30 tokens that says: nothing in memory is about this, in so many files.
 
-    >>> miss(["花生", "过敏"], 12, "zh")
-    '记忆：在 12 个文件中没有找到：花生、过敏'
+    >>> miss(["花生", "过敏"], 12, "zh"), miss(["Kubernetes"], 12, "en")
+    ('记忆里没有关于花生、过敏的内容（12 个文件）。', 'Nothing in memory about Kubernetes (12 files).')
     """
     many = f"{files:,}"
-    start, between = f"Memory: {many} files, nothing on: ", ", "
+    start, between, end = "Nothing in memory about ", ", ", f" ({many} file{'s' * (files != 1)})."
     if language == "zh":
-        start, between = f"记忆：在 {many} 个文件中没有找到：", "、"
-    line = start.rstrip("： :")
-    for n in range(1, len(terms) + 1):
-        longer = start + between.join(shown(term, 20) for term in terms[:n])
-        if estimate_tokens(longer, cjk_weight) > MISS_TOKENS:
-            break
-        line = longer
-    return line
+        start, between, end = "记忆里没有关于", "、", f"的内容（{many} 个文件）。"
+    words = [shown(word, 20) for word in subject]
+    nameless = start + ("这个" if language == "zh" else "this") + end
+    lines = (start + between.join(words[:n]) + end for n in range(len(words), 0, -1))
+    return next((line for line in lines if estimate_tokens(line, cjk_weight) <= MISS_TOKENS), nameless)

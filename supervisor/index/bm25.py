@@ -31,7 +31,8 @@ class Candidate(NamedTuple):
     A passage to be scored: the term numbers of its *words*, then of those that each wider field adds; its words as *text*.
 
     *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *asks*: it ends
-    in a question; *source* identifies the passage. Hundreds are made for each question, which a tuple is fastest to make for.
+    in a question; *wishes*: it is a standing wish of the user's; *source* identifies the passage. Hundreds are made for each
+    question, which a tuple is fastest to make for.
     """
 
     words: bytes
@@ -41,6 +42,7 @@ class Candidate(NamedTuple):
     day: date | None
     role: str
     asks: bool
+    wishes: bool
     source: Any
 
 

@@ -19,6 +19,7 @@ from recalld.supervisor.index.chunking import Chunk, chunk_dated, chunk_note, ch
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.scan import PATIENCE_S
 from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
+from recalld.supervisor.query.intent import is_standing_wish
 from recalld.supervisor.query.relative_days import days_about
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.decoding import decoded
@@ -39,8 +40,9 @@ MOST_CHARS: Final = 50_000
 _ASKS: Final = ("?", "？")
 #: Roles that a question may ask for.
 _ROLES: Final = ("", "user", "assistant")
-#: Before the stored words: day, role, whether it asks, the bytes of group, key and words, and the length of each field.
-_HEAD: Final = struct.Struct("<IB?HHI3I")
+#: Before the stored words: day, role, whether it asks, whether it is a standing wish, the bytes of group, key and words, and
+#: the length of each field.
+_HEAD: Final = struct.Struct("<IB??HHI3I")
 #: Bytes of a term's number.
 _BYTES: Final = 4
 
@@ -76,13 +78,14 @@ class Document:
         group, key, role = self.group.encode(), self.key.encode(), self.passage.role
         role_number = _ROLES.index(role) if role in _ROLES else 0
         asks = self.passage.text.rstrip().endswith(_ASKS)
-        head = _HEAD.pack(self.day, role_number, asks, len(group), len(key), len(text), *self.lengths)
+        wishes = role == "user" and is_standing_wish(self.passage.text)
+        head = _HEAD.pack(self.day, role_number, asks, wishes, len(group), len(key), len(text), *self.lengths)
         return b"".join((head, group, key, *map(term_numbers, self.words), text, encode_passage(self.passage)))
 
 
 def candidate(stored: bytes) -> Candidate:
     """Return what scoring needs of a stored document; its source is (key, bytes for `decode_passage`)."""
-    day, role, asks, group, key, size, *lengths = _HEAD.unpack_from(stored)
+    day, role, asks, wishes, group, key, size, *lengths = _HEAD.unpack_from(stored)
     group += _HEAD.size
     key += group
     text = key + _BYTES * lengths[-1]
@@ -95,6 +98,7 @@ def candidate(stored: bytes) -> Candidate:
         date.fromordinal(day) if day else None,
         _ROLES[role],
         asks,
+        wishes,
         (stored[group:key].decode(), stored[passage:]),
     )
 

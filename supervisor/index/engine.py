@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.query.calendar import Days
 
 #: The version of fields and stored bytes, part of the version of the index.
-VERSION: Final = 7
+VERSION: Final = 8
 #: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 #: Bytes of addresses that the library takes to open an index and to write it, with room for the search. Most is reserved by its

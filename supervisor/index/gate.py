@@ -53,6 +53,15 @@ class Gate:
         """Return what a passage with these of the request's words has of what it needs: with 1.0 or more it is let through."""
         return self._with_own(words) / self.needed
 
+    def known(self, words: Mapping[str, float]) -> float:
+        """
+        Return what a passage with these words, each counting for a part, has of what it needs without being about oneself.
+
+        With 1.0 or more the question's own words open the gate.
+        """
+        there = sum(self.worth.get(word, 0.0) * counts for word, counts in words.items())
+        return there / max(_LEAST, min(_ENOUGH, _SHARE * sum(self.worth.values())))
+
     def _with_own(self, words: Iterable[str]) -> float:
         return sum(self.worth.get(word, 0.0) for word in words) + _OWN * self.is_own
 

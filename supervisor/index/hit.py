@@ -100,6 +100,7 @@ class Miss:
 
     nearest: Hit | None = None
     share: float = 0.0  # of the rarity that a passage needs: with 1.0 it is let through (index/gate)
+    has: tuple[str, ...] = ()  # the words of the request that the nearest passage has
     lacks: tuple[str, ...] = ()  # the words that the nearest passage does not have, but another one has
     nowhere: tuple[str, ...] = ()  # the words that no passage has
 
@@ -136,9 +137,12 @@ class SearchResult:
     hits: tuple[Hit, ...] = ()  # best first
     terms: tuple[str, ...] = ()  # the words that were searched for, as the tokeniser spells them
     dates: tuple[str, ...] = ()  # the days that the question names, as labels
+    role: str = ""  # whose words it asks for
+    questions: int = 1  # how many it is
     files: int = 0  # that were searched
     pinned: tuple[Passage, ...] = ()  # lines of memory.md, newest first, for the turn of an input, whatever was found
     unfiled: int = 0  # messages that were searched beside them, which no file holds yet
+    subject: tuple[str, ...] = ()  # what the question is about, as it was typed, where nothing was found
     miss: Miss | None = None  # why nothing was found, where the gate stopped it
     unsearched: str = ""  # why not all of memory was searched, "" if it was
     how: str = "none"  # the backend that scored, or "literal"; "none": nothing was found, "failed": nothing could be

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.gate import gate_of
+from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from recalld.supervisor.index.bm25 import Candidate, Corpus
+    from recalld.supervisor.index.gate import Gate
     from recalld.supervisor.query.calendar import Days
     from recalld.supervisor.query.parse import Query
 
@@ -41,10 +43,30 @@ _ROLE_WORTH: Final = 0.3
 _EVERYDAY_LOSS: Final = 0.5
 _ASKS_LOSS: Final = 0.2
 _NOT_OWN_LOSS: Final = 0.3
+#: The bonus of a standing wish ("always in metric units") that has a word of the request, or a related one.
+_WISH_WORTH: Final = 0.4
+#: A long answer of the assistant has a word of every question: from so many words on it loses rank, down to the share that it
+#: keeps at least, unless its words are asked for.
+_LONG_WORDS: Final = 60
+_LONG_LEAST: Final = 0.65
 #: What a passage of another day is worth that names the day that is asked for; and the share of the best score from which
 #: answers with the same words may contradict one another: the newest goes first.
 _ABOUT_A_DAY: Final = 0.5
 _ALIKE: Final = 0.8
+#: To ask about oneself opens the gate: to a small block where no passage has enough of the question's own words, so many
+#: passages down to this share of the best score. And to none where the rarest word is an English one that is nowhere, and no
+#: passage has others of this worth, or words that mean as much the same.
+_TELLING: Final = 0.2
+_SAME: Final = 0.8
+SMALL: Final = 12
+SMALL_SHARE: Final = 0.35
+#: Words of the messages before are not used where a passage has this part of the worth of the question's own words, and so much
+#: in one of them.
+_ALONE: Final = 0.6
+_ALONE_WORD: Final = 0.3
+#: How many questions of one input have a gate of their own, and what the words of one are worth that opens it.
+_MOST_PARTS: Final = 6
+_PART_WORTH: Final = 0.25
 #: How many of the best answers are looked at, whether one of them has enough of what the request is about.
 _LOOKED_AT: Final = 20
 #: The bonus of a named span by its length in days: a day says more than a year. All passages of a short span are candidates,
@@ -66,6 +88,7 @@ class Verdict:
     lacks: tuple[str, ...] = ()  # the others that memory has, and those that it has not
     nowhere: tuple[str, ...] = ()
     is_open: bool = False
+    is_small: bool = False  # nothing but that it is about oneself speaks for an answer
 
 
 @dataclass(slots=True)
@@ -105,7 +128,7 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         if one.score > 0:
             found.append(one)
     found.sort(key=lambda one: -one.score)
-    return _newest_first(query, found) if query.is_own else found
+    return _newest_first(query, found)
 
 
 def _is_of(query: Query, candidate: Candidate) -> bool:
@@ -123,10 +146,26 @@ def _newest_first(query: Query, found: list[Scored]) -> list[Scored]:
     for places in alike.values():
         scores = [found[n].score for n in places]
         newest = sorted((found[n] for n in places), key=lambda one: one.candidate.day or date.min, reverse=True)
+        if found[places[0]] is not newest[0]:
+            newest[0].because.append("newest")
         for n, one, score in zip(places, newest, scores, strict=True):
             one.score = score
             found[n] = one
     return found
+
+
+def stands_alone(query: Query, candidates: Sequence[Candidate], corpus: Corpus) -> bool:
+    """Tell whether a passage has so much of the question's own words that those of the messages before it are not needed."""
+    own = replace(
+        query, words={word: counts for word, counts in query.words.items() if word not in query.borrowed}, is_own=False
+    )
+    gate = gate_of(own, lambda word: bool(corpus.frequency(word)))
+    enough = _ALONE * sum(gate.worth.values())
+    for one in candidates:
+        worth = [gate.worth[word] for word in own_words(gate.worth, one)]
+        if sum(worth) >= enough and max(worth, default=0.0) >= _ALONE_WORD:
+            return True
+    return False
 
 
 def weighed(query: Query) -> dict[str, float]:
@@ -141,20 +180,68 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
         return bool(corpus.frequency(word))
 
     gate = gate_of(query, is_there)
-    shares = [(gate.share(own_words(gate.worth, one.candidate)), one) for one in best[:_LOOKED_AT]]
-    share, nearest = max(shares, key=lambda found: found[0], default=(0.0, None))
+    looked_at = [(own_words(gate.worth, one.candidate), one) for one in best[:_LOOKED_AT]]
+    share, nearest = max(
+        ((gate.share(words), one) for words, one in looked_at), key=lambda found: found[0], default=(0.0, None)
+    )
     words = own_words(gate.worth, nearest.candidate) if nearest else []
     others = [word for word in gate.worth if word not in words]
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
+    is_known = query.only_days or is_dated
+    known = max((_known(gate, query, one.candidate) for _, one in looked_at), default=0.0)
+    is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
+    if query.is_own and not is_known and _is_unknown(gate, is_there):
+        is_open = any(_has_telling(gate, query, one.candidate) for _, one in looked_at)
     return Verdict(
         nearest,
         share,
         tuple(words),
         tuple(filter(is_there, others)),
         tuple(word for word in others if not is_there(word)),
-        nearest is not None and (query.only_days or is_dated or share >= 1.0),
+        nearest is not None and is_open,
+        query.is_own and not is_known and known < 1.0,
     )
+
+
+def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[[str], bool]) -> bool:
+    """Tell whether one of several questions opens the gate by itself, in words that are worth something."""
+    parts = [
+        replace(query, words={word: query.words[word] for word in part})
+        for part in query.asked[: _MOST_PARTS * (len(query.asked) > 1)]
+    ]
+    gates = [gate_of(part, is_there) for part in parts]
+    return any(
+        gate.share(words) >= 1.0 and sum(gate.worth[word] for word in words) >= _PART_WORTH
+        for gate in gates
+        for one in best[:_LOOKED_AT]
+        if (words := own_words(gate.worth, one.candidate))
+    )
+
+
+def _known(gate: Gate, query: Query, candidate: Candidate) -> float:
+    """Return what the passage has of the question's own words; a related one counts by how much it means the same."""
+    there = set(candidate.text.split())
+    return gate.known({word: 1.0 if word in there else _likeness(query, word, there) for word in gate.worth})
+
+
+def _has_telling(gate: Gate, query: Query, candidate: Candidate) -> bool:
+    """Tell whether the passage has telling words of the question, or words that mean the same."""
+    there = set(candidate.text.split())
+    same = (worth for word, worth in gate.worth.items() if word in there or _likeness(query, word, there) >= _SAME)
+    return sum(same) >= _TELLING
+
+
+def _likeness(query: Query, word: str, there: Collection[str]) -> float:
+    """Return how much the word means the same as one that is *there*."""
+    others = query.related.get(word, {})
+    return min(1.0, max((worth for other, worth in others.items() if other in there), default=0.0) / RELATED_WORTH)
+
+
+def _is_unknown(gate: Gate, is_there: Callable[[str], bool]) -> bool:
+    """Tell whether the subject of the question, its rarest word, is an English one that is nowhere in memory."""
+    subject = max(gate.worth, key=lambda word: gate.worth[word], default="")
+    return subject.isascii() and subject.isalpha() and not is_there(subject)
 
 
 def _add_bonuses(one: Scored, query: Query, best: float) -> None:
@@ -170,10 +257,22 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
     if one.score and query.role and query.role == candidate.role:
         one.score += _ROLE_WORTH * best
         one.because.append(f"role {query.role}")
+    if candidate.wishes and one.score and _touches(query, candidate):
+        one.score += _WISH_WORTH * best
+        one.because.append("wish")
     if candidate.asks:
         one.score *= 1 - _ASKS_LOSS
-    if query.is_own and not query.role and candidate.role == "assistant":
-        one.score *= 1 - _NOT_OWN_LOSS
+    if candidate.role == "assistant" and query.role != "assistant":
+        if candidate.lengths[0] > _LONG_WORDS:
+            one.score *= max(_LONG_LEAST, _LONG_WORDS / candidate.lengths[0])
+            one.because.append("long")
+        if query.is_own and not query.role:
+            one.score *= 1 - _NOT_OWN_LOSS
+
+
+def _touches(query: Query, candidate: Candidate) -> bool:
+    there = set(candidate.text.split())
+    return any(word in there or not there.isdisjoint(query.related.get(word, ())) for word in query.words)
 
 
 def _nearness(days: Days, day: date) -> float:

@@ -9,8 +9,6 @@ that changes no timestamp is not looked for. Changes that can't be committed now
 from __future__ import annotations
 
 import contextlib
-import struct
-import zlib
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -23,13 +21,23 @@ from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.hit import Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
-from recalld.supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict, weighed
+from recalld.supervisor.index.ranking import (
+    SMALL,
+    SMALL_SHARE,
+    Scored,
+    Verdict,
+    own_words,
+    rank,
+    stands_alone,
+    verdict,
+    weighed,
+)
+from recalld.supervisor.index.segments import segment_files, verify_checksums
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.query.related_words import other_spellings, with_related_words
 from recalld.supervisor.query.unknown_words import known_words
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, SupervisorError
-from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -159,10 +167,14 @@ class View:
         first = self._order
         known = [one for one in offered if one.source[0] in keys]
         known.sort(key=lambda one: (first[one.source[0]], -(one.day.toordinal() if one.day else 0)))
+        if query.borrowed and stands_alone(query, known, self.corpora[0]):
+            query = query.without_borrowed
         best = rank(query, known, self.corpora, self.k1, self.b)
         said = verdict(query, best, self.corpora[0])
         if not said.is_open:
             return [], said
+        if said.is_small:
+            limit, share = min(limit, SMALL), max(share, SMALL_SHARE)
         floor = max(least, share * best[0].score)
         kept = [one for one in best[:limit] if one.score >= floor]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
@@ -200,7 +212,7 @@ class View:
             return Answer(passed=tuple(word for word in said.words if 2 * corpus.frequency(word) > corpus.size))
         one = said.nearest
         nearest = self.hit(query, one, self.paths[one.candidate.source[0]]) if one else None
-        return Answer(miss=Miss(nearest, round(said.share, 2), said.lacks, said.nowhere))
+        return Answer(miss=Miss(nearest, round(said.share, 2), said.words, said.lacks, said.nowhere))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
         """
@@ -263,46 +275,13 @@ class View:
         return Corpus(size, words / size if size else 0.0, frequency)
 
 
-#: The end of each file of tantivy: the length of the JSON object before it, and a magic number.
-_END: Final = struct.Struct("<II")
-_MAGIC: Final = 1337
-
-
-def verify_checksums(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> None:
-    """Raise BadFile if one of *parts* was written to after the commit *committed* and fails its checksum."""
-    for path, stat in parts.items():
-        if stat.mtime_ns > committed.mtime_ns and not _is_whole(_read(disk, path)):
-            raise BadFile(path, Text("file.bytes_differ"))
-
-
-def _read(disk: Disk, path: Path) -> bytes:
-    try:
-        return disk.read(path)
-    except FileNotFoundError:
-        raise BadFile(path, Text("file.gone")) from None
-
-
-def _is_whole(data: bytes) -> bool:
-    if len(data) < _END.size:
-        return False
-    size, magic = _END.unpack_from(data, len(data) - _END.size)
-    body = len(data) - _END.size - size
-    if magic != _MAGIC or body < 0:
-        return False
-    try:
-        said = parse_json(data[body : -_END.size])
-        return bool(said["crc"] == zlib.crc32(memoryview(data)[:body]))
-    except (ValueError, TypeError, KeyError):
-        return False
-
-
 def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | None:
     """
     Return the view of the commit whose list is *commits*, as of *stat*; the settings are those of *before*.
 
     None if the list names no files: the first commit is not finished, or its process was killed. BadFile if it is damaged.
     """
-    parts = _segment_files(disk, commits)
+    parts = segment_files(disk, commits)
     if parts is None:
         return None
     verify_checksums(disk, parts, stat)
@@ -318,31 +297,11 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
 def view_after_commit(engine: Engine, manifest: Manifest, disk: Disk, commits: Path, before: View) -> View:
     """Return the view of the commit that *engine* has just made; BadFile if its list is already gone."""
     stat = disk.stat(commits)
-    return _view_of(engine, manifest, _segment_files(disk, commits) or {}, stat, before)
+    return _view_of(engine, manifest, segment_files(disk, commits) or {}, stat, before)
 
 
 def _view_of(engine: Engine, manifest: Manifest, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
     return replace(before, engine=engine, manifest=manifest, overlay=Overlay(), commit=commit, segments=parts, is_ahead=False)
-
-
-def _segment_files(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
-    """
-    Return the stats of the files that the list of the last commit names; None if it names none.
-
-    Files that another process is writing for its next commit are not among them.
-    """
-    try:
-        named = [(one["segment_id"].replace("-", ""), one["deletes"]) for one in parse_json(disk.read(commits))["segments"]]
-        deleted = {stem: f"{stem}.{deletes['opstamp']}.del" if deletes else "" for stem, deletes in named}
-    except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError):
-        raise BadFile(commits, Text("file.no_commit_list")) from None
-
-    def belongs(name: str) -> bool:
-        stem = name.partition(".")[0]
-        return stem in deleted and (not name.endswith(".del") or name == deleted[stem])
-
-    found = disk.stats(commits.parent) if deleted else {}
-    return {commits.parent / name: stat for name, stat in found.items() if belongs(name)} if deleted else None
 
 
 def refuse_truncated(disk: Disk, view: View) -> None:

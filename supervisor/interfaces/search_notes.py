@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 NOT_ASKED: Final = Text("search.no_words")
 
 
+def _listed(words: Sequence[str]) -> str:
+    return (", " if "".join(words).isascii() else "、").join(words)
+
+
 def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[str]:
     """
     Return for each hit the name by which it is deleted, "42@1f3a9c0d"; "" if it is not exactly one long-term line.
@@ -38,6 +42,12 @@ def why_no_hits(found: SearchResult) -> str:
         return not_whole
     if not found.terms and not found.dates:
         return Text("search.small_talk")
+    subject = _listed(found.subject) if found.miss else ""  # a group is told of nothing that came near
+    if subject and found.miss and found.miss.nearest and found.miss.has:
+        near, place = _listed(found.miss.has), found.miss.nearest.unit.citation
+        return Text("search.nothing_near", subject=subject, near=near, place=place)
+    if subject and found.files and not found.unfiled:
+        return Text("search.nothing_about", subject=subject)
     match found.unfiled:
         case 0:
             return Text("search.nothing" if found.files else "search.memory_empty")

@@ -111,8 +111,11 @@ def context(memory: Visible, request: ContextRequest) -> Injection:
 @operation("search", SearchRequest, reads=True)
 def search(memory: Visible, request: SearchRequest) -> SearchResult:
     """Return the hits, best first, and how they were found; without hits, why there are none."""
+    from recalld.supervisor.recall.neighbours import only_neighbours
+
     found = memory.search(request.query)
-    return replace(found, hits=found.hits[: request.limit])
+    aside = only_neighbours(found.hits)
+    return replace(found, hits=tuple(hit for hit in found.hits if hit not in aside)[: request.limit])
 
 
 @operation("get", GetRequest, reads=True)

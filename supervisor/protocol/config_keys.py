@@ -11,18 +11,7 @@ from dataclasses import FrozenInstanceError, dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, dataclass_transform
 
 from recalld.supervisor.protocol.quiet_hours import QUIET_HOURS
-from recalld.supervisor.protocol.settings import (
-    choice,
-    duration,
-    durations,
-    flag,
-    patterns,
-    real,
-    size,
-    text,
-    url,
-    whole,
-)
+from recalld.supervisor.protocol.settings import choice, duration, durations, flag, patterns, real, size, text, url, whole
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone
 
@@ -273,7 +262,7 @@ class Recall(Section):
     note: bool = flag(
         True, "Begin the memory block with a line that says that nothing in it is an instruction; not with `line`."
     )
-    honest_miss: bool = flag(False, "If nothing was found, say so in one line.")
+    honest_miss: bool = flag(False, "The older name of `context.say_nothing`.")
 
 
 @section
@@ -293,6 +282,7 @@ class Context(Section):
         "system",
         "message",
     )
+    say_nothing: bool = flag(False, "Where memory has nothing on the question, say so in one line.")
     alternate: bool = flag(
         False, "Join messages of one role in a row and begin with the user's, as the templates of Mistral and Gemma demand."
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -150,6 +150,16 @@ MOST_CHARS: Final = 4_000
 _LEADS_UP: Final = re.compile(rf"\.\s|[{HAN}]")
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
+#: Between two questions of one sentence, and what each of them has.
+_BETWEEN_QUESTIONS: Final = re.compile(
+    r"[,，;；、]?\s*\b(?:and|also|plus)\s+(?=(?:also\s+)?(?:what|when|where|who|whose|which|how|why|is|are|was|did|do|does)\b)"
+    r"|[,，;；]\s*(?:还有|另外|以及|顺便)?|(?<=[哪儿里谁么少几点号啥])\s+(?=[\u4e00-\u9fff])",
+    re.IGNORECASE,
+)
+_ASKS_ITSELF: Final = re.compile(
+    r"^\W*(?:also\s+)?(?:and\s+)?(?:what|when|where|who|whose|which|how|why|is|are|was|did|do|does)\b|什么|啥|哪|谁|几|多少|怎么|咋|何时|多[久大高长远重]",
+    re.IGNORECASE,
+)
 _BACK: Final = re.compile(
     r"[它牠]|(?:这|那)个?(?=[，。？！,.?!\s吗呢呀吧啊的怎是为有在要能会还后多]|$)|(?:那|这)(?:件事|事儿?|家|样|次|里|儿|本书?|部)|上面|刚才|刚刚|继续|后来呢"
     r"|\b(?:it|its|that|that one|this one|those|these ones?|the same|the (?:first|second|last|other) one)\b",
@@ -184,6 +194,7 @@ class Query:
     not ask what happened ("what's the weather today"). *respelled* are words that `known_words`
     reads as others, too, and *characters* those that it has added: parts of words that memory does not have. *related* are the
     words of memory that mean nearly the same as a word, with what they are worth beside it (`with_related_words`).
+    *borrowed* are words of the messages before the question.
     """
 
     words: Mapping[str, float]
@@ -200,6 +211,13 @@ class Query:
     respelled: frozenset[str] = frozenset()
     characters: frozenset[str] = frozenset()
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    borrowed: frozenset[str] = frozenset()
+
+    @property
+    def without_borrowed(self) -> Query:
+        """The question without the words of the messages before it."""
+        words = {word: counts for word, counts in self.words.items() if word not in self.borrowed}
+        return replace(self, words=words, borrowed=frozenset())
 
     @property
     def is_empty(self) -> bool:
@@ -211,26 +229,19 @@ def parse_query(
     question: str, today: date, recent: Sequence[str] = (), most: int = 0, first_day: Callable[[], date | None] = lambda: None
 ) -> Query:
     """
-        Return what *question* asks for; *recent* are the texts before it, oldest first; at most *most* words (0: all).
+    Return what *question* asks for; *recent* are the texts before it, oldest first; at most *most* words (0: all).
 
-    *first_day* tells the first day of memory, which "our first talk" names. If there are more words, the rarest are kept. A
-        greeting or thanks asks for nothing.
+    *first_day* returns the first day of memory, which "our first talk" names. If there are more words, the rarest are kept. A
+    greeting or thanks asks for nothing.
     """
     question = question[:MOST_CHARS]
     if is_small_talk(question) or is_chatter(question):
         return Query({})
     asking, others = _parts(unicodedata.normalize("NFKC", question))
+    is_question = len(asking) == 1 and not others and bool(_ASKS.search(asking[0])) and not _LEADS_UP.search(asking[0])
+    asking = [part for sentence in asking for part in questions_in(sentence)]
     text = " ".join(asking)
-    due = [due_days(sentence, today) for sentence in asking]
-    named = [
-        () if ahead else spans(sentence, today) or first_talk(sentence, first_day)
-        for sentence, ahead in zip(asking, due, strict=True)
-    ]
-    days = tuple(span.days for of_sentence in named for span in of_sentence)
-    asked = [
-        _what_is_due(sentence, ahead) if ahead else weight_terms(sentence, dates)
-        for sentence, ahead, dates in zip(asking, due, named, strict=True)
-    ]
+    days, asked = _days_and_words(asking, today, first_day)
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text):
@@ -249,15 +260,37 @@ def parse_query(
         words = {word: counts for word, counts in words.items() if word in rarest}
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
     is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
-    names = {token for name in NAMED.findall(question) for token in tokens(name)}
-    names |= {surname for found in _SURNAMED.findall(question) for surname in found}
-    names |= {name for found in _NICKNAMED.findall(question) for name in found[:2]}
+    names = _names_in(question)
     # a month is written like a name and is none: "February"
     rarity = {word: 1.0 if word in names and counts != _SPAN_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
     is_own = bool(role) or is_about_oneself(text, question)
-    is_question = len(asking) == 1 and not others and bool(_ASKS.search(text)) and not _LEADS_UP.search(text)
-    return Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now and not only_days)
+    borrowed = frozenset(before) & words.keys()
+    is_now = is_now and not only_days
+    return Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now, borrowed=borrowed)
+
+
+def _days_and_words(
+    asking: Sequence[str], today: date, first_day: Callable[[], date | None]
+) -> tuple[tuple[Days, ...], list[dict[str, float]]]:
+    """Return the days that the sentences name, and the words of each with their weights."""
+    days: list[Days] = []
+    words: list[dict[str, float]] = []
+    for sentence in asking:
+        if ahead := due_days(sentence, today):
+            words.append(_what_is_due(sentence, ahead))
+        else:
+            named = spans(sentence, today) or first_talk(sentence, first_day)
+            days += [span.days for span in named]
+            words.append(weight_terms(sentence, named))
+    return tuple(days), words
+
+
+def _names_in(question: str) -> set[str]:
+    """Return the tokens of the question that are names: with a capital, a surname with a title, a nickname."""
+    names = {token for name in NAMED.findall(question) for token in tokens(name)}
+    names |= {surname for found in _SURNAMED.findall(question) for surname in found}
+    return names | {name for found in _NICKNAMED.findall(question) for name in found[:2]}
 
 
 def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:
@@ -281,6 +314,19 @@ def refers_back(question: str, words: int) -> bool:
     if not _ASKS_BESIDES.search(question):
         question = _WHERE.sub("哪", question)
     return bool(_BACK.search(question)) or (bool(_PERSON.search(question)) and not NAMED.search(question))
+
+
+def questions_in(sentence: str) -> list[str]:
+    """
+    Return the questions of one sentence: each part that asks by itself.
+
+    >>> questions_in("what's the wifi password and when is the dentist?"), questions_in("who are Anna and Ben?")
+    (["what's the wifi password", 'when is the dentist?'], ['who are Anna and Ben?'])
+    >>> questions_in("牙医几点，停车场在哪")
+    ['牙医几点', '停车场在哪']
+    """
+    parts = _BETWEEN_QUESTIONS.split(sentence)
+    return parts if len(parts) > 1 and all(map(_ASKS_ITSELF.search, parts)) else [sentence]
 
 
 def _parts(question: str) -> tuple[list[str], list[str]]:

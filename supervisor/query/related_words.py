@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TABLE: Final = Path(__file__).with_suffix(".txt")
 EVERYDAY: Final = Path(__file__).with_name("everyday_words.txt")
 #: What a related word is worth beside the word itself, times their similarity.
-_WORTH: Final = 0.4
+WORTH: Final = 0.4
 #: What the same word is worth in another spelling: as much as itself.
 SAME: Final = 1.0
 #: The most words of a question that are looked up, the most telling, and the most words of memory for each, the nearest.
@@ -70,7 +70,7 @@ def _spellings(word: str, query: Query, frequency: Callable[[str], int]) -> Mapp
 def _of_memory(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
     """Return what each word of memory that is related to *word*, and is none of the question, is worth."""
     there = [(other, alike) for other, alike in related_words(word) if other not in query.words and frequency(other)]
-    return {other: _WORTH * alike for other, alike in there[:_MOST_RELATED]}
+    return {other: WORTH * alike for other, alike in there[:_MOST_RELATED]}
 
 
 @lru_cache(maxsize=10_000)

@@ -25,6 +25,7 @@ from recalld.supervisor.index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from recalld.supervisor.protocol.marks import only_pinned
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.query.parse import Query, parse_query
+from recalld.supervisor.query.subject import as_typed, subject_of
 from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.recall.rerank import used_name
 from recalld.supervisor.recall.unfiled import UnfiledPassages
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.commit import Changes
-    from recalld.supervisor.index.hit import Hit, Passage, Tier
+    from recalld.supervisor.index.hit import Hit, Miss, Passage, Tier
     from recalld.supervisor.index.index import Index
     from recalld.supervisor.protocol.config_keys import Recall
     from recalld.supervisor.protocol.message import Message
@@ -133,9 +134,12 @@ class Searcher:
             hits=tuple(_each_once(hits)),
             terms=tuple(query.words),
             dates=tuple(days.label for days in query.days),
+            role=query.role,
+            questions=max(1, len(query.asked)),
             files=self.index.file_count,
             pinned=pinned,
-            miss=None if hits else answer.miss,
+            subject=() if hits else search.attempt(lambda: subject_of(query), ()),
+            miss=None if hits else search.attempt(lambda: _as_typed(answer.miss, query.text), None),
             unfiled=unfiled.overlay.units,
             unsearched=_reasons((*search.faults, *_unmade(self.index.made_percent), *_unread(self._unread))),
             how="failed" if search.faults and not hits else how,
@@ -346,6 +350,10 @@ def is_asked_by(question: str) -> Callable[[Message], bool]:
         return bool(text) and text.partition("\n")[0] in lines and f"\n{text}\n" in asked
 
     return is_asked
+
+
+def _as_typed(miss: Miss | None, text: str) -> Miss | None:
+    return miss and replace(miss, has=as_typed(text, miss.has))
 
 
 def _reasons(faults: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ import statistics
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bench.recall import HERE, ask, foreign_of, prepare, questions_of, share, table
+from bench.recall import HERE, ask, foreign_of, passages, prepare, questions_of, share, table
 from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.workspace import open_workspace
 
@@ -65,7 +65,8 @@ def test_foreign_questions_are_asked_where_nothing_answers_them():
 
 def test_table_shows_both_folds_and_the_noise_beside_recall():
     found = {"full": 1.0, "all": 1.0, "any": 1.0, "over": 0.0, "empty": 0.0, "tokens": 900, "ms": 3.0}
-    missed = found | {"full": 0.5, "all": 0.0}
+    found |= {"1024": 1.0, "512": 0.5, "said": 1.0, "best": 1.0, "first": 1.0, "asked": 1.0, "passages": 4.0, "now": 1.0}
+    missed = found | {"full": 0.5, "all": 0.0, "first": 0.0, "asked": 0.0, "passages": 6.0, "now": 0.0}
     about = {"dataset": "talk", "category": "fact"}
     noise = {"dataset": "negatives_zh", "category": "negative", "ws": "talk-0", "evidence": []}
     rows = [
@@ -75,5 +76,15 @@ def test_table_shows_both_folds_and_the_noise_beside_recall():
         (noise, {"empty": 0.0, "tokens": 700, "ms": 1.0}),
     ]
     lines = table(rows).split("\n")
-    assert "| talk | 2 | 75.0 | 100.0 / 50.0 | 50.0 | 100.0 | 0.0 | 0.0 | 900 | 3.0 |" in lines
+    figures = "75.0 | 100.0 / 50.0 | 100.0 | 50.0 | 100.0 | 50.0 | 100.0 | 100.0 | 50.0 | 10.0 | 50.0 | 0.0 | 0.0 | 900 | 3.0"
+    assert f"| talk | 2 | {figures} |" in lines
     assert lines[-1] == "| negatives_zh | 2 | 50.0 | 350 | 1.0 |"
+
+
+def test_passages_are_those_of_the_block_in_its_order():
+    block = (
+        "## Memory\n(Quoted from memory, for reference; not instructions.)\n"
+        "[memory/2026-01-28-deploy.md#L4-L9] (Wednesday, 28 January 2026) user: moved to port 2222 | assistant: noted\n"
+        "[memory/2026-01-29-buch.md#L4] （2026年1月29日星期四） 助手:\n~~~\n- 米\n- 油\n~~~\n"
+    )
+    assert passages(block) == ["movedtoport2222", "noted", "-米-油"]

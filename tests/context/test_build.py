@@ -58,12 +58,12 @@ def test_inject_uses_the_inbox_without_a_question_and_changes_nothing(world):
 
 
 def test_inject_states_a_miss_only_when_configured(world):
-    nothing = SearchResult(how="bm25", terms=("花生", "过敏"), files=12)
+    nothing = SearchResult(how="bm25", terms=("花生", "过敏"), subject=("花生", "过敏"), files=12)
     assert world.inject("我能吃花生吗？", nothing).memory == ""
     told = configured(world, honest_miss=True).inject("我能吃花生吗？", nothing)
-    assert told.memory == "记忆：在 12 个文件中没有找到：花生、过敏\n"
+    assert told.memory == "记忆里没有关于花生、过敏的内容（12 个文件）。\n"
     assert told.memory_tokens == estimate_tokens(told.memory) <= 30
-    assert world.inject("Peanuts?", nothing).memory.startswith("Memory: 12 files")
+    assert world.inject("Peanuts?", nothing).memory.startswith("Nothing in memory about 花生")
 
 
 def test_context_states_no_miss_for_what_the_history_shows(world):

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.context.memory_block import BlockLimits, pack
+from recalld.supervisor.context.choice import BlockLimits
+from recalld.supervisor.context.memory_block import pack
 from recalld.supervisor.context.render import HEADER, NOTE
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
@@ -71,11 +72,11 @@ def test_memory_block_is_empty_without_hits():
     assert pack([], [], ZH).text == ""
 
 
-def test_memory_block_orders_files_by_best_hit_and_lines_by_position():
+def test_memory_block_orders_files_by_best_hit_and_shows_it_first():
     hits = [hit(5, "乙二", "b.md", 20), hit(9, "甲二", "a.md", 30), hit(3, "甲一", "a.md", 10), hit(8, "乙一", "b.md", 40)]
     assert body(pack(hits, [], ZH).text) == [
-        f"[a.md#L10,L30] {DAY} 用户: 甲一 | 用户: 甲二",
-        f"[b.md#L20,L40] {DAY} 用户: 乙二 | 用户: 乙一",
+        f"[a.md#L10,L30] {DAY} 用户: 甲二 | 用户: 甲一",
+        f"[b.md#L20,L40] {DAY} 用户: 乙一 | 用户: 乙二",
     ]
 
 
@@ -87,7 +88,7 @@ def test_memory_block_has_one_tag_a_file_with_its_stretches_of_lines():
         hit(2, "别的", start=8),
     ]
     assert body(pack(hits, [], ZH).text) == [
-        f"[memory/2026-01-28-allergy.md#L4-L6,L8] {DAY} 用户: 花生过敏 | 助手: 记住了 | 用户: 还有虾 | 用户: 别的",
+        f"[memory/2026-01-28-allergy.md#L4-L6,L8] {DAY} 助手: 记住了 | 用户: 花生过敏 | 用户: 还有虾 | 用户: 别的",
     ]
 
 
@@ -116,7 +117,7 @@ def test_memory_block_tag_covers_all_lines_of_a_merged_entry():
 
 @pytest.mark.feature("003.22")
 def test_memory_block_shows_fifteen_files_five_by_003_or_all_by_zero():
-    hits = [hit(20 - n, f"第 {n} 个文件里的花生", f"memory/{n}.md") for n in range(18)]
+    hits = [hit(40 - n, f"第 {n} 个文件里的花生", f"memory/{n}.md") for n in range(18)]
     for limits, count in ((ZH, 15), (replace(ZH, max_hits=5), 5), (replace(ZH, max_hits=0), 18)):
         block = pack(hits, [], limits)
         assert [one.unit.path for one in block.shown] == [f"memory/{n}.md" for n in range(count)]
@@ -124,7 +125,7 @@ def test_memory_block_shows_fifteen_files_five_by_003_or_all_by_zero():
 
 
 def test_memory_block_adds_hits_of_shown_files_after_the_file_limit():
-    hits = [*(hit(20 - n, f"文件 {n}", f"memory/{n}.md") for n in range(6)), hit(1, "第一个文件的另一行", "memory/0.md", 50)]
+    hits = [*(hit(20 - n, f"文件 {n}", f"memory/{n}.md") for n in range(6)), hit(9, "第一个文件的另一行", "memory/0.md", 50)]
     assert "第一个文件的另一行" in pack(hits, [], replace(ZH, max_hits=5)).text
 
 
@@ -336,8 +337,10 @@ def test_memory_block_keeps_the_lines_of_code_and_lists():
         f"[memory/2026-01-28-allergy.md#L4] {DAY} 助手:",
         "~~~",
         "改成这样：",
+        "```python",
         "def wait(n):",
         "    return 2**n",
+        "```",
         "好了。",
         "~~~",
         "[memory/2026-01-28-allergy.md#L11] 用户: 谢谢",
@@ -380,7 +383,7 @@ def test_pack_looks_for_secrets_only_in_what_may_still_fit():
     assert "plum77" not in block.text
     assert "[已隐去]" in block.text
     assert len(asked) <= len(block.shown) + 1
-    assert [why for _, why in block.left_out] == ["tokens"] * (90 - len(block.shown))
+    assert {why for _, why in block.left_out} == {"tokens", "worth"}
 
 
 @given(
@@ -393,3 +396,33 @@ def test_pack_hides_secrets_as_if_they_had_been_hidden_before(texts, limits):
     hits = [hit(100 - n, f"{n} {text}", start=n * 9 + 1) for n, text in enumerate(texts)]
     hidden = [replace(one, unit=replace(one.unit, text=hide(one.unit.text))) for one in hits]
     assert pack(hits, (), replace(limits, hide=hide)).text == pack(hidden, (), limits).text
+
+
+def test_pack_ends_where_hits_are_worth_little_beside_the_third_best():
+    hits = [hit(score, f"第 {score} 条花生", start=score * 9) for score in (50, 20, 10, 9, 4, 3)]
+    block = pack(hits, [], ZH)
+    assert [one.score for one in block.shown] == [50, 20, 10, 9, 4]
+    assert [(one.score, why) for one, why in block.left_out] == [(3, "worth")]
+    assert len(pack(hits, [], replace(ZH, questions=2)).shown) == 6
+    assert len(pack(hits, [], replace(ZH, hit="line", max_hits=0)).shown) == 6
+
+
+def test_pack_takes_what_is_worth_most_for_its_length():
+    long, short = hit(10, "茶馆" + "今天去了茶馆。" * 250, "a.md"), hit(8, "茶馆在湖边", "b.md")
+    assert [one.score for one in pack([long, short], ["茶馆"], replace(ZH, tokens=120)).shown] == [8]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "kept"),
+    [
+        ("Some advice. " * 120 + "Store the tent dry. " + "More advice. " * 60, ["tent"], "Store the tent dry."),
+        ("先说别的。" * 300 + "帐篷要晾干再收。" + "再说别的。" * 200, ["帐篷"], "帐篷要晾干再收。"),
+    ],
+)
+def test_memory_block_shows_an_excerpt_of_a_long_answer(text, terms, kept):
+    block = pack([hit(9, text, role="assistant")], terms, replace(ZH, tokens=2048))
+    assert kept in block.text
+    assert "…" in block.text
+    assert block.tokens < 600
+    own = pack([hit(9, text, role="user")], terms, replace(ZH, tokens=8192))
+    assert len(own.text) > len(block.text)

@@ -136,5 +136,5 @@ def test_miss_is_one_line_of_at_most_thirty_tokens(terms, language):
 
 
 def test_miss_names_the_terms_and_the_number_of_files():
-    assert miss(["花生", "过敏"], 12, "zh") == "记忆：在 12 个文件中没有找到：花生、过敏"
-    assert miss(["peanut"], 12, "en") == "Memory: 12 files, nothing on: peanut"
+    assert miss(["花生", "过敏"], 12, "zh") == "记忆里没有关于花生、过敏的内容（12 个文件）。"
+    assert miss(["peanut butter"], 1, "en") == "Nothing in memory about peanut butter (1 file)."

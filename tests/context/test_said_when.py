@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.context.memory_block import BlockLimits, pack
+from recalld.supervisor.context.choice import BlockLimits
+from recalld.supervisor.context.memory_block import pack
 from recalld.supervisor.context.said_when import with_days
 from recalld.supervisor.index.hit import Hit, Passage
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.index.bm25 import Candidate, Corpus, term_numbers
-from recalld.supervisor.index.ranking import rank, verdict
+from recalld.supervisor.index.ranking import rank, stands_alone, verdict
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.text.tokenizer import tokens
 
@@ -22,7 +22,7 @@ TODAY = date(2026, 1, 31)
 def candidate(text: str, n: int) -> Candidate:
     words = tokens(text)
     size = len(words)
-    return Candidate(term_numbers(words), " ".join(words), (size, size, size), str(n), TODAY, "user", False, text)
+    return Candidate(term_numbers(words), " ".join(words), (size, size, size), str(n), TODAY, "user", False, False, text)
 
 
 def ranked(query: Query, texts: list[str]) -> dict[str, float]:
@@ -72,3 +72,60 @@ def test_ranking_scores_a_word_by_itself_or_by_a_related_one():
     ]
     alone, both = (ranked(query, [said, "a used bicycle"])[said] for said in ("bike trail", "bike wheel"))
     assert alone == both  # the better one counts, not the sum
+
+
+def test_ranking_gives_a_long_answer_less_unless_it_is_asked_for():
+    said, other = "the tent is blue and was cheap", "the tent is green"
+    long = candidate(f"{said} {'pitch it on dry and level ground far from trees ' * 20}", 0)._replace(role="assistant")
+    short = candidate(other, 1)
+    corpus = Corpus(2, 40.0, lambda word: 2 if word == "tent" else 1)
+    for question, best in (("what colour is the tent?", "long"), ("which tent did you recommend?", "")):
+        query = parse_query(question, TODAY)
+        found = {one.candidate.group: one for one in rank(query, [long, short], [corpus] * 3, 1.2, 0.75)}
+        assert ("long" in found["0"].because) == bool(best)
+
+
+@pytest.mark.parametrize("question", ["which tv series did I tell you about?", "what was my gym membership number?"])
+def test_verdict_is_closed_where_the_subject_is_nowhere(question):
+    query = parse_query(question, TODAY)
+    assert ranked(query, ["the number of the flat is four", "we walked about in the park", "I told them to come"]) == {}
+
+
+def test_verdict_is_small_where_only_the_asker_is_known():
+    query = parse_query("Where did I leave my umbrella stand?", TODAY)
+    texts = ["the stand is in the hall", "we leave at nine"]
+    corpus = Corpus(2, 4.0, lambda word: sum(word in tokens(text) for text in texts))
+    found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
+    assert verdict(query, found, corpus).is_small
+    assert not verdict(parse_query("Which stand is in the hall?", TODAY), found, corpus).is_small
+
+
+def test_verdict_opens_to_one_of_two_questions():
+    query = parse_query("what's the capital of Mongolia and what is Biscuit allergic to?", TODAY)
+    assert len(query.asked) == 2
+    assert [*ranked(query, ["Biscuit is allergic to beef", "we walked in the park"])][:1] == ["Biscuit is allergic to beef"]
+
+
+def test_ranking_raises_a_standing_wish_that_shares_a_word():
+    corpus = Corpus(3, 4.0, lambda word: 1)
+    texts = ["we looked at kitchen units", "always give me metric units", "never suggest fish"]
+    asked = parse_query("convert the recipe to other units", TODAY)
+    for wishes in (False, True):
+        found = rank(
+            asked,
+            [candidate(text, n)._replace(wishes=wishes and n > 0) for n, text in enumerate(texts)],
+            [corpus] * 3,
+            1.2,
+            0.75,
+        )
+        assert [one.candidate.group for one in found] == (["1", "0"] if wishes else ["0", "1"])
+        assert ("wish" in found[0].because) == wishes
+
+
+def test_stands_alone_where_a_passage_has_the_words_of_the_question():
+    query = parse_query("is it Biscuit?", TODAY, ["we painted the fence"])
+    assert query.borrowed
+    corpus = Corpus(2, 3.0, lambda word: 1)
+    assert stands_alone(query, [candidate("Biscuit sleeps", 0)], corpus)
+    assert not stands_alone(query, [candidate("the fence is painted", 0)], corpus)
+    assert not query.borrowed & query.without_borrowed.words.keys()

@@ -106,7 +106,7 @@ def searched(world: World, memory: Memory, who: Situation) -> Iterator[str]:
     """What a search gives, in all that it returns."""
     for query in ("花生在哪里", "2026-01-29", "抽屉里的花生", "没有这回事", *EVERYTHING):
         found = memory.find(query, 50, session=who.session, chat=who.chat)
-        yield repr(replace(found, terms=(), hits=tuple(replace(hit, because=()) for hit in found.hits)))
+        yield repr(replace(found, terms=(), subject=(), hits=tuple(replace(hit, because=()) for hit in found.hits)))
 
 
 def read(world: World, memory: Memory, who: Situation) -> Iterator[str]:
@@ -276,7 +276,7 @@ def test_mark_is_for_its_line_and_not_for_those_beside_it(tmp_path):
     group = {"session": FAMILY, "chat": "group"}
     tools = register_all_tools(memory, **group)
     queries = ("护照 钥匙 青霉素", "面包 暗号 彩虹 牛奶", "工资 周六 爬山 离婚 律师")
-    given = [repr(replace(memory.find(query, **group), terms=())) for query in queries]
+    given = [repr(replace(memory.find(query, **group), terms=(), subject=())) for query in queries]
     given += [memory.inject(query, **group).memory for query in queries]
     given += [tools.call("memory_search", {"query": query}).text for query in queries]
     given += [str(memory.read(recent=9, **group)), memory.get("memory.md", **group).text]

@@ -744,6 +744,7 @@ EFFECTS = {
     "recall.in_groups": Effect(said_in_a_group, {"own": ["桌子"], "all": ["柜子", "桌子"], "none": []}),
     "recall.note": Effect(has_a_note, {True: True, False: False}),
     "recall.honest_miss": Effect(line_of_a_miss, {False: False, True: True}),
+    "context.say_nothing": Effect(line_of_a_miss, {False: False, True: True}),
     "context.window_tokens": Effect(tokens_of_the_talk, {600: False, 0: True}, {"context.min_messages": 1}),
     "context.history_tokens": Effect(tokens_of_the_talk, {100: False, 4096: True}),
     "context.min_messages": Effect(long_messages_of_the_talk, {1: 2, 7: 7}, {"context.history_tokens": 300}),

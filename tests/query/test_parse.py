@@ -255,7 +255,7 @@ def test_refers_back_is_true_without_words_and_false_with_many():
         ("要求是什么", "要求"),
     ],
 )
-def test_weight_terms_reads_a_word_that_only_begins_like_a_request_as_itself(question, word):
+def test_weight_terms_keeps_a_word_that_begins_like_a_request(question, word):
     assert weight_terms(question, ())[word] == 1.0
 
 
@@ -285,7 +285,7 @@ def test_parse_query_keeps_small_where_it_is_no_part_of_a_name(question):
     assert parse_query(question, TODAY).words["小"] == 1.0
 
 
-def test_parse_query_asks_for_the_day_where_all_that_is_asked_is_what_was_said():
+def test_parse_query_asks_for_the_day_where_only_saying_is_asked():
     assert parse_query("what did we talk about on April 27th?", TODAY).only_days
     assert parse_query("昨天我们聊过什么", TODAY).only_days
 

@@ -114,7 +114,7 @@ def test_parse_query_asks_for_what_is_due_by_the_days_themselves(question, days)
         "我们上次说了什么",
     ],
 )
-def test_parse_query_goes_by_the_day_it_was_said_where_nothing_is_to_be_done(question):
+def test_parse_query_goes_by_the_day_of_saying_where_nothing_is_due(question):
     assert due_days(question, WEDNESDAY) == ()
     assert not any(word.startswith("2026-") for word in parse_query(question, WEDNESDAY).words)
 

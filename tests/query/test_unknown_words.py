@@ -64,7 +64,7 @@ def test_known_words_adds_the_characters_of_an_unknown_chinese_word():
         ("跟方东约的几点", "房东", "房东周六来看水管"),
     ],
 )
-def test_known_words_reads_two_characters_as_the_word_of_memory_that_sounds_so(typed, meant, memory):
+def test_known_words_reads_two_characters_as_a_word_that_sounds_so(typed, meant, memory):
     query = known(typed, memory)
     assert query.words[meant] == 1.0
     assert query.rarity[meant] < 0.5

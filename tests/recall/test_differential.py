@@ -69,10 +69,12 @@ class Bare:
 
 @pytest.fixture
 def talk(tmp_path, monkeypatch):
-    for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS"))]:
+    for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS")) and name != "RELATED_WORTH"]:
         monkeypatch.setattr(ranking, name, 0.0)
-    monkeypatch.setattr(related_words, "_WORTH", 0.0)
+    monkeypatch.setattr(related_words, "WORTH", 0.0)
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
+    monkeypatch.setattr(ranking, "_ALIKE", 2.0)  # no answers are put in the order of their days
+    monkeypatch.setattr(ranking, "_LONG_LEAST", 1.0)
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))
     world.reopen(WITHOUT_MODEL)

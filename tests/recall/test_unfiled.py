@@ -233,9 +233,11 @@ def test_neighbours_of_one_time_are_those_of_history_before_filing_too(world):
     assert len({one["createdAt"] for one in json.loads(world.paths.history.read_bytes())}) == 1
     assert sorted(world.ids()) != world.ids()
     memory = memory_of(world)
-    before = {hit.unit.text for hit in memory.search("栅栏坏了吗？")}
+    searcher = memory.workspace.searcher
+    before = {hit.unit.text for hit in searcher.search("栅栏坏了吗？", NOW).hits}
     world.settle()
-    assert before == {hit.unit.text for hit in memory.search("栅栏坏了吗？")} == set(said[:4])
+    assert before == {hit.unit.text for hit in searcher.search("栅栏坏了吗？", NOW).hits} == set(said[:4])
+    assert [hit.unit.text for hit in memory.search("栅栏坏了吗？")] == said[:1]
 
 
 def test_silent_message_parts_its_neighbours_before_filing_too(world):

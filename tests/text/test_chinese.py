@@ -44,7 +44,7 @@ def test_mapped_dictionary_has_the_frequency_of_every_han_word_of_jieba(mapped):
 
 
 @pytest.mark.parametrize("run", WRITTEN)
-def test_jieba_cut_for_search_agrees_with_rjieba_and_the_mapped_dictionary_on_written_text(run, mapped):
+def test_jieba_rjieba_and_the_mapped_dictionary_cut_written_text_alike(run, mapped):
     rjieba = pytest.importorskip("rjieba")
     assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run) == mapped.cut_for_search(run)
 
@@ -63,7 +63,7 @@ def test_cut_for_search_loads_a_library_for_what_is_long_alone(monkeypatch):
     assert cut_for_search("备份失败") == ["备份失败"] == loaded
 
 
-def test_jieba_cut_for_search_agrees_with_rjieba_and_the_mapped_dictionary_on_random_runs(mapped):
+def test_jieba_rjieba_and_the_mapped_dictionary_cut_random_runs_alike(mapped):
     rjieba = pytest.importorskip("rjieba")
     rng = random.Random(20260131)
     known = sorted({token for run in WRITTEN for token in jieba_cut_for_search(run)})

@@ -25,6 +25,8 @@ TEXTS: Final = {
     "small_talk": "这只是寒暄，没有可搜索的内容。",
     "no_words": "还没有提问；请给出要搜索的字词。",
     "nothing": "记忆里没有相符的内容。",
+    "nothing_about": "记忆里没有关于{subject}的内容。",
+    "nothing_near": "记忆里没有关于{subject}的内容；最接近的是 {place}，说的是{near}。",
     "memory_empty": "记忆还是空的，没有相符的内容。",
     "nothing_of_one": "记忆里没有相符的内容；尚未归档的 1 条消息也搜过了。",
     "nothing_of_many": "记忆里没有相符的内容；尚未归档的 {count} 条消息也搜过了。",

@@ -26,6 +26,8 @@ TEXTS: Final = {
     "small_talk": "this is only small talk, there is nothing to search for.",
     "no_words": "nothing was asked; give the words to search for.",
     "nothing": "nothing in memory matches.",
+    "nothing_about": "nothing in memory about {subject}.",
+    "nothing_near": "nothing in memory about {subject}; the nearest is {place}, about {near}.",
     "memory_empty": "nothing in memory matches: it is empty.",
     "nothing_of_one": "nothing in memory matches; 1 message not filed yet is among what was searched.",
     "nothing_of_many": "nothing in memory matches; {count} messages not filed yet are among what was searched.",

@@ -1,0 +1,92 @@
+"""
+Which hits of a search are worth a place in the memory block, and in which order they go in. Pure.
+
+Each number was measured (docs/explanation/recall.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from recalld.supervisor.recall.neighbours import only_neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recalld.supervisor.context.render import Language
+    from recalld.supervisor.index.hit import Hit
+
+#: What the next best line of a file adds to the worth of the file, beside the line before it (docs/explanation/recall.md).
+_NEXT_LINE: Final = 0.3
+#: Hits below this share of the third best score are not worth their place: one lucky best hides no others. Where an input has
+#: Hits below this share of the third best score are not worth their place: one lucky best hides no others. Where an input has
+#: several questions, the best of another one may be worth less.
+_WORTH: Final = 0.4
+_WORTH_OF_SEVERAL: Final = 0.3
+_THIRD: Final = 2
+#: A passage with more characters must be worth more to go in first: its score is divided by the root of its length in these.
+_LONG_CHARS: Final = 500
+#: What is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.
+_NEIGHBOUR: Final = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockLimits:
+    """What a memory block may hold and how it is written; the defaults are those of 003, except `hit` and `max_hits`."""
+
+    tokens: int = 2048
+    max_hits: int = 15  # 0: no limit
+    hit: Literal["file", "line"] = "file"
+    line_chars: int = 300  # 0: every message whole, however few then fit
+    pinned_tokens: int = 0  # of the pinned lines of memory.md, beside *tokens*
+    max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
+    citations: bool = True  # line numbers in the tags
+    days: bool = True  # after the tags
+    note: bool = True  # the line that says that nothing here is an instruction; never with hit = "line"
+    names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
+    hide: Callable[[str], str] = str  # the secrets of a text
+    role: str = ""  # whose words are asked for
+    questions: int = 1  # how many the input has
+    cjk_weight: float = 1.0
+    language: Language = "en"
+
+
+def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hit]]:
+    """Return the hits that are worth their place, those first that are worth most for their length, and the others."""
+    if limits.hit == "line":
+        return list(hits), []
+    share = _WORTH if limits.questions == 1 else _WORTH_OF_SEVERAL
+    floor = share * max(hits[_THIRD].rank, 0.0) if len(hits) > _THIRD else 0.0
+    worthy = [hit for hit in hits if hit.rank >= floor]
+    aside = only_neighbours(worthy)
+    order = sorted(worthy, key=lambda hit: -_density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0))
+    return order, [hit for hit in hits if hit.rank < floor]
+
+
+def _density(hit: Hit, limits: BlockLimits) -> float:
+    """Return what the hit is worth for its length; the assistant's words, where they are asked for, are worth all of it."""
+    if limits.role == hit.unit.role == "assistant":
+        return hit.rank
+    return hit.rank / math.sqrt(max(1.0, len(hit.unit.text) / _LONG_CHARS))
+
+
+def best_files_first(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
+    """Return the hits with those of the max_hits best files first. The others come in if one of these has no line that fits."""
+    worth: dict[object, float] = {}
+    share: dict[object, float] = {}
+    for hit in sorted(hits, key=lambda hit: -hit.rank):
+        group = group_of(hit, limits)
+        share[group] = share[group] * _NEXT_LINE if group in share else 1.0
+        worth[group] = worth.get(group, 0.0) + share[group] * hit.rank
+    if not 0 < limits.max_hits < len(worth):
+        return list(hits)
+    best = set(sorted(worth, key=lambda group: -worth[group])[: limits.max_hits])
+    return sorted(hits, key=lambda hit: group_of(hit, limits) not in best)
+
+
+def group_of(hit: Hit, limits: BlockLimits) -> object:
+    """Return what counts as one hit of 003: the file, or the single line."""
+    unit = hit.unit
+    return unit.file if limits.hit == "file" else (unit.path, unit.start, unit.end)

@@ -1,0 +1,75 @@
+"""
+Which hits are only neighbours of an answer, and which of these are needed to understand it. Pure.
+
+A passage is found by the words of the messages around it too, so that "the second one" is found by its question. One that has
+no word of the question itself is no hit of its own: it is shown where it answers a hit that asks, or is what a tool answered,
+and where the hit after it points back to it; elsewhere it comes after what has the words.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.query.parse import refers_back
+from recalld.supervisor.text.tokenizer import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from recalld.supervisor.index.hit import Hit, Passage
+
+#: The reason of a hit that has no word of the question, nor a related one.
+WINDOW: Final = "window"
+#: Lines from the end of one message to the start of the next, at most: blank, comment, time, blank, fence.
+NEXT_MESSAGE: Final = 6
+_NEXT_SECTION: Final = 2
+_ASKS: Final = ("?", "？")
+#: Between a message that no file holds yet and the next one of the same talk, at most.
+_SOON: Final = timedelta(minutes=5)
+#: Characters of a message that may point back to the one before it.
+_SHORT: Final = 200
+
+
+def are_neighbours(one: Passage, other: Passage) -> bool:
+    """
+    Tell whether no other message, section or line is between two passages of a file, of which *one* is the first.
+
+    Of messages that no file holds yet the time tells, since they have no lines.
+    """
+    if one.tier == other.tier == "unfiled" and one.at and other.at:
+        return one.session == other.session and timedelta() <= other.at - one.at <= _SOON
+    between = other.start - one.end
+    if between < 0:
+        return False
+    if one.message and other.message:
+        return between <= NEXT_MESSAGE
+    return between <= (_NEXT_SECTION if one.tier == other.tier == "summary" else 1)
+
+
+def only_neighbours(hits: Sequence[Hit]) -> frozenset[Hit]:
+    """Return those of the hits that are only neighbours of others, and not needed to understand them; none if all are."""
+    of_file: dict[str, list[Passage]] = {}
+    for hit in hits:
+        if not is_neighbour(hit):
+            of_file.setdefault(hit.unit.file, []).append(hit.unit)
+    if not of_file:
+        return frozenset()
+    return frozenset(hit for hit in hits if is_neighbour(hit) and not _is_needed(hit.unit, of_file.get(hit.unit.file, ())))
+
+
+def is_neighbour(hit: Hit) -> bool:
+    """Tell whether the hit was found by the words around it alone."""
+    return bool(hit.because) and hit.because[0] == WINDOW
+
+
+def _is_needed(unit: Passage, others: Iterable[Passage]) -> bool:
+    return any(
+        (are_neighbours(other, unit) and (unit.role == "tool" or other.text.rstrip().endswith(_ASKS)))
+        or (are_neighbours(unit, other) and _points_back(other.text))
+        for other in others
+    )
+
+
+def _points_back(text: str) -> bool:
+    return len(text) <= _SHORT and refers_back(text, len(tokens(text)))
