@@ -87,7 +87,11 @@ SAID = {
         "nothing in memory matches that may be shown in this chat.",
         "没有可以在这个会话里展示的相符内容。",
     ),
-    "filed": ("who painted the ceiling?", "nothing in memory about painted, ceiling.", "记忆里没有关于painted, ceiling的内容。"),
+    "filed": (
+        "who painted the ceiling?",
+        "nothing in memory about painted, ceiling.",
+        "记忆里没有关于painted, ceiling的内容。",
+    ),
 }
 
 
