@@ -13,8 +13,11 @@ from hypothesis.stateful import initialize, run_state_machine_as_test
 import recalld.supervisor.archive.intake
 import recalld.supervisor.archive.journal
 import recalld.supervisor.archive.memory_folder
+import recalld.supervisor.index.chunking
+import recalld.supervisor.storage.by_content
 from tests.machine.__main__ import main
 from tests.machine.machine import AnyOrder
+from tests.machine.strangers import Strangers
 from tests.simulation.programs import WRITERS, Program, Synchroniser
 
 if TYPE_CHECKING:
@@ -34,6 +37,10 @@ SHARE = settings(
 
 def test_pipeline_loses_nothing_and_settles_after_any_order_of_acts() -> None:
     run_state_machine_as_test(AnyOrder, settings=SHARE)
+
+
+def test_strangers_neither_take_a_picture_nor_learn_a_word() -> None:
+    run_state_machine_as_test(Strangers, settings=SHARE)
 
 
 def test_machine_command_continues_an_interrupted_run(tmp_path: Path) -> None:
@@ -66,3 +73,21 @@ def test_state_machine_finds_every_mutant(name: str, monkeypatch: pytest.MonkeyP
     first = settings(SHARE, max_examples=200, phases=[Phase.generate], report_multiple_bugs=False)
     with pytest.raises(BaseException, match=r"LOST|DOUBLE|bug|flag|settle|still there|no summary|not there"):
         run_state_machine_as_test(BesideCopies if "copies" in name else AnyOrder, settings=first)
+
+
+STRANGERS_MUTANTS = {
+    "takes whatever has the name for the picture": (
+        *("LOST", recalld.supervisor.storage.by_content),
+        *("has_content", lambda files, path, _: files.disk.stat(path) is not None),
+    ),
+    "takes each line for marked": ("TOLD", recalld.supervisor.index.chunking, "is_shared", lambda _: True),
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS_MUTANTS)
+def test_strangers_find_every_mutant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong, *mutant = STRANGERS_MUTANTS[name]
+    monkeypatch.setattr(*mutant)
+    first = settings(SHARE, max_examples=100, phases=[Phase.generate], report_multiple_bugs=False)
+    with pytest.raises(BaseException, match=wrong):
+        run_state_machine_as_test(Strangers, settings=first)
