@@ -1,1 +1,1 @@
-"""What can be said of a text by itself: its tokens, its language, whether it is small talk, what in it is secret."""
+"""Properties of a text by itself: its tokens, its language, whether it is small talk, what in it is secret."""

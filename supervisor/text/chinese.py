@@ -1,11 +1,11 @@
 """
-Segmentation of Chinese: runs of Han characters, in simplified form, cut into words as jieba cuts them; and its dictionary.
+Chinese words: runs of Han characters are converted to simplified form and cut into words as jieba cuts them.
 
-jieba is the truth, and three ways return its words (tests/text/test_chinese.py). A question is cut here: its words are looked
-up in the file of jieba's dictionary, which is mapped and not read, in a millisecond. For more text rjieba is loaded, in a tenth
-of a second, or jieba, in most of one. OpenCC converts traditional characters, and words of Taiwan, to those of the mainland, so
-that 軟體 and 软件 are one word. pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded at first
-use; a supervisor uses jieba's dictionary and pypinyin in a process that ends (`storage/own_process.py`). Source:
+Three ways return the same words as jieba (tests/text/test_chinese.py). A question is cut here: its words are looked up in the
+file of jieba's dictionary, which is mapped into memory, in a millisecond. For more text rjieba is loaded, which takes a tenth
+of a second, or jieba, which takes most of one. OpenCC converts traditional characters, and words of Taiwan, to those of the
+mainland, so that 軟體 and 软件 are one word. pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded
+at first use; a supervisor uses jieba's dictionary and pypinyin in a process that ends (`storage/own_process.py`). Source:
 docs/explanation/recall.md.
 """
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 #: OpenCC's table from characters and words of Taiwan to those of the mainland; it includes characters of Hong Kong.
 _TABLE: Final = "tw2sp"
-#: How many characters are cut by the mapped dictionary in the time in which rjieba is loaded, and in that of jieba.
+#: How many characters the mapped dictionary cuts in the time that loading rjieba takes, and in that of jieba.
 _BEFORE_RJIEBA: Final = 2_000
 _BEFORE_JIEBA: Final = 15_000
-#: The characters that jieba looks up; every other is a word. The sum of all frequencies in its dictionary.
+#: The characters that jieba looks up (every other one is a word), and the sum of all frequencies in its dictionary.
 _IN_DICTIONARY: Final = re.compile("[\u4e00-\u9fd5]+|.")
 _TOTAL: Final = 60_101_967
-#: The first words of the dictionary, which have Latin letters, are in no order; this one is the first of the others.
+#: The dictionary begins with words in Latin letters, which are not sorted; this is the first of the others.
 _FIRST: Final = "一"
 #: jieba looks for shorter words, of two and of three characters, in longer ones.
 _PARTS: Final = (2, 3)
@@ -49,7 +49,7 @@ def to_simplified(run: str) -> str:
 
 
 def has_rjieba() -> bool:
-    """Tell whether rjieba is installed; it is not loaded."""
+    """Return whether rjieba is installed; it is not loaded."""
     return find_spec("rjieba") is not None
 
 
@@ -59,12 +59,12 @@ def cut_for_search(run: str) -> list[str]:
 
 
 def load_to_cut(characters: int) -> None:
-    """Load what will cut as many *characters*, before their time is counted."""
+    """Load the library that so many *characters* will need, before a measured time begins."""
     _cutter().expect(characters)
 
 
 def cut_whole(run: str) -> list[str]:
-    """Return the words of a run in order, guessed by jieba where the dictionary has none."""
+    """Return the words of a run in order; jieba guesses those that the dictionary does not have."""
     return [str(word) for word in _jieba().lcut(run)] if len(run) > 1 else [run]
 
 
@@ -75,7 +75,7 @@ def han_frequency(word: str) -> float:
 
 
 def is_noun(word: str) -> bool:
-    """Tell whether a Chinese word is a noun, a place name, or a verb used as a noun (备份, 过敏)."""
+    """Return whether a Chinese word is a noun, a place name, or a verb used as a noun (备份, 过敏)."""
     return word in _nouns()
 
 
@@ -99,13 +99,13 @@ def _converter() -> Any:
 
 
 class _Cutter:
-    """Cuts the first runs of a process by the mapped dictionary, and loads a library when that takes no longer."""
+    """Cuts the first runs of a process with the mapped dictionary, and loads a library for longer text."""
 
     def __init__(self) -> None:
         self._left = _BEFORE_RJIEBA if has_rjieba() else _BEFORE_JIEBA
 
     def expect(self, characters: int) -> None:
-        """Load the library if it will be needed for so many."""
+        """Load the library if so many *characters* need it."""
         if characters > self._left:
             self._left = 0
             _searching()
@@ -124,9 +124,9 @@ def _cutter() -> _Cutter:
 
 class MappedDictionary:
     """
-    jieba's dictionary as it stands on disk: a line for each word, with its frequency, in the order of their first characters.
+    jieba's dictionary on disk: one line for each word, with its frequency, sorted by first character.
 
-    A word is looked for among those that begin as it does, some forty lines, or some thousand for the commonest characters.
+    A word is searched for among the lines with its first character: some forty, some thousand for the commonest characters.
     """
 
     def __init__(self, path: str) -> None:
@@ -140,7 +140,7 @@ class MappedDictionary:
         return b"\n" + self._lines[self._line_from(first) : self._line_from(chr(ord(first) + 1))]
 
     def _line_from(self, first: str) -> int:
-        """Return where the first line stands of a word with this first character, or with a later one."""
+        """Return where the lines of the words with this first character begin, or of those with the next one."""
         wanted = first.encode()
         low, high = self._start, len(self._lines)
         while low < high:  # both are the beginning of a line, or the end of the last
@@ -152,7 +152,7 @@ class MappedDictionary:
         return low
 
     def frequency(self, word: str) -> int | None:
-        """Return the frequency of the word, 0 for the beginning of a longer one alone, None for what begins none."""
+        """Return the frequency of the word; 0 if it is only the beginning of a longer one, None if no word begins with it."""
         lines, line = self._beginning_with(word[0]), f"\n{word}".encode()
         at = lines.rfind(line + b" ")
         if at >= 0:
@@ -190,7 +190,7 @@ class MappedDictionary:
 
 @cache
 def _mapped() -> MappedDictionary | None:
-    """Return the mapped dictionary; None where jieba is not in a folder of files."""
+    """Return the mapped dictionary; None if jieba is not installed as files in a folder."""
     found = find_spec("jieba")
     for folder in (found and found.submodule_search_locations) or ():
         with contextlib.suppress(OSError, ValueError):

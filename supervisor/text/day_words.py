@@ -42,7 +42,7 @@ def day_of_month(day: date, language: Literal["zh", "en"], *, year: bool) -> str
 
 def day_in_brackets(day: date, language: Literal["zh", "en"]) -> str:
     """
-    Return the day as it stands before what was said on it.
+    Return the day in brackets, as it is written before the messages of that day.
 
     >>> from datetime import date
     >>> day_in_brackets(date(2026, 1, 28), "en"), day_in_brackets(date(2026, 1, 28), "zh")

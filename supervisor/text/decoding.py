@@ -45,9 +45,9 @@ def encoding_of(data: bytes) -> str:
 
 def _is_chinese(data: bytes) -> bool:
     """
-    Return whether it is GB18030 in which at least half of what is not ASCII is Chinese.
+    Return whether the bytes are GB18030 and at least half of their characters beyond ASCII are Chinese.
 
-    The second byte of most Chinese characters is not ASCII either; a letter of Latin-1 before one of ASCII looks like another.
+    The second byte of most Chinese characters is not ASCII either; a Latin-1 letter before an ASCII one looks like a rare one.
     """
     text = _chinese(data, "gb18030")
     not_ascii = sum(char > "\x7f" for char in text)

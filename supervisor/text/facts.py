@@ -1,8 +1,8 @@
 """
-Whether a person's words state something: of themselves, of a day, a number, a decision, or what is to be remembered.
+Whether a person's words state something: about themselves, a day, a number, a decision, or something to remember.
 
-A model that finds nothing to record in a talk is believed where no words of the user's state anything (jokes, riddles, small
-talk): else it would be asked about the same talk again, and paid again. A rule that is not sure finds a fact: the talk itself
+When a model answers "nothing to record", the answer is accepted if the user's words state nothing (jokes, riddles, small talk).
+Otherwise the model would be asked, and paid, for the same conversation again. In doubt the words state a fact; the conversation
 stays in its files either way.
 """
 
@@ -26,7 +26,7 @@ _STATES: Final = re.compile(
 
 def states_fact(text: str) -> bool:
     """
-    Tell whether the words state something that may be worth a line.
+    Return whether the words state something that may be worth recording.
 
     >>> states_fact("再讲一个笑话吧，哈哈"), states_fact("我对花生过敏"), states_fact("tell me another joke!")
     (False, True, False)

@@ -1,9 +1,9 @@
 """
-A long text read by a model piece by piece, each piece together with the summary of those before it. Pure.
+A long text that a model reads piece by piece, each piece together with the summary of those before it. Pure.
 
-Whoever asks the model, a worker for a day or a program for a conversation, makes the prompts; here is what is read next. A
-piece that is too long for the model's server, which counts tokens better than the estimate, is read in halves, and so is the
-rest.
+This module says which piece is next; the caller, a worker for a day or a program for a conversation, makes the prompts. The
+model's server counts tokens better than the estimate: if it refuses a piece as too long, that piece and all later ones are
+halved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.text.quoting import Entry
 
-#: The tokens of the smallest piece that is worth a call: if even that is too long, something other than the piece is.
+#: The tokens of the smallest piece that is worth a call: if even that is too long, the cause is not the piece.
 MIN_PIECE: Final = 64
 
 
@@ -46,7 +46,7 @@ class Fold:
         self._rest: list[Entry] = []
 
     def piece(self, room: int) -> str:
-        """Return as many of the entries that are left as *room* tokens hold, as a model reads them."""
+        """Return the next entries, as many as *room* tokens hold, as a model reads them."""
         text, self._size, self._rest = take_entries(self.left, min(room, self._most), self.language, self._cjk_weight)
         return text
 
@@ -61,12 +61,12 @@ class Fold:
         return not self._rest
 
     def halve(self) -> bool:
-        """Let this and all further pieces be half as long; False if that would be too short to be worth a call."""
+        """Halve the length of this piece and all later ones; return False if that would be too short to be worth a call."""
         if self._size // 2 < MIN_PIECE:
             return False
         self._most = self._size // 2
         return True
 
     def take(self, summary: str) -> None:
-        """Go on after the piece, which is in the *summary* now."""
+        """Go on to the next piece; the *summary* includes this one."""
         self.so_far, self.left = summary, self._rest

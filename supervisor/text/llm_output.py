@@ -33,7 +33,7 @@ _TAGGED: Final = re.compile(r"<(summary|answer|output|response)>(.*)</\1>", re.I
 _STOP_SIGN: Final = re.compile(r"(?:<\|(?:im_end|eot_id|end|endoftext|return)\|>|</s>|<end_of_turn>)\Z")
 _RULE: Final = re.compile(r"(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
 _LAST_RULE: Final = re.compile(r"\n[ \t]*\n(?:-{3,}|\*{3,}|_{3,})\Z")
-#: Where the chat template itself opens the thinking, only its end is in the answer, on a line of its own.
+#: If the chat template itself opens the thinking, the answer has only its end, on a line of its own.
 _END: Final = re.compile(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _WRAPPED: Final = re.compile(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
 
@@ -57,9 +57,9 @@ _CLOSING: Final = re.compile(
     re.IGNORECASE,
 )
 
-#: An answer so many times shorter than the summary so far has left it out.
+#: An answer so many times shorter than the summary so far does not include it.
 _SHRUNK: Final = 3
-_NOTHING_CHARS: Final = 400  # characters of a text that says so, with headings and a reason
+_NOTHING_CHARS: Final = 400  # characters of an answer that says "nothing to record", with headings and a reason
 _NOTHING_LINES: Final = 6  # three headings with a line below each
 _WORD: Final = re.compile(r"\w")
 _NOTHING_ZH: Final = (
@@ -93,8 +93,9 @@ def cleaned(text: str) -> str:
     r"""
     Return the answer without what models put around it, with plain line breaks and without blanks at its ends.
 
-    It removes complete thoughts before it, a fence, a `<summary>` tag or rules around all of it, a line that announces it, a
-    line that offers more, and a stop sign of the model's format. "" when nothing is left. Cleaning twice changes nothing more.
+    Removed are complete thoughts before the answer, a fence, a `<summary>` tag or rules around all of it, a line that announces
+    it, a line that offers more, and a stop sign of the model's format. The result is "" if nothing is left. Cleaning twice
+    changes nothing more.
 
     >>> cleaned("以下是总结：\n\n```markdown\n## 饮食\n对花生过敏。\n```\n")
     '## 饮食\n对花生过敏。'
@@ -125,7 +126,7 @@ def without_thinking(text: str) -> str:
 
 def says_nothing(text: str) -> bool:
     r"""
-    Tell whether the text only says "nothing to record", in any of the usual ways, with or without headings.
+    Return whether the text only says "nothing to record", in any of the usual ways, with or without headings.
 
     >>> says_nothing("## 总结\n\n（无需记录）"), says_nothing("无需记录的事很多")
     (True, False)
@@ -141,7 +142,7 @@ def says_nothing(text: str) -> bool:
 
 
 def continued(so_far: str, answer: str) -> str:
-    """Return the summary so far after this answer, which is appended when the model wrote only what is new."""
+    """Return the new summary: the *answer*, added to the summary so far if the model wrote only what is new."""
     if says_nothing(answer):
         return so_far
     return f"{so_far}\n\n{answer}" if len(answer) * _SHRUNK < len(so_far) else answer

@@ -1,7 +1,7 @@
 """
 Text for a terminal: what would move the cursor, write the clipboard or turn the direction of writing is shown as an escape.
 
-Stored text comes from people, models and web pages. What is stored and what a model gets is not changed by this.
+Stored text comes from people, models and web pages. This changes neither what is stored nor what a model gets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNPRINTABLE: Final = re.compile(
 
 def printable(text: str) -> str:
     r"""
-    Return the text with each such character as an escape.
+    Return the text with each unprintable character as an escape.
 
     >>> printable("标题\x1b]52;c;cm0=\x07 \u202egnp.exe\tab")
     '标题\\x1b]52;c;cm0=\\x07 \\u202egnp.exe\tab'
@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 
 def printable_line(text: str) -> str:
     r"""
-    Return the text as one line: a line break in it, of the name of a file say, is an escape, too.
+    Return the text as one line: a line break, such as one in the name of a file, becomes an escape too.
 
     >>> printable_line("记忆\nfiles: 999.tar")
     '记忆\\nfiles: 999.tar'
@@ -41,7 +41,7 @@ def printable_line(text: str) -> str:
 
 def printable_json(line: str) -> str:
     r"""
-    Return a line of JSON with each such character as an escape of JSON, so that it says the same.
+    Return a line of JSON with each unprintable character as a JSON escape; it means the same.
 
     >>> printable_json('{"name": "\u202egnp.exe"}')
     '{"name": "\\u202egnp.exe"}'
@@ -55,5 +55,5 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _json_escape(found: re.Match[str]) -> str:
-    code = ord(found[0])  # beyond the first plane JSON has two halves for one character
+    code = ord(found[0])  # JSON writes a character beyond the first plane as two halves
     return f"\\u{code:04x}" if code < 0x10000 else json.dumps(found[0])[1:-1]

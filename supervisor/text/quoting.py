@@ -1,5 +1,5 @@
 """
-Material as a model reads it: quoted inside a fence, an entry a message, split to the room that there is. Pure.
+Material as a model reads it: quoted inside a fence, one entry for each message, split to fit the room. Pure.
 
 A message is data. It can't forge another message (its lines after the first are indented), can't close the fence (which is
 longer than any in it), and can't use the marks by which chat templates separate turns. Source: docs/reference/protocol.md, 6.
@@ -91,7 +91,7 @@ def take_entries(entries: Sequence[Entry], room: int, language: Language, weight
 
 def taken(entries: Sequence[Entry], rest: Sequence[Entry]) -> list[Entry]:
     """
-    Return what `take_entries` took of the *entries* where it left the *rest*: whole ones, or the beginning of the first.
+    Return the entries that `take_entries` took when it left the *rest*: whole ones, or the beginning of the first.
 
     >>> first = Entry("USER", "周五部署。端口 8443。")
     >>> [one.text for one in taken([first], [Entry("USER", "端口 8443。", 2)])]

@@ -1,7 +1,7 @@
 """
 Find and hide secrets: keys, passwords, card numbers and mail addresses.
 
-The caller decides which of them are hidden: in names of files and in what a model gets all of them, in a memory block those
+The caller decides which of them are hidden: all of them in names of files and in what a model gets; in a memory block those
 that nobody asked for (`context/secrets.py`).
 """
 
@@ -16,18 +16,17 @@ from recalld.supervisor.text.secret_forms import found_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-#: The number of the rules, raised when they hide more or less: vectors made of hidden text are kept under it.
+#: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
 RULES: Final = 4
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
-#: What is matched as if it were written otherwise: full-width letters, digits and signs as ASCII, characters without width not
-#: at all. The punctuation of Chinese stays.
+#: Full-width letters, digits and signs are matched as ASCII, characters without width are skipped. Chinese punctuation stays.
 _FOLDED: Final = {
     **{code: code - 0xFEE0 for code in range(0xFF02, 0xFF5F) if chr(code) not in "（），：；？"},
     **dict.fromkeys([0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE0080)]),
 }
 _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
-#: The end of a sentence; a point ends one only before a blank, since addresses and numbers have points.
+#: The end of a sentence; a full stop ends one only before a blank, since addresses and numbers contain them.
 _SENTENCE_END: Final = re.compile(r"[\n。！？；!?;]|\.(?=\s)")
 
 
@@ -36,9 +35,9 @@ class Secret:
     """
     A secret at *start* to *end* of a text.
 
-    *label* has the words for it, "password" of "password: hunter2-demo", those that ask for it where it has none beside it, or
-    "". *before* is the sentence up to the secret, from the end of the secret before it on, and what stands behind the label:
-    "the password for the wifi is …" is about the wifi.
+    *label* has the words for it, such as "password" in "password: hunter2-demo"; for a secret without such a word, the words
+    that ask for it, or "". *before* is the sentence up to the secret, from the end of the previous secret on, and what follows
+    the label: "the password for the wifi is …" is about the wifi.
     """
 
     start: int
@@ -69,7 +68,7 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
 
 
 def _matches(text: str) -> list[tuple[int, int, str, str]]:
-    """Return of each match in the folded text its start and end in *text*, the label, and what the label is followed by."""
+    """Return for each match in the folded text its start and end in *text*, its label, and what follows the label."""
     folded = text.translate(_FOLDED) if not _FOLDED_CHARS.isdisjoint(set(text)) else text
     places: Sequence[int] = range(len(text))
     if len(folded) < len(text):

@@ -1,7 +1,7 @@
 """
 Chinese characters that sound alike, whatever their tone: what people type in place of one another.
 
-data/same_sound.txt has those of common words, a line a sound, so that a command that asks once need not load pypinyin.
+data/same_sound.txt has those of common words, one line for each sound, so that a one-shot command need not load pypinyin.
 script/same-sound makes it with pypinyin (THIRD_PARTY.md).
 """
 

@@ -1,8 +1,8 @@
 """
 How secrets look: forms that are unmistakable, commands that take one, numbers of cards, and what looks random.
 
-What only looks random is a secret if nothing says what else it is: commits, digests, ids, order numbers and what is in an
-address or a path are none. Secrets next to a word for them are in `secret_labels.py`. Pure.
+What only looks random is a secret unless the text says what else it is: commits, digests, ids, order numbers and parts of an
+address or a path are not secrets. `secret_labels.py` finds secrets next to a word for them. Pure.
 
 Each search begins with a letter or a sign of its own and looks at a limited number of characters around it, so that the work
 grows with the text and no faster, whatever is pasted.
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-#: Keys whose beginning names who gave them, and other forms that nothing else has. Each begins with a letter or a sign, which
-#: makes the search fast; that no letter or digit is before it is checked afterwards.
+#: Keys whose prefix names who issued them, and other forms that nothing else has. Each begins with a letter or a sign, which
+#: makes the search fast; `_in_word` checks afterwards that no letter or digit is before it.
 _UNMISTAKABLE: Final = re.compile(
     r"""
       (?P<plain>(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,})                                   # OpenAI, Anthropic, Stripe
@@ -61,11 +61,11 @@ _MAIL_NAME: Final = re.compile(r"[\w.+-]{1,64}\Z")
 
 # ── Commands that take a secret ──────────────────────────────────────────────
 
-#: What was hidden before is no argument.
+#: An argument, unless it is already hidden.
 _ARGUMENT: Final = r"""(?!…|\[hidden\]|\[已隐去\])(?P<secret>"[^"\n]{1,200}"|'[^'\n]{1,200}'|[^\s'"\-<$&|;][^\s'"]{0,200})"""
 #: Words that begin with p are options with one hyphen too few: -pretty, -port.
 _NO_FLAG: Final = r"(?!(?:retty|rint|ort|rotocol|rogress|refix|ath|ipe|arallel|roxy|rofile|lugin|lain)\b)"
-#: By the name that the search begins with: what follows, up to the secret.
+#: What follows the name of a command, up to the secret.
 _COMMANDS: Final = {
     "mysql": rf"\s-p{_NO_FLAG}",
     "mariadb": rf"\s-p{_NO_FLAG}",
@@ -104,7 +104,7 @@ _CARD_WORD: Final = re.compile(
     r"|visa|mastercard|amex|信用卡|银行卡|銀行卡|借记卡|储蓄卡|卡号|卡號|号码是"
 )
 _IDENTITY_WORD: Final = re.compile(r"身份证|身份證|证件号|identity (?:card|number)")
-#: Numbers as long as a card's that are none.
+#: Words before a number as long as a card's that is another number.
 _OTHER_NUMBER: Final = re.compile(
     r"order|track|isbn|issn|parcel|shipment|invoice|ticket|serial|barcode|\bean\b|\bimei\b|timestamp|epoch|transaction|case"
     r"|reference|\bid\b|phone|\btel\b|doi|version|sku|booking"
@@ -116,12 +116,12 @@ _LINES: Final = re.compile(r"[^0-9\n]{0,20}\n?[^0-9\n]{0,3}(?P<card>[0-9](?:(?:[
 _GROUPED: Final = re.compile(
     r"[0-9]{4}(?P<sep>[ \xa0\u2009\u202f\u3000.-])[0-9]{4}(?P=sep)[0-9]{4}(?P=sep)[0-9]{4}(?:(?P=sep)[0-9]{1,3}(?![0-9]))?"
 )
-#: Where another number stands beside it.
+#: The numbers of a card or a citizen in a run of several numbers.
 _PART: Final = re.compile(rf"(?<![0-9])(?=(?P<part>(?:[0-9]{{13,19}}[xX]?|{_GROUPED.pattern})(?![0-9])))")
 _GROUPED_AMEX: Final = re.compile(r"[0-9]{4}([ \xa0.-])[0-9]{6}\1[0-9]{5}")
 _CITIZEN: Final = re.compile(r"[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dX]")
 _CITIZEN_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-#: The number of a person in the USA, near a word for it.
+#: A social security number of the USA.
 _SSN: Final = re.compile(r"(?<![\w.-])(?!000|666|9)\d{3}(?P<sep>[ -]?)(?!00)\d\d(?P=sep)(?!0000)\d{4}(?![\w-])(?!\.\d)")
 _SSN_WORD: Final = re.compile(r"\bssns?\b|social[ -]security|社会安全号?码?|社会保障号?码?|社安号|社保号")
 _SSN_NAMES: Final = ("ssn", "social", "社")
@@ -129,7 +129,7 @@ _SSN_NAMES: Final = ("ssn", "social", "社")
 # ── What looks random ────────────────────────────────────────────────────────
 
 _LONG_WORD: Final = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-#: What says before a random word that it is none of them.
+#: Words before a random word that say that it is not a secret.
 _NO_SECRET: Final = re.compile(
     r"(?:\b(?:\w*id|commit|sha-?\d*|md5|hash|digest|checksum|etag|rev|revision"
     r"|integrity|fingerprint|tree|blob|ssh-\w+|ecdsa-\S+"
@@ -141,7 +141,7 @@ _RANDOM: Final = 0.42
 def found_secrets(text: str) -> Iterator[Found]:
     """Yield the secrets of the text, those of each kind in order; two kinds may find the same one."""
     lower = text.lower()
-    if len(lower) != len(text):  # İ has a longer small form
+    if len(lower) != len(text):  # the small form of İ is longer
         lower = "".join(char.lower()[0] for char in text)
     yield from _unmistakable(text)
     yield from _mails(text)
@@ -173,13 +173,13 @@ def _unmistakable(text: str) -> Iterator[Found]:
 
 
 def _in_word(text: str, at: int) -> bool:
-    """Tell whether an ASCII letter, a digit or a hyphen is right before *at*."""
+    """Return whether an ASCII letter, a digit or a hyphen is right before *at*."""
     before = text[at - 1 : at] if at else ""
     return before.isascii() and (before.isalnum() or before == "_")
 
 
 def _mails(text: str) -> Iterator[Found]:
-    """Yield the addresses of mail; git@github.com is none."""
+    """Yield the mail addresses; git@github.com is not one."""
     for match in _MAIL.finditer(text):
         name = _MAIL_NAME.search(text, max(0, match.start() - 64), match.start())
         if name and name[0] != "git":
@@ -196,7 +196,7 @@ def _commands(text: str, lower: str) -> Iterator[Found]:
 
 @cache
 def _option(name: str) -> re.Pattern[str]:
-    """Return what follows the command up to its secret; most texts have no command."""
+    """Return the pattern of what follows the command up to its secret, compiled at first use: most texts have no command."""
     return re.compile(rf"[^\n|;&]{{0,200}}?{_COMMANDS[name]}{_ARGUMENT}")
 
 
@@ -214,7 +214,7 @@ def _cards(text: str, lower: str) -> Iterator[Found]:
 
 
 def _persons(text: str, lower: str) -> Iterator[Found]:
-    """Yield the numbers of people in the USA: after a word for one, or, with its hyphens, shortly before it."""
+    """Yield the social security numbers: after a word for one or, if written with hyphens, shortly before it."""
     for start in beginnings(lower, _SSN_NAMES):
         word = _SSN_WORD.match(lower, start)
         if word is None:
@@ -226,7 +226,7 @@ def _persons(text: str, lower: str) -> Iterator[Found]:
 
 
 def _is_card(number: str, before: str) -> bool:
-    """Tell whether the digits are the number of a card or a citizen; *before* is what is said before them."""
+    """Return whether the digits are the number of a card or a citizen; *before* is the text before them."""
     digits = re.sub(r"[^0-9xX]", "", number).upper()
     if len(digits) == 18 and (_IDENTITY_WORD.search(before) or _is_citizen(digits)):
         return True
@@ -241,13 +241,13 @@ def _is_card(number: str, before: str) -> bool:
 
 
 def _luhn(digits: str) -> bool:
-    """Tell whether the last digit is the check digit of the others, as on every bank card (ISO/IEC 7812)."""
+    """Return whether the last digit is the check digit of the others, as on every bank card (ISO/IEC 7812)."""
     doubled = (sum(divmod(int(digit) * (1 + n % 2), 10)) for n, digit in enumerate(reversed(digits)))
     return sum(doubled) % 10 == 0
 
 
 def _is_citizen(digits: str) -> bool:
-    """Tell whether this is an identity number of China: a region, a birthday and the check digit (GB 11643)."""
+    """Return whether this is an identity number of China: a region, a birthday and the check digit (GB 11643)."""
     total = (
         sum(int(digit) * weight for digit, weight in zip(digits[:17], _CITIZEN_WEIGHTS, strict=True))
         if "X" not in digits[:17]
@@ -263,14 +263,14 @@ def _random(text: str, lower: str) -> Iterator[Found]:
 
 
 def _looks_random(word: str) -> bool:
-    """Tell whether the word has digits, capitals and small letters, as mixed as chance mixes them."""
+    """Return whether the word has digits, capitals and small letters, mixed as if at random."""
     beginning = word[:200]
     has_all = all(sum(map(kind, beginning)) > 1 for kind in (str.isdigit, str.isupper, str.islower))
     return has_all and changes(beginning) >= _RANDOM
 
 
 def _is_said_to_be_other(text: str, lower: str, start: int) -> bool:
-    """Tell whether the word is a part of an address or a path, or said to be an id, a digest, a public key."""
+    """Return whether the word is a part of an address or a path, or the text calls it an id, a digest or a public key."""
     before = lower[max(0, start - _NEAR) : start]
     in_path = before[-1:] in {"/", "\\", ".", "~", "@", ":"} and before[-2:-1] not in {"", " "} and not before.endswith("::")
     whole = text[max(0, start - 300) : start]

@@ -1,8 +1,8 @@
 """
 The words that a secret follows, and how the value has to look: "the password is plum", "PIN 4821", 门禁码 4471, `DB_PASS=x`.
 
-A word for a secret is followed by one only if the value looks like one: "the password is wrong" and "the secret is out" have
-none. Each search looks at a limited number of characters around its word, so that the work grows with the text and no faster.
+What follows a word for a secret is one only if it looks like one: "the password is wrong" and "the secret is out" contain none.
+Each search looks at a limited number of characters around its word, so that the work grows with the text and no faster.
 Pure.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """A secret at *start* to *end*; *label* has the words that ask for it, *of* what it is said to belong to."""
+    """A secret at *start* to *end*; *label* has the words that ask for it, *of* the words that say what it is for."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ _OPENED_ZH: Final = (
     "门禁|门锁|开门|大门|楼门|楼道|单元门|入户|院门|开锁|锁屏|解锁|支付|取款|取件|提取|提货|保险[箱柜]|储物柜|车库|道闸|地库|小区|报警|警报|安保|信箱"
     "|验证|驗證|校验|驗証|验証|安全|动态|恢复|备用|配对|登录|授权|短信|密保|房门|自行车锁|箱锁"
 )
-#: A word for a secret. Which group it is in says how its value has to look.
+#: A word for a secret. Its group says how the value has to look.
 _LABEL: Final = re.compile(
     rf"""
       (?P<password>pass(?:word|wd|phrase|code|wort)|kennwort|contrase[ñn]a|mot\ de\ passe|senha|wachtwoord|парол[ьяюе]|pwd
@@ -54,7 +54,7 @@ _LABEL: Final = re.compile(
     """,
     re.VERBOSE,
 )
-#: One of them is in each label; and the most characters of a label.
+#: Each label contains one of these; and the most characters of a label.
 _STEMS: Final = tuple(
     """
     pass kennwort contrase senha wachtwoord парол pwd pw 口令 密 パスワード 비밀번호 key secret token cookie 钥匙 令牌 私钥 code
@@ -83,7 +83,7 @@ _JOINT: Final = re.compile(
     """,
     re.VERBOSE,
 )
-#: What is before "my password to plum77".
+#: What may come before "my password to plum77".
 _CHANGED: Final = re.compile(r"\b(?:chang|reset|set|updat|switch)[a-z]{0,4}\s(?:[\w'’]{1,20}\s){0,3}\Z")
 _VALUE: Final = re.compile(
     r"""\\?"(?P<double>[^"\n]{1,200})" | '(?P<single>[^'\n]{1,200})' | “(?P<curly>[^”\n]{1,200})” | ‘[^’\n]{1,200}’
@@ -127,7 +127,7 @@ _PROSE_ZH: Final = re.compile(
     "(?:不|否|对的|錯|错|一样|一樣|同|由|在|我|你|您|他|她|它|谁|哪|怎|旧|必|空|给|用|指|一|个|默认|以前|之前|刚|随机|没|有|要|需|很|太|最|至少"
     "|多|少|昨|今|明|上|下|见|無|无|忘|发|存|放|保|写|记|只|和|跟|老|新|正确|两|几|那|这|该|其|什|被|已|还|能|可|会|为了|大|小|长|短|强|弱|八|六|四|请)"
 )
-#: What stands for a secret that is elsewhere: variables, calls, placeholders, marks of what was hidden.
+#: What replaces a secret that is elsewhere: variables, calls, placeholders, marks of what was hidden.
 _PLACEHOLDER: Final = re.compile(
     r"""\$|%\(|%[A-Za-z]|<[^>]|\{|\[hidden\]|\[?redacted|\[已隐去|\[已删除|[*•·x.…_-]{3,}\Z|[*•]{3,}
       |(?:self|this|os|sys|env|environ|args|opts?|options|config|conf|cfg|settings|request|req|process|secrets|params?|data
@@ -147,9 +147,9 @@ _BEFORE_CODE: Final = re.compile(
 )
 _BACK: Final = 80
 _OPENED_BY: Final = re.compile(rf"\b(?:{_OPENED})\b", re.VERBOSE)
-#: In a .netrc and on a command line a blank is enough.
+#: In a .netrc and on a command line a blank is enough between a label and its secret.
 _LOGIN: Final = re.compile(r"(?:--|\blogin\s+\S{1,60}\s+)\Z")
-#: Below the head of a table, and each row.
+#: The line below the head of a table, and a row.
 _RULER: Final = re.compile(r"\n[ ]{0,3}\|?[ ]?:?--[-:| ]{0,400}(?=\n)")
 _ROW: Final = re.compile(r"\n([^\n|]{0,400}\|[^\n]{0,2000})")
 _MOST_HEADER: Final = 400
@@ -164,7 +164,7 @@ _SHORTEST_KEY: Final = 6
 _LONG: Final = 20
 _OFTEN: Final = 0.3
 _HAN: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
-#: Names of algorithms, files and formats, which have digits as passwords have.
+#: Names of algorithms, files and formats, which have digits as a password has.
 _FORM_NAME: Final = re.compile(
     r"(?:sha|md|base|utf|aes|rsa|oauth|v|id_ed|ed|ipv|http|hs|rs|es)[-_]?\d{1,5}(?:[-_]\w+)?"
     r"|id_rsa|wifi\d|pbkdf2|argon2\w*|s3|k8s"
@@ -173,7 +173,7 @@ _FORM_NAME: Final = re.compile(
 
 def labelled(text: str, lower: str) -> Iterator[Found]:
     """
-    Yield the secrets that stand next to a word for them; *lower* is *text* in small letters, of the same length.
+    Yield the secrets that are next to a word for them; *lower* is *text* in small letters, of the same length.
 
     >>> [text[one.start : one.end] for text in ("So the secret is out.", "the pin is 8841") for one in labelled(text, text)]
     ['pin is 8841']
@@ -204,7 +204,7 @@ def beginnings(text: str, words: Iterable[str]) -> list[int]:
 
 
 def around(text: str, words: Iterable[str], chars: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of the text that have one of the *words*, with *chars* before and behind it, in order and apart."""
+    """Yield the parts of the text with one of the *words* and *chars* before and after it, in order, without overlaps."""
     start, end = 0, 0
     for at in beginnings(text, words):
         if at - chars > end:
@@ -217,10 +217,10 @@ def around(text: str, words: Iterable[str], chars: int) -> Iterator[tuple[int, i
 
 
 def in_columns(text: str, lower: str) -> Iterator[Found]:
-    """Yield the cells of tables below a word for a secret: a column "password" has them."""
+    """Yield the cells of tables below a word for a secret, such as the cells of a column "password"."""
     end = 0
     for ruler in _RULER.finditer(text):
-        if ruler.start() < end:  # a row of the table before, which is read once
+        if ruler.start() < end:  # a row of the previous table, which is read already
             continue
         top = text.rfind("\n", max(0, ruler.start() - _MOST_HEADER), ruler.start()) + 1
         cells = lower[top : ruler.start()].split("|") if ruler.start() - top < _MOST_HEADER else []
@@ -241,7 +241,7 @@ def in_columns(text: str, lower: str) -> Iterator[Found]:
 
 
 def _inside_a_word(lower: str, match: re.Match[str], kind: str) -> bool:
-    """Tell whether the label is only a part of another word: compass, spin, tokenizer."""
+    """Return whether the label is only a part of another word: compass, spin, tokenizer."""
     before = lower[match.start() - 1 : match.start()]
     return kind != "password" and match[0][0].isascii() and before.isascii() and before.isalpha()
 
@@ -273,7 +273,7 @@ def _before(text: str, lower: str, label: re.Match[str]) -> Found | None:
 
 
 def _value(text: str, lower: str, label: re.Match[str], joint: re.Match[str], kind: str) -> int:
-    """Return where the value ends that follows the label, 0 if it does not look like a secret."""
+    """Return where the value after the label ends; 0 if it does not look like a secret."""
     if kind == "code":
         code = _CODE.match(text, joint.end())
         is_other = joint["weak"] and _HAS_OTHER_CODES.match(label[0]) and _OTHER_CODE.match(text, joint.end())
@@ -294,7 +294,7 @@ def _value(text: str, lower: str, label: re.Match[str], joint: re.Match[str], ki
 
 
 def _judged(word: str, text: str, label: re.Match[str], joint: re.Match[str], kind: str, *, is_quoted: bool) -> bool:
-    """Tell whether *word* is a secret, which follows the label by the joint; *kind* is the group of the label."""
+    """Return whether *word*, which follows the label and the joint, is a secret; *kind* is the group of the label."""
     word = word[:_JUDGED]
     low = word.lower()
     if joint["weak"] is not None and _HAN.match(word):
@@ -324,14 +324,14 @@ def _judged(word: str, text: str, label: re.Match[str], joint: re.Match[str], ki
 
 
 def _is_key(word: str, name: str, *, is_given: bool) -> bool:
-    """Tell whether a word after "token" or "key" is one; *is_given*: it is in quotes, or in the query of an address."""
+    """Return whether a word after "token" or "key" is a secret; *is_given*: it is in quotes, or in the query of an address."""
     if name.lower() == "key" or name.lower() == "cookie":
         return bool(_HEX.fullmatch(word)) or (len(word) >= _LONG and changes(word) >= _OFTEN)
     return is_mixed(word, _SHORTEST_KEY) or (is_given and len(word) >= _SHORTEST_KEY and not any(map(str.isspace, word)))
 
 
 def is_mixed(word: str, least: int) -> bool:
-    """Tell whether the word has letters and digits, and is none of the names and dates that have both."""
+    """Return whether the word has letters and digits, and is not a name or a date that has both."""
     has_both = any(map(str.isdigit, word)) and any(map(str.isalpha, word))
     return (
         len(word) >= least
@@ -344,10 +344,10 @@ def is_mixed(word: str, least: int) -> bool:
 
 def changes(word: str) -> float:
     """
-    Return how often a small letter, a capital, a digit or a sign stands next to one of another kind: 0 to 1.
+    Return how often a small letter, a capital, a digit or a sign is next to one of another kind: 0 to 1.
 
-    >>> round(changes("wJalrXUtnFEMIK7MDENG"), 2), round(changes("setStatementCacheSize2"), 2)
-    (0.58, 0.33)
+    >>> round(changes("wJ4lrX7UtnF3MIK7MDENG"), 2), round(changes("setStatementCacheSize2"), 2)
+    (0.6, 0.33)
     """
     kinds = ["d" if char.isdigit() else "u" if char.isupper() else "l" if char.islower() else "s" for char in word]
     return sum(one != other for one, other in itertools.pairwise(kinds)) / max(1, len(kinds) - 1)

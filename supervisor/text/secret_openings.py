@@ -1,10 +1,10 @@
 """
 Secrets without a word for one: "safe: 4471", `2580#` for a garage, 门口的密码锁是 4471, "the login is bob / hunter2".
 
-The number must stand as people write a code: after the lock and a sign or "is", with the # or * of a keypad, after "opens
-with", between a verb of typing and what it opens, or alone behind a door as in a note ("cottage door 1187"). A number with a
-unit, a year, a round one and the number of a door or a flat is none. So are the turns of a dial (左三右七), and the second half
-of "log in as maria with …" and of "network Birch, key …".
+The number must be where people write a code: after the lock and a sign or "is", with the # or * of a keypad, after "opens
+with", between a verb of typing and what it opens, or alone after a door, as in a note ("cottage door 1187"). A number with a
+unit, a year, a round number, and the number of a door or a flat are not codes. The turns of a dial (左三右七) are secrets too,
+and so is the second half of "log in as maria with …" and of "network Birch, key …".
 Each search looks at a limited number of characters around its word. Pure.
 """
 
@@ -19,7 +19,7 @@ from recalld.supervisor.text.secret_labels import AFTER_NUMBER, Found, around, i
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-#: What has a number only as its code, and what has other numbers too.
+#: Things whose only number is a code, and things that have other numbers too.
 _LOCK: Final = (
     r"keypads?|padlock|lock ?box|key ?box|strongbox|safe|vault|suitcase|letterbox|mailbox|alarm (?:off|panel|system|keypad)"
     r"|(?<!table )(?<!row )(?<!file )(?<!process )(?<!write )(?<!read )(?<!caps )lock"
@@ -38,11 +38,11 @@ _CODE: Final = r"(?P<code>[#*]?(?:\d{3,8}|\d{1,2}(?:-\d{1,2}){2,3})[#*]?)(?![a-z
 _LONG_CODE: Final = r"(?P<code>[#*]?(?!(?:19|20)\d\d(?!\d))\d{4,8}[#*]?)(?![a-z0-9_%/])(?![.,:-]\d)"
 _KEYPAD: Final = r"(?P<code>\*\d{3,8}[#*]?|\d{3,8}#)(?![a-z0-9_#*])"
 _OPENED: Final = rf"{_BEFORE}(?:{_LOCK}|{_ENTRANCE})(?![a-z])|{_LOCK_ZH}|{_ENTRANCE_ZH}|[门锁柜开]"
-#: What is begun, and needs no code for it: a shop, a company.
+#: What follows 开 where nothing is unlocked: 开店 (open a shop), 开会 (hold a meeting).
 _NO_OPENING: Final = "(?![店业户公发办始张会工])"
 _TYPE: Final = r"(?:use|enter|type|punch(?: in)?|press|dial|tap|key in|code)(?: (?:the |in )?(?:code|pin|number))?"
 
-#: The number after what it opens, then the number before it, which somebody types.
+#: A number after the thing that it opens, then a number that is typed, before that thing.
 _CODES: Final = (
     rf"{_BEFORE}(?:{_LOCK})(?:'s)?{_THERE}(?:{_SIGN}){_CODE}",
     rf"{_BEFORE}(?:keypad|padlock|lock ?box|key ?box) {_LONG_CODE}",
@@ -78,12 +78,12 @@ _DIALS: Final = (
     rf"{_DIAL}(?P<code>(?:(?:left|right|l|r)(?: to| at)?[ -]?{_TURNED}(?![a-z0-9]){_NEXT}){{2,6}})",
     rf"{_DIAL}(?P<code>(?:{_TURNED} (?:left|right)(?![a-z]){_NEXT}){{2,6}})",
 )
-#: With the signs that only keypads have.
+#: Codes with a sign that only keypads have.
 _SIGNED: Final = (
     rf"(?:{_OPENED})[^\n]{{0,40}}?(?<![a-z0-9_&#*]){_KEYPAD}",
     rf"(?<![a-z0-9_&#*]){_KEYPAD}(?=[^\n]{{0,40}}(?:{_OPENED}))",
 )
-#: One of them is in each, and the characters around it that are read.
+#: Each code is near one of these; and the characters around it that are read.
 _STEMS: Final = tuple(
     """
     keypad padlock box safe vault suitcase alarm lock door gate garage barrier entrance dial combination combo
@@ -94,7 +94,7 @@ _AROUND: Final = 60
 #: What is in each turn of a dial.
 _SIDE: Final = re.compile(r"左|右|left|right|(?<![a-z])[lr] ?[0-9]")
 
-#: The two halves of a login: after a word for one any name, after what one logs in to only the names that everyone has.
+#: The two halves of a login: after a word for one any name, after what one logs in to only common names such as "admin".
 _PAIR: Final = rf"""
     (?:{_BEFORE}(?:log-?ins?|log\ in|sign-?in|credentials?|creds|accounts?|username)(?![a-z])|账号|帐号|账户|登[录陆]名?|用户名)
       [^\n/]{{0,30}}?[\s:：是为][\w.@+-]{{2,40}}(?:\s/\s|/)(?P<named>[^\s/，。；,;]{{5,60}})(?!/)
@@ -121,7 +121,7 @@ _PAIR_STEMS: Final = tuple(
     router server nas ssh ftp vpn panel database camera modem 服务器 后台 路由器 数据库 摄像头 光猫 @
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-#: Two words that both are in a login that is said.
+#: A login in words has the first word and one of the others.
 _SAID_STEMS: Final = (
     (" as ", ("log in", "log on", "log-in", "logged", "logs in", "sign in", "signed in", "signs in")),
     ("key", ("network", "wifi", "wi-fi", "ssid", "wlan", "hotspot", "router", "网络", "热点", "路由器")),
@@ -129,13 +129,13 @@ _SAID_STEMS: Final = (
 )
 _LONGEST_PAIR: Final = 160
 _SHORTEST_SECRET: Final = 5
-#: What a question for them has: the words that a label has elsewhere.
+#: The words of a question for such a secret, in place of the words of a label.
 _CODE_WORDS: Final = "code open unlock 密码 开 打开 开门"
 _LOGIN_WORDS: Final = "password login 登录"
 
 
 def openings(lower: str) -> Iterator[Found]:
-    """Yield the numbers that open something, of each part of the text in order; *lower* is the text in small letters."""
+    """Yield the numbers that open something, in order for each part of the text; *lower* is the text in small letters."""
     for start, end in around(lower, _STEMS, _AROUND):
         part = lower[start:end]
         has_digit, turns = any(map(str.isdigit, part)), _DIALS if _SIDE.search(part) else ()
@@ -149,7 +149,7 @@ def openings(lower: str) -> Iterator[Found]:
 
 
 def pairs(lower: str) -> Iterator[Found]:
-    """Yield the second half of each login that is written as a pair, or said; it has letters and digits."""
+    """Yield the second half of each login, written as a pair or in words; it has letters and digits."""
     if "/" in lower or "和" in lower or " and " in lower:
         yield from _halves(_PAIR, _PAIR_STEMS, lower)
     stems = [stem for sign, stems in _SAID_STEMS if sign in lower for stem in stems]
@@ -166,5 +166,5 @@ def _halves(pattern: str, stems: Iterable[str], lower: str) -> Iterator[Found]:
 
 @cache
 def _compiled(*patterns: str, flags: int = 0) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns; most texts have nothing to open, and a command that ends after a turn should not wait for them."""
+    """Return the patterns, compiled at first use: most texts need none, and a one-shot command should not wait for them."""
     return tuple(re.compile(pattern, flags) for pattern in patterns)

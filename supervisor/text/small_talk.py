@@ -44,7 +44,7 @@ _PARTICLES: Final = frozenset("的了呢啊呀吧啦哦噢喔哈嘛呵嘻哟耶�
 
 def is_chitchat(text: str) -> bool:
     """
-    Tell whether *text* is blank, or courtesies of at most 8 characters and nothing else.
+    Return whether *text* is blank, or courtesies of at most 8 characters and nothing else.
 
     A courtesy is one of SKIP_PREFIXES, in any case or width; punctuation, particles, emoji and further courtesies may follow.
     (That design tests for the prefix alone, which also drops 对花生过敏 and "no dairy".)
@@ -60,7 +60,7 @@ def is_chitchat(text: str) -> bool:
 
 def is_small_talk(text: str) -> bool:
     """
-    Tell whether *text* is blank, or consists of any number of greetings and courtesies and nothing else.
+    Return whether *text* is blank, or consists of any number of greetings and courtesies and nothing else.
 
     >>> [is_small_talk(t) for t in ("你好呀", "Good morning, thank you!", "？！", "早上好，会议几点")]
     [True, True, True, False]
@@ -84,7 +84,7 @@ def _after_courtesies(folded: str, courtesies: re.Pattern[str]) -> str:
 
 
 def _is_decoration(char: str) -> bool:
-    """Tell whether *char* is punctuation, space, a symbol other than of money, an emoji or a part of one."""
+    """Return whether *char* is punctuation, space, a symbol other than of money, an emoji or a part of one."""
     return unicodedata.category(char)[0] in "PZM" or unicodedata.category(char) in {"So", "Sk", "Sm", "Cf"}
 
 

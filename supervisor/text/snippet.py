@@ -31,7 +31,7 @@ _LATIN: Final = re.compile(r"[A-Za-z0-9]+")
 _WORD_CHARS: Final = 15  # of a Latin word that a snippet may skip to begin with the next word
 #: A sentence or a line, with what ends it.
 _SENTENCE: Final = re.compile(r"[^\n.!?。！？；;]*(?:[.!?；;]+(?=\s|$)|[。！？]+|[.!?；;]+|\n+|$)")
-#: A piece of code with its fences, and the first of these.
+#: A piece of code with its fences; the group is the first fence.
 _CODE: Final = re.compile(r"^[ \t]*(```[\w+#.-]*|~~~[\w+#.-]*)[ \t]*$.*?^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
 #: What is left out between two parts of an excerpt.
 GAP: Final = "\n…\n"
@@ -41,7 +41,7 @@ _FINDS: Final = 40
 
 def is_grapheme_boundary(text: str, at: int) -> bool:
     r"""
-    Tell whether *text* may be cut before position *at* without splitting a character.
+    Return whether *text* may be cut before position *at* without splitting a character.
 
     The two halves of a surrogate pair, which lenient JSON may return, are not separated either.
 
@@ -91,9 +91,8 @@ def excerpt(text: str, chars: int, terms: Sequence[str]) -> str:
     r"""
     Return the sentences of *text* with the most of *terms*, in their order, in about *chars* characters.
 
-    Without any of the terms it is the beginning.
-
-    A term counts half each time that it was met before, and less where the text is full of it.
+    A text with none of the terms gives its beginning. A term counts half as much at each further occurrence, and less in a text
+    that is full of it.
 
     >>> excerpt("先说天气。今天很热。花生过敏要带药。别的没有。药在抽屉里。", 16, ["过敏", "药"])
     '…\n花生过敏要带药。\n…\n药在抽屉里。'
@@ -123,7 +122,7 @@ def excerpt(text: str, chars: int, terms: Sequence[str]) -> str:
 
 
 def _joined(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return the parts of the text with gaps between them; a part of code has the fence that it is in."""
+    """Return the parts of the text with gaps between them; a part inside code gets its fence."""
     fences = [(match.span(), match[1]) for match in _CODE.finditer(text)]
     parts: list[str] = []
     at, closing = 0, ""
@@ -202,7 +201,7 @@ def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
 
 
 def _is_separate(char: str) -> bool:
-    """Tell whether the character never joins another such: most do not, Chinese and kana included, so regex is rarely used."""
+    """Return whether the character never joins another of these; Chinese and kana are among them, so regex is rarely needed."""
     category = unicodedata.category(char)
     return category in _SEPARATE or ("\u3041" <= char <= "\u9fff" and category in {"Lo", "Lm"})
 

@@ -15,7 +15,7 @@ _THOUGHT: Final = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1
 
 def after_thoughts(text: str) -> str:
     r"""
-    Return the text behind the thinking in tags that it begins with; the text itself where it begins otherwise.
+    Return the text after the thinking in tags at its beginning; all of it if it does not begin so.
 
     >>> after_thoughts("<think>用户要摘要……</think>\n周五部署。"), after_thoughts("周五部署。")
     ('\n周五部署。', '周五部署。')

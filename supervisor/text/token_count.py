@@ -1,5 +1,5 @@
 """
-An estimate of how many tokens a text has, without a model's tokeniser; it is rather too high than too low.
+An estimate of how many tokens a text has, without a model's tokeniser; it is more often too high than too low.
 
 The weights were fitted to Qwen's tokeniser on Chinese and English conversation and code. For a model with cheaper Chinese
 characters, `tokens.cjk_weight` can be lowered by the server's usage figures. Source: recall.md.

@@ -73,7 +73,7 @@ _CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
 
 @cache
 def _piece() -> re.Pattern[str]:
-    """Return the pattern of a word; commands that import this module for its constants do not wait until it is compiled."""
+    """Return the pattern of a word, compiled at first use: some commands need only the constants of this module."""
     return re.compile(
         f"(?P<han>[{HAN}]+)|(?P<paired>[{_PAIRED}]+)"
         r"|(?P<thousands>(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]))"

@@ -1,9 +1,9 @@
 """
-How rare a word is in general text: a rare word in a day's messages tells what the day was about.
+How rare a word is in general text: a rare word in a day's messages says what the day was about.
 
 Chinese words are rated by jieba's dictionary, English words by their rank among the 6,000 most common (data/english.txt, most
-common first). Everyday words of chat count as common in any case. In a question "calm" must not weigh as much as a name: there
-data/english_more.txt adds American spellings that the list lacks, and the next 4,000 words. A search must not wait for jieba's
+common first). Everyday words of chat always count as common. In a question "calm" must not weigh as much as a name, so for
+questions data/english_more.txt adds American spellings and the next 4,000 words. A search must not wait for jieba's
 dictionary: data/chinese.txt says how rare each word of a question is, to a hundredth. THIRD_PARTY.md has source and licence.
 """
 
@@ -26,15 +26,16 @@ _COMMON: Final = 3000.0
 _RAREST: Final = 1.0
 #: The rarity of a Chinese word that is not in the dictionary: a name, or a wrong guess of the segmentation.
 _GUESSED: Final = 0.6
-#: The rarity from which a word tells what a text is about.
+#: The rarity from which a word says what a text is about.
 _TELLING: Final = 0.6
 #: Zipf's law: the word of rank r occurs about 100,000 / r times in a million words.
 _ZIPF: Final = 100_000.0
 _HAN: Final = re.compile(f"[{HAN}]")
-#: A number of so many digits is as rare as a name; of Latin letters so few are no name, but part of one, or an abbreviation.
+#: A number of so many digits is as rare as a name. A word of fewer Latin letters than the second is part of a name, or an
+#: abbreviation.
 _DIGITS: Final = 4
 _SHORT: Final = 3
-#: A Chinese number with what it counts, which the dictionary has not as a word (三首, 十岁), and the most that it is worth.
+#: A Chinese number with its unit, which is not a word of the dictionary (三首, 十岁), and the most that it is worth.
 _COUNTED: Final = re.compile(
     "[零一二两三四五六七八九十百千万几半]{1,3}[岁个首本次天年月日号点分秒块元斤米句行张条件位名人遍回种层楼间杯]?"
 )
@@ -73,7 +74,7 @@ def rarity(token: str) -> float:
 
 def rarity_asked(token: str) -> float:
     """
-    Return the rarity of a token of a question, without jieba's dictionary; of a number, by its digits.
+    Return the rarity of a token of a question, without jieba's dictionary; that of a number is by its digits.
 
     >>> rarity_asked("喜欢") < rarity_asked("家电") < rarity_asked("青霉素")
     True
@@ -90,7 +91,7 @@ def rarity_asked(token: str) -> float:
 
 
 def _of_english(token: str, ranks: Mapping[str, int]) -> float:
-    """Return the rarity by Zipf's law; of a word without a rank 1.0."""
+    """Return the rarity by Zipf's law; 1.0 for a word without a rank."""
     return _scaled(_ZIPF / ranks.get(token, _ZIPF))
 
 
@@ -102,15 +103,15 @@ def telling_words(text: str) -> set[str]:
     """
     Return the tokens that say what *text* is about: numbers, names, rare words.
 
-    >>> sorted(telling_words("We moved the backup to port 2222, okay?"))
-    ['2222', 'backup', 'port']
+    >>> sorted(telling_words("We moved rsync to port 2222, okay?"))
+    ['2222', 'rsync']
     """
     return {token for token in tokens(text) if rarity(token) >= _TELLING or any(map(str.isdigit, token))}
 
 
 def is_known(token: str) -> bool:
     """
-    Tell whether a token of `tokenizer.spelled` is in the dictionary or among the common words; names and typos are not.
+    Return whether a token of `tokenizer.spelled` is in the dictionary or among the common words; names and typos are not.
 
     >>> is_known("backup"), is_known("备份"), is_known("becuas")
     (True, True, False)
