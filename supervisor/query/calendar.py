@@ -1,4 +1,4 @@
-"""Spans of days as people name them: the arithmetic that the date rules of both languages use (see dates_en, dates_zh)."""
+"""Spans of days as people name them: arithmetic for the date rules of both languages (dates_en, dates_zh)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 Find the days that a question names, relative to the day it is asked: 5月2号, 上周三, 五月初, "last Friday", "in June 2023".
 
 A date without a year is the last one that has begun, since memories are in the past. Each language has a table of rules
-(dates_zh, dates_en); a rule only sees the text that the rules before it have left.
+(dates_zh, dates_en); a rule sees only the text that no rule before it has matched.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     DaysOf: TypeAlias = Callable[[re.Match[str], date], Days | None]
 
 _FULL: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)")
-#: Month first, as 5/2 is read in Chinese and American English; day first if there is no such month. Fractions and 24/7 are
-#: no dates.
+#: Month first, as 5/2 is read in Chinese and American English; day first if there is no such month. Fractions and 24/7 are not
+#: dates.
 _SLASHED: Final = re.compile(
     r"(?<![\d/.$€£¥￥])(?:(?P<where>on|since|from|by|until|before|after|[在从到于是])\s*)?"
     r"(?<![\d/.])(?P<one>\d\d?)/(?P<two>\d\d?)(?:/(?P<year>20\d\d|\d\d))?(?![\d/%])",
@@ -35,7 +35,7 @@ _TO: Final = re.compile(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", 
 _LATIN: Final = re.compile("[A-Za-z]")
 _MONTH: Final = re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
 
-#: The first talk with the assistant; "the first conversation with Anna" is another one.
+#: The first conversation with the assistant; "the first conversation with Anna" is another one.
 _FIRST_TALK: Final = re.compile(
     r"(?:我们俩?|咱们?俩?|你我|[你我][和跟与][你我])的?(?:第一次|最初|最早|首次)的?(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
     r"|第一次[和跟与]你(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
@@ -79,7 +79,7 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
 
 def first_talk(text: str, first_day: Callable[[], date | None]) -> tuple[Span, ...]:
     """
-    Return the *first_day* of memory where *text* (NFKC) names the first talk with the assistant; nothing where there is none.
+    Return the *first_day* of memory, if there is one, where *text* (NFKC) names the first conversation with the assistant.
 
     >>> from datetime import date
     >>> [first_talk(text, lambda: date(2026, 1, 2))[0].days.label for text in ("我们第一次聊天", "when we first met")]
@@ -91,7 +91,7 @@ def first_talk(text: str, first_day: Callable[[], date | None]) -> tuple[Span, .
 
 
 def _joined(found: Iterable[Span], text: str) -> Iterator[Span]:
-    """Yield the spans, joined where the text says from one day to another."""
+    """Yield the spans; two that the text joins ("May 2 to May 4") become one."""
     held: Span | None = None
     for span in found:
         if held and held.days.last < span.days.first and _TO.fullmatch(text, held.end, span.start):

@@ -92,12 +92,12 @@ def _day(match: re.Match[str], today: date) -> Days | None:
 
 
 def _none(_match: re.Match[str], _today: date) -> Days | None:
-    """A future date is no date to search for."""
+    """Return None: a future date is not searched for."""
     return None
 
 
 def _is_the_one_before(found: Days | None, match: re.Match[str], today: date) -> TypeGuard[Days]:
-    """Tell whether "last" means a year before the span that *today* is in."""
+    """Return whether "last" means the span a year earlier, because *today* is in the one that was *found*."""
     return found is not None and today in found and (match.groupdict().get("near") or "").lower() == "last"
 
 

@@ -91,7 +91,7 @@ def _day(match: re.Match[str], today: date) -> Days | None:
 
 
 def _none(_match: re.Match[str], _today: date) -> Days | None:
-    """A future date, or one of the lunar calendar, is no date to search for."""
+    """Return None: a future date, or one of the lunar calendar, is not searched for."""
     return None
 
 
@@ -179,7 +179,7 @@ def _ago(match: re.Match[str], today: date) -> Days | None:
 
 _BACK: Final = "(?P<back>上上|上|这|本)"
 _WEEK: Final = "个?(?:周|星期|礼拜)"
-#: 每周三 and 下周三 name no day in the past.
+#: What may not come before a weekday: 每周三 and 下周三 name no day in the past.
 _NO_HABIT: Final = "(?<![每下逢隔])(?<![每下]个)(?<![两双单])"
 RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
     (

@@ -1,8 +1,8 @@
 """
-Questions for what is to be done on a day: 明天有什么安排, "what's due this week".
+Questions about what is to be done on a day: 明天有什么安排, "what's due this week".
 
-What a message says of a day is found by the day that it means (`relative_days.days_about`), whenever it was said. "What did I
-do on Tuesday" is no such question: it goes by the day on which a message was said.
+They find the messages that are about this day (`relative_days.days_about`), whenever they were sent. "What did I do on Tuesday"
+is not such a question: it finds the messages that were sent on that day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recalld.supervisor.query.relative_days import days_meant, may_name_a_day
 if TYPE_CHECKING:
     from datetime import date
 
-#: What asks for it in each language, and what is over.
+#: What asks for things to do, in each language, and what says that they are over.
 _ENGLISH: Final = (
     r"(?i:\b(?:due|(?:need|have|has|got|supposed|going) to(?: (?:do|get done|finish|hand in|pay))?|gotta|to-?dos?"
     r"|plan(?:s|ned)?|schedul\w*|agenda|appointments?|coming up|deadlines?|happening|anything(?: going)?(?: on)?(?: else)?"
@@ -55,5 +55,5 @@ def without_asking(sentence: str) -> str:
 
 @cache
 def _to_do(is_english: bool) -> re.Pattern[str]:
-    """Return the pattern of what asks for it; compiled for a question that names a day, since compiling takes longest."""
+    """Return the pattern of what asks for things to do, compiled at first use: only a question that names a day needs it."""
     return re.compile(_ENGLISH if is_english else f"{_ENGLISH}|{_CHINESE}")

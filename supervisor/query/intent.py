@@ -1,7 +1,7 @@
 """
-What a request is by its form: chatter, about oneself, or about what somebody said.
+The kind of a request by its form: chatter, about the user, or about what somebody said.
 
-These are closed lists of everyday phrases in Chinese and English; what a request is about, its words, is no matter here.
+The rules are closed lists of everyday phrases in Chinese and English; the subject of a request plays no part.
 Source: docs/explanation/recall.md, the gate.
 """
 
@@ -14,7 +14,7 @@ from recalld.supervisor.text.small_talk import is_small_talk
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
 
-#: What asks; what exclaims; and a question to the assistant about itself.
+#: The forms of a question, of an exclamation, and of a question to the assistant about itself.
 _QUESTION: Final = re.compile(
     r"[?？]|\b(?:what(?! an?\b)|when|where|who|whom|whose|which|why|how)\b|什么|[哪谁几怎咋啥吗呢]|多少|为何", re.IGNORECASE
 )
@@ -31,11 +31,11 @@ _TO_YOU: Final = re.compile(
     r"|有没有(?:感情|意识|名字|心情)|喜欢|觉得(?:累|无聊|开心|我)|在干|在做|累|困|能听|叫什么)",
     re.IGNORECASE,
 )
-#: A clause with the mark that ends it; the rarity from which a word says what a text is about.
+#: A clause with the mark that ends it, and the rarity from which a word says what a text is about.
 _CLAUSE: Final = re.compile(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
 _TELLING: Final = 0.65
 _THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教(?![堂室授育练])|提供|回答|(?<![小听])说(?!明|法)"
-#: The assistant's words are asked for, not new ones: 你能推荐, 你给我推荐几本, 你要说什么, "would you recommend".
+#: A question about what the assistant has said; a request for something new is not one: 你能推荐, "would you recommend".
 _YOU: Final = re.compile(
     r"(?<!请)(?<!麻烦)你(?!能|可|会|要|想|好|觉得|认为|知道|再|查|说.{0,3}[是这呢吧]|帮(?!.{0,6}[过了的])"
     rf"|给我(?!.{{0,8}}(?:[过了的哪]|什么|啥))|告诉我(?![过了的])).{{0,12}}(?:{_THEIRS})"
@@ -49,9 +49,9 @@ _I: Final = re.compile(
     rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|told|suggest|said)\w*",
     re.IGNORECASE,
 )
-#: Who says my, I or 我 in a question asks about themselves; who says 来着 or "I told you", in whatever sentence, about what has
-#: been said; and who names a relative in Chinese names their own. Who wants something, 帮我 or "I'd like", does not, nor who
-#: asks for advice, "what should I do" or 怎么办: it is about what nobody has said yet.
+#: A question with "my", "I" or 我 is about the user; any sentence with 来着 or "I told you" is about what was said; a relative
+#: in Chinese is the user's own. A wish (帮我, "I'd like") is not about the user, and neither is a question for advice ("what
+#: should I do", 怎么办): its answer was never said.
 _OWN: Final = re.compile(
     r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b"
     r"|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来(?!自)|先(?!生)|问)",
@@ -77,7 +77,7 @@ _ADVICE: Final = re.compile(
 )
 
 
-#: What a person wants from now on, whatever is asked: at the beginning of a message or of one of its sentences.
+#: What a person wants from now on, whatever they ask: at the beginning of a message or of one of its sentences.
 _WISHES: Final = re.compile(
     r"(?:^|[.!?;,:\n]\s*)(?:(?:and|but|so|ok|okay|please|pls|also|btw|hey)[, ]+)*"
     r"(?:always|never|from now on|in (?:the )?future|don't ever|do not ever|(?:i'd |i )?(?:always |really )?prefer|no more)\b"
@@ -95,7 +95,7 @@ _WISH_CHARS: Final = 400
 
 def is_standing_wish(text: str) -> bool:
     """
-    Tell whether a message of the user's says what they want from now on.
+    Return whether a message of the user's says what they want from now on.
 
     >>> [is_standing_wish(text) for text in ("always give me metric units", "以后回答短一点", "别再给我推荐海鲜")]
     [True, True, True]
@@ -107,7 +107,7 @@ def is_standing_wish(text: str) -> bool:
 
 def is_chatter(question: str) -> bool:
     """
-    Tell whether the text has everyday words alone, and a courtesy, an exclamation or a word to the assistant; it asks nothing.
+    Return whether the text asks nothing: it has only everyday words, and a courtesy, an exclamation or a word to the assistant.
 
     >>> [is_chatter(text) for text in ("thanks, that's all for now", "今天好累啊", "what a long day", "你今天怎么样")]
     [True, True, True, True]
@@ -126,7 +126,7 @@ def is_chatter(question: str) -> bool:
 
 def is_about_oneself(asking: str, question: str) -> bool:
     """
-    Tell whether a request is about the user, or about what was said; *asking* are those sentences of *question* that ask.
+    Return whether a request is about the user, or about what was said; *asking* are those sentences of *question* that ask.
 
     >>> is_about_oneself("Where do I live?", "Where do I live?"), is_about_oneself("它叫什么？", "我说过一部电影。它叫什么？")
     (True, True)

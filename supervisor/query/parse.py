@@ -1,11 +1,11 @@
 """
 Parse a question: its words with their weights, the days it names, and the role it asks for.
 
-Words of a request (帮我, "please"), of a date, and those that ask for a date have a low weight: in a young memory nobody
-ever used them, so they would weigh most. A request is recognised by its place at the beginning or end of a clause: 谁帮我修的
-asks about help. Messages before the question are used only if it refers back (它, 那个, "that one") or has no words of its
-own, since they hurt a question that is complete by itself (measured). Of a longer input the sentences that ask have full
-weight, the others little. Source: docs/explanation/recall.md.
+Words of a request (帮我, "please"), of a date, and those that ask for a date have a low weight: a young memory has them in no
+message, so they would weigh most. A request is recognised by its place at the beginning or end of a clause: 谁帮我修的 asks
+about help. Messages before the question are used only if it refers back (它, 那个, "that one") or has no words of its own,
+since they hurt a question that is complete by itself (measured). In a longer input the sentences that ask have full weight,
+the others little. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _POLITE: Final = (
 _LOOK: Final = r"([看想说讲翻问算查找搜])\1|(?:[看想说讲翻问算查找搜]|回[忆想])一?下|查(?![理尔收验体])|找(?![零到])|搜索?|列出"
 _MAKE: Final = "推荐|介绍|翻译|写|画|讲|生成|解释|总结|列举|编|起草|润色|改写|设计"
 _AMOUNT: Final = "[一几这那两]?[首部本个篇段些种点下句张封份位]"
-#: 帮我查一下, 请推荐一本; without a polite word before it a verb is a request only with an amount: 写一首, not 写的简历.
+#: 帮我查一下, 请推荐一本. A verb without a polite word before it is a request only if an amount follows: 写一首, not 写的简历.
 _BEFORE_ASIDE: Final = (
     rf"(?:^|(?<=[，,。！!；;：:~\s]))(?:(?:{_POLITE})+(?:{_LOOK}|一下)*(?:我的?)?(?:(?:{_MAKE})(?![的过了])(?:{_AMOUNT})?)?"
     rf"|(?:{_LOOK})+|(?:{_MAKE}){_AMOUNT})"
@@ -59,7 +59,7 @@ _ENGLISH: Final = re.compile(
     rf"(?:{_ORDER}{_WHAT})?|^{_ORDER}{_WHAT}|\b(?:please|thanks|thank you)\W*$",
     re.IGNORECASE,
 )
-#: What people type for and, you, are, and please: no words to search for.
+#: What people type for and, you, are, please and thanks; it is not searched for.
 _SHORTHAND: Final = re.compile(r"(?<![\w'’.-])(?:n|u|r|ur|pls|plz|thx)(?![\w'’.-])")
 #: The words that ask what was on a day, or which day or time it is.
 _WHICH: Final = re.compile(
@@ -74,12 +74,12 @@ _SAYING: Final = frozenset(
     聊 聊聊 聊到 聊天 聊过 提 提到 提过 提起 讲 讲到 讲过 谈 谈到 谈过 谈论 说到 说起 说过 晓得
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-#: Where 那 is typed for 哪: at the end of a question that has no other word that asks. 钥匙放那儿了, 你说的是那个？
+#: 那 typed for 哪, at the end of a question without another word that asks: 钥匙放那儿了. Not so: 你说的是那个？
 _WHERE: Final = re.compile(
     r"(?:(?<=[在放去到住搁丢藏])那(?=[儿里](?:了|的|啊|呀|来着)*[?？\s]*$)|(?<=..)那(?=[儿里个家](?:了|的|来着)*[?？]\s*$))"
 )
 _ASKS_BESIDES: Final = re.compile("[谁几怎咋啥么吗哪]|多少")
-#: Before a name of one character: 小宇 is no 小.
+#: What comes before a name of one character: 小宇 is not 小.
 _LITTLE: Final = re.compile(rf"[小老阿](?=[{HAN}])(?![的了点些于吗呢])")
 _HAPPENED: Final = re.compile(
     r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
@@ -114,12 +114,12 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
 
 
 def asks_which_day(text: str) -> bool:
-    """Tell whether the text asks for a date or time: 今天几号, "what day is it"."""
+    """Return whether the text asks for a date or time: 今天几号, "what day is it"."""
     return bool(_WHICH.search(text)) and not asks_what_happened(text)
 
 
 def asks_what_happened(text: str) -> bool:
-    """Tell whether the text asks what was done, said or planned: 今天做了什么, "what did I do today"."""
+    """Return whether the text asks what was done, said or planned: 今天做了什么, "what did I do today"."""
     return bool(_HAPPENED.search(text))
 
 
@@ -146,11 +146,11 @@ _FEW: Final = 3
 _MOST_ASKED: Final = 6
 #: Only this many characters of an input are read: a longer one is a document.
 MOST_CHARS: Final = 4_000
-#: What no plain question has: another sentence before it, or words that do not stand apart.
+#: What a plain question does not have: another sentence before it, or words without blanks between them.
 _LEADS_UP: Final = re.compile(rf"\.\s|[{HAN}]")
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
-#: Between two questions of one sentence, and what each of them has.
+#: What is between two questions of one sentence, and what each of them contains.
 _BETWEEN_QUESTIONS: Final = re.compile(
     r"[,，;；、]?\s*\b(?:and|also|plus)\s+(?=(?:also\s+)?(?:what|when|where|who|whose|which|how|why|is|are|was|did|do|does)\b)"
     r"|[,，;；]\s*(?:还有|另外|以及|顺便)?|(?<=[哪儿里谁么少几点号啥])\s+(?=[\u4e00-\u9fff])",
@@ -166,9 +166,9 @@ _BACK: Final = re.compile(
     re.IGNORECASE,
 )
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
-#: A capitalised word inside a sentence is probably a name: of "she", or of what the question is about.
+#: A capitalised word inside a sentence is probably a name: whom "she" means, or what the question is about.
 NAMED: Final = re.compile(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
-#: The surnames that most Chinese people have, and what is said after or before them: 王医生, 小林. Alone they are common words.
+#: The most common Chinese surnames, with what is said after or before them: 王医生, 小林. Alone they are common words.
 _SURNAMES: Final = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔"
     "白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
@@ -177,7 +177,7 @@ _SURNAMED: Final = re.compile(
     rf"[小老]([{_SURNAMES}])|([{_SURNAMES}])(?:医生|大夫|护士|老师|教授|导师|博士|律师|教练|经理|主任|总监?|老板|师傅|[院校局处科部队班]长|先生|女士"
     r"|小姐|太太|同学|阿姨|叔叔?|伯伯|大爷|爷爷|奶奶|哥|姐|嫂|工)"
 )
-#: A nickname where only a person or a pet can stand: 给小满挑, 给慢慢的. As words 满 and 慢慢 are common.
+#: A nickname in a place for a person or a pet: 给小满挑, 给慢慢的. As words 满 and 慢慢 are common.
 _NICKNAMED: Final = re.compile(rf"(?:给|跟|陪|替)(?:[小阿]([{HAN}])|(([{HAN}])\3))")
 
 
@@ -186,15 +186,16 @@ class Query:
     """
     What a question asks for.
 
-    *words* have their weights (at most 1), in the order of the input; *rarity* is that of each in the language, of a name 1.0;
-    *days* are those that it names; *role* is "assistant" or "user" if it asks for the words of one of them; *text* is the input
-    itself; *asked* are the words of each sentence that asks. *is_own*: it is about the user, or about what was said.
-    *is_question*: it is one sentence that asks, and nothing else, in a language whose words stand apart.
-    *only_days*: it asks for what happened on its days and nothing else; *is_now*: today is the only day it names, and it does
-    not ask what happened ("what's the weather today"). *respelled* are words that `known_words`
-    reads as others, too, and *characters* those that it has added: parts of words that memory does not have. *related* are the
-    words of memory that mean nearly the same as a word, with what they are worth beside it (`with_related_words`).
-    *borrowed* are words of the messages before the question.
+    *text* is the input. *words* are its words with their weights (at most 1), in order; *rarity* has the rarity of each in the
+    language, 1.0 for a name; *asked* are the words of each sentence that asks; *borrowed* are words of the messages before the
+    question. *days* are the days that the question names; *role* is "assistant" or "user" if it asks for the words of one of
+    them. *is_own*: it is about the user, or about what was said. *is_question*: it is one sentence that asks, and nothing
+    else, in a language with blanks between words. *only_days*: it asks for what happened on its days and nothing else.
+    *is_now*: today is the only day it names, and it does not ask what happened ("what's the weather today").
+
+    `known_words` adds what memory has: *respelled* are the words that it reads as another word too, *characters* are parts of
+    words that memory does not have. *related* are the words of memory that mean nearly the same as a word, with their worth
+    relative to it (`with_related_words`).
     """
 
     words: Mapping[str, float]
@@ -229,10 +230,10 @@ def parse_query(
     question: str, today: date, recent: Sequence[str] = (), most: int = 0, first_day: Callable[[], date | None] = lambda: None
 ) -> Query:
     """
-    Return what *question* asks for; *recent* are the texts before it, oldest first; at most *most* words (0: all).
+    Return what *question* asks for; *recent* are the texts before it, oldest first.
 
-    *first_day* returns the first day of memory, which "our first talk" names. If there are more words, the rarest are kept. A
-    greeting or thanks asks for nothing.
+    Of more than *most* words (0: no limit) the rarest are kept. *first_day* returns the first day of memory, which "our first
+    conversation" names. A greeting or thanks asks for nothing.
     """
     question = question[:MOST_CHARS]
     if is_small_talk(question) or is_chatter(question):
@@ -261,7 +262,7 @@ def parse_query(
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
     is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
     names = _names_in(question)
-    # a month is written like a name and is none: "February"
+    # a month is written like a name but is not one: "February"
     rarity = {word: 1.0 if word in names and counts != _SPAN_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
     is_own = bool(role) or is_about_oneself(text, question)
@@ -294,7 +295,7 @@ def _names_in(question: str) -> set[str]:
 
 
 def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:
-    """Return the words of a sentence that asks for what is to be done: its days, and what else is asked of them."""
+    """Return the words of a sentence that asks what is to be done: its days, and the other words of the question."""
     words = weight_terms(without_asking(sentence), ahead)
     others = {word: counts for word, counts in words.items() if counts == 1.0}
     return others | {token: 1.0 for span in ahead for token in day_tokens(span.days)}
@@ -302,7 +303,7 @@ def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:
 
 def refers_back(question: str, words: int) -> bool:
     """
-    Tell whether the question needs the messages before it to be understood; *words* is the number of its own words.
+    Return whether the question needs the messages before it to be understood; *words* is the number of its own words.
 
     >>> refers_back("它多少钱？", 1), refers_back("那个喜欢下棋的人是谁", 3), refers_back("What about that one?", 0)
     (True, False, True)
@@ -337,6 +338,6 @@ def _parts(question: str) -> tuple[list[str], list[str]]:
 
 
 def _telling(recent: Sequence[str]) -> list[str]:
-    """Return the rarest words of the messages before; of equal ones the latest first."""
+    """Return the rarest words of the *recent* messages; of equally rare ones the latest first."""
     found = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:MOST_CHARS]))
     return sorted(found, key=lambda word: -rarity_asked(word))[:_MAX_BEFORE]

@@ -2,13 +2,14 @@
 Words of memory that are a word of the question, or mean nearly the same: 丈母娘 for 岳母, "freezer" for fridge.
 
 related_words.txt has a line for each of 18,000 stems, in order: the stem and those nearest to it in the GloVe vectors of words,
-each with its similarity in hundredths (script/related-words makes it, THIRD_PARTY.md has its sources). The file is mapped and a
-line is found by bisection, so that a command that asks once reads a few pages of it. everyday_words.txt is like it, in both
-languages, made by hand (script/everyday-words): kin, days, health, money, home, work; 00 is one word with two spellings.
+each with its similarity in hundredths (script/related-words makes it, THIRD_PARTY.md has its sources). The file is mapped into
+memory and a line is found by bisection, so that a one-shot command reads only a few pages of it. everyday_words.txt has the
+same form, in both languages, and is made by hand (script/everyday-words): kin, days, health, money, home, work; there 00 marks
+another spelling of the same word.
 
-Vectors know which words stand beside the same others: hot is near cold, and each name near all names. So a related word is
-worth less than half of the word itself and opens no gate (`index/gate`), and a name has none. What is the same word counts as
-the word itself (`other_spellings`). Each number was measured (docs/explanation/recall.md).
+Vectors show which words have the same words around them: hot is near cold, and each name is near all names. So a related word
+is worth less than half of the word itself and opens no gate (`index/gate`), and a name has no related words. Another spelling
+counts as the word itself (`other_spellings`). Each number was measured (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 #: A line for each stem, in the order of their bytes.
 TABLE: Final = Path(__file__).with_suffix(".txt")
 EVERYDAY: Final = Path(__file__).with_name("everyday_words.txt")
-#: What a related word is worth beside the word itself, times their similarity.
+#: The worth of a related word, relative to the word itself; it is multiplied by their similarity.
 WORTH: Final = 0.4
-#: What the same word is worth in another spelling: as much as itself.
+#: The worth of another spelling of a word: as much as the word itself.
 SAME: Final = 1.0
-#: The most words of a question that are looked up, the most telling, and the most words of memory for each, the nearest.
+#: How many words of a question are looked up, the rarest, and how many words of memory are taken for each, the nearest.
 _MOST_ASKED: Final = 6
 _MOST_RELATED: Final = 8
 #: The digits of a similarity.
@@ -43,7 +44,7 @@ _DIGITS: Final = 2
 
 def with_related_words(query: Query, frequency: Callable[[str], int]) -> Query:
     """
-    Return the query with the words of memory that are related to its own, or the same.
+    Return the query with the words of memory that are related to its own, or are other spellings of them.
 
     *frequency* returns the number of passages with a word.
     """
@@ -56,19 +57,19 @@ def with_related_words(query: Query, frequency: Callable[[str], int]) -> Query:
 
 
 def other_spellings(query: Query) -> Mapping[str, str]:
-    """Return the word of the question for each word of memory that is the same."""
+    """Return the word of the question for each word of memory that is another spelling of it."""
     return {other: word for word, others in query.related.items() for other, worth in others.items() if worth == SAME}
 
 
 def _spellings(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
-    """Return the words of memory that are *word*, and none of the question."""
+    """Return the words of memory that are other spellings of *word* and not in the question."""
     if query.words[word] <= REQUEST_WEIGHT:
         return {}
     return {other: SAME for other in same_words(word) if other not in query.words and frequency(other)}
 
 
 def _of_memory(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
-    """Return what each word of memory that is related to *word*, and is none of the question, is worth."""
+    """Return the worth of each word of memory that is related to *word* and not in the question."""
     there = [(other, alike) for other, alike in related_words(word) if other not in query.words and frequency(other)]
     return {other: WORTH * alike for other, alike in there[:_MOST_RELATED]}
 
@@ -81,8 +82,8 @@ def related_words(token: str) -> tuple[tuple[str, float], ...]:
     >>> related_words("bicycl")[0], related_words("包裹")[0]
     (('motorcycl', 0.83), ('快递', 0.9))
     """
-    alike = dict(_beside(TABLE, token)) if token.isascii() else {}
-    alike |= _beside(EVERYDAY, token)
+    alike = dict(_line_of(TABLE, token)) if token.isascii() else {}
+    alike |= _line_of(EVERYDAY, token)
     near = [(other, similarity / 100) for other, similarity in alike.items() if similarity]
     return tuple(sorted(near, key=lambda one: -one[1]))
 
@@ -90,15 +91,15 @@ def related_words(token: str) -> tuple[tuple[str, float], ...]:
 @lru_cache(maxsize=10_000)
 def same_words(token: str) -> tuple[str, ...]:
     """
-    Return the tokens that are the same word.
+    Return the tokens that are other spellings of the same word.
 
     >>> same_words("双亲"), same_words("xmas"), same_words("手机")
     (('爸妈', '父母', '爹妈', '爹娘'), ('christma',), ())
     """
-    return tuple(other for other, similarity in _beside(EVERYDAY, token) if not similarity)
+    return tuple(other for other, similarity in _line_of(EVERYDAY, token) if not similarity)
 
 
-def _beside(path: Path, token: str) -> Iterator[tuple[str, int]]:
+def _line_of(path: Path, token: str) -> Iterator[tuple[str, int]]:
     """Yield the tokens of the line of *token* in the table, each with its similarity in hundredths."""
     table, wanted = _table(path), token.encode("utf-8", "surrogatepass")
     low, high = 0, len(table)

@@ -1,9 +1,9 @@
 """
-The days that a message means by "tomorrow", "next Tuesday", 后天 or 下周二, as of the day on which it was said.
+The days that a message means by "tomorrow", "next Tuesday", 后天 or 下周二, seen from the day on which it was sent.
 
-`dates` reads what a question asks for, which lies behind it; a message speaks of what lies ahead as well. So a bare weekday is
-the next one where its sentence tells what is to come (周五要交, "due on Friday"), and is left alone else: 天文馆周一闭馆 is
-about each Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") names no day.
+`dates` reads the days of a question, which are in the past; the days of a message may be in the future. So a bare weekday means
+the next one if its sentence is about the future (周五要交, "due on Friday"); otherwise it is left alone: 天文馆周一闭馆 is
+about every Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") names no day.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     _Rules: TypeAlias = tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]
 
-#: Only so many characters of a message are read, and only where one of these stands in it.
+#: Only so many characters of a message are read, and only if one of these is in it.
 MOST_CHARS: Final = 4_000
 _HINT: Final = re.compile(
     r"[今明后昨前]|周|星期|礼拜|月|[天日]|\d[-/.]\d|day|night|week|tom?m?o?rr?ow|tmrw|month|fortnight"
@@ -33,7 +33,7 @@ _DATED: Final = re.compile(
     r"\d\s*[月./-]\s*\d|[一二三四五六七八九十]月|[0-9十一二三四五六七八九]号|\d(?:st|nd|rd|th)\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
-#: A span of so many days is about each of them, a longer one about none.
+#: A span of at most so many days is about each of them, a longer one about none.
 _LONGEST: Final = 9
 _LATIN: Final = re.compile("[A-Za-z]")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -57,7 +57,7 @@ _NEAR_EN: Final = (
 )
 _HAN_WEEK: Final = "个?(?:周|星期|礼拜)"
 _HAN_N: Final = "[0-9]{1,2}|[一二两三四五六七八九十]{1,3}"
-#: What tells that a sentence is about what is over, or is to come: 天文馆周一闭馆 is about every Monday.
+#: Signs that a sentence is about the past, or about the future; 天文馆周一闭馆 has neither, it is about every Monday.
 _OVER: Final = re.compile(r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|\w{3,}ed)\b", re.IGNORECASE)
 _AHEAD: Final = re.compile(
     r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
@@ -70,7 +70,7 @@ _SENTENCE_END: Final = re.compile(r"[。！？!?\n；;]|\.\s")
 
 def relative_days(text: str, said: date) -> tuple[Span, ...]:
     """
-    Return the days that *text* names by their distance from the day on which it was *said*, in the order of the text.
+    Return the days that *text* names by their distance from *said*, the day on which it was sent, in the order of the text.
 
     >>> from datetime import date
     >>> [span.days.label for span in relative_days("明天体检，下周二师傅上门", date(2026, 11, 23))]
@@ -90,13 +90,13 @@ def relative_days(text: str, said: date) -> tuple[Span, ...]:
 
 
 def may_name_a_day(text: str) -> bool:
-    """Tell whether the text has a word or a sign without which it names no day."""
+    """Return whether the text may name a day: it has one of the words or signs that every day has."""
     return bool(_HINT.search(text, 0, MOST_CHARS))
 
 
 def days_about(text: str, said: date) -> list[str]:
     """
-    Return each day that a message said on a day is about, as a token (2026-11-24): by its distance, or by its date.
+    Return each day that a message of the day *said* is about, as a token (2026-11-24): named by its distance, or by its date.
 
     >>> from datetime import date
     >>> days_about("this weekend we paint; the surveyor comes on 7 January", date(2026, 11, 23))
@@ -107,7 +107,7 @@ def days_about(text: str, said: date) -> list[str]:
 
 
 def days_meant(text: str, said: date) -> list[Span]:
-    """Return the days that a message names by their distance, and single ones by their date, without a year the nearest."""
+    """Return the days that a message names by their distance, and single days by their date; without a year the nearest one."""
     if not may_name_a_day(text):
         return []
     relative = relative_days(text, said)
@@ -126,7 +126,7 @@ def _overlap(one: Span, other: Span) -> bool:
 
 
 def _nearest(span: Span, text: str, said: date) -> Days:
-    """Return a day without a year in the year that brings it nearest: a message speaks of what is ahead, too."""
+    """Return a day without a year in the year that brings it nearest to *said*, before or after it."""
     day = span.days.first
     next_year = single_day(day.year + 1, day.month, day.day)
     if next_year is None or str(day.year) in text[span.start : span.end] or next_year.first - said > said - day:
@@ -154,13 +154,13 @@ def _day(said: date, ahead: int) -> Days:
 
 
 def _week(said: date, ahead: int, first: int = 0, last: int = 6) -> Days:
-    """Return the days *first* to *last* (0 = Monday) of the week *ahead* of this."""
+    """Return the days *first* to *last* (0 = Monday) of the week *ahead* weeks after this one."""
     monday = said + timedelta(days=7 * ahead - said.weekday())
     return Days(monday + timedelta(days=first), monday + timedelta(days=last))
 
 
 def _weekday(match: re.Match[str], said: date, weekday: int, week: int | None) -> Days | None:
-    """Return the weekday of the week *week* ahead; without one the next, where its sentence is about what is to come."""
+    """Return the weekday of the week *week* ahead; None: the next such day, if its sentence is about the future."""
     if week is not None:
         return _week(said, week, weekday, weekday)
     ahead = (weekday - said.weekday()) % 7
@@ -168,7 +168,7 @@ def _weekday(match: re.Match[str], said: date, weekday: int, week: int | None) -
 
 
 def _is_over(match: re.Match[str]) -> bool:
-    """Tell whether the sentence of the match is about what is over."""
+    """Return whether the sentence of the match is about the past."""
     sentence = _sentence(match)
     return bool(_OVER.search(sentence)) and not _AHEAD.search(sentence)
 
@@ -254,7 +254,7 @@ def _month_end_en(_match: re.Match[str], said: date) -> Days | None:
 
 
 def _habit(_match: re.Match[str], _said: date) -> Days | None:
-    """What happens again and again names no day."""
+    """Return None: a habit names no day."""
     return None
 
 

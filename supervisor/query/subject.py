@@ -1,4 +1,4 @@
-"""What a question is about, in the words that were typed: what "nothing in memory about …" names."""
+"""What a question is about, in the words that were typed, for the answer "nothing in memory about …"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.query.parse import Query
 
-#: The most words that are named, the rarest, and the characters of one.
+#: The most words that are named, the rarest, and the most characters of one.
 _MOST: Final = 3
 _MOST_WORD: Final = 40
 #: The share of the rarest word's rarity from which another word is named with it.

@@ -1,12 +1,12 @@
 """
-Words of a question that memory does not have, read as words that it has: a typo, and a Chinese word that was cut otherwise.
+Words of a question that memory does not have, read as words that it has: typos, and Chinese words that are cut differently.
 
 A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is not among
-the common words of English. Its first letter is right: people see that one. Most such words are no typos but rare words (latte,
-stove, Julia), so that one is only read as a word of memory beside what it is, and needs other words to carry the request.
+the common words of English. Its first letter is right: people notice a wrong one. Most such words are not typos but rare words
+(latte, stove, Julia). So the word is kept, the word of memory is added to it, and one of these alone does not carry a request.
 
-A Chinese typo is another character of the same sound: 体捡 for 体检. Two characters that stand for themselves may be one
-(`same_sound`).
+A Chinese typo is another character of the same sound: 体捡 for 体检. It is looked for in two neighbouring characters that are
+words by themselves (`same_sound`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.query.parse import Query
 
-#: The letters of a word that may have a typo, and of how many words of a question typos are looked for: each takes some 500
-#: lookups.
+#: The number of letters of a word that may have a typo, and in how many words of a question typos are looked for: each takes
+#: some 500 lookups.
 _TYPED: Final = range(5, 25)
 _MOST: Final = 3
-#: The greatest rarity of a word that is only guessed: it carries no request by itself, not even one of a single word.
+#: The most rarity of a guessed word: it carries no request by itself, not even one of a single word.
 _GUESSED: Final = 0.47
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
-#: The weight of the characters of a two-character word that no passage has (拔牙, where 智齿要拔 was said), times their rarity.
+#: Characters of a word that is a typo or in no passage (拔牙 where memory has 智齿要拔): the word's length, and their weight.
 _PAIR: Final = 2
 _CHARACTER: Final = 0.5
 _RUN: Final = re.compile(f"[{HAN}]+")
@@ -67,7 +67,7 @@ def respellings(word: str) -> list[str]:
 
 
 def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
-    """Return the query with the one word of memory that each typo may mean beside it; what begins with a capital is a name."""
+    """Return the query with the one word of memory that each typo may mean; a word with a capital is a name, not a typo."""
     meant: dict[str, str] = {}
     typed_words = {stem(typed): typed for typed in latin_words(query.text) if len(typed) in _TYPED and typed.isalpha()}
     content = [word for word in typed_words if query.words.get(word, 0.0) > REQUEST_WEIGHT]
@@ -87,7 +87,7 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
 
 
 def _heard(query: Query, frequency: Callable[[str], int]) -> Query:
-    """Return the query with the one word of memory that sounds like two of its characters; these then weigh less."""
+    """Return the query with each word of memory that alone sounds like two of its characters; these then weigh less."""
     meant: dict[str, tuple[str, str]] = {}
     for one, other in _pairs_of(query) if not query.text.isascii() else ():
         near = (*(char + other for char in sounding_like(one)), *(one + char for char in sounding_like(other)))
