@@ -1,1 +1,1 @@
-"""The index of memory: from files to units that are found and scored (docs/explanation/recall.md)."""
+"""The index of memory: cuts files into passages, finds them and scores them (docs/explanation/recall.md)."""

@@ -1,8 +1,8 @@
 """
-BM25 as rank-bm25 computes it, over the candidates of a question with the statistics of all passages.
+BM25 as rank-bm25 computes it, for the candidates of a question and with the statistics of all passages.
 
 The idf is Lucene's, which is never negative: with rank-bm25's own a perfect match in a memory of one message scores below zero.
-Each term is a number, so that it is counted in hundreds of passages at once; a term is scored once for all sentences.
+Each term is a number, so that it can be counted in hundreds of passages at once; a term is scored once for all sentences.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: One field each: the words of a passage and of its neighbours up to this many messages away.
 CONTEXT_WIDTHS: Final = (0, 1, 3)
-#: A term that is none of those asked for is passed by, if none of them has the same last bits.
+#: A quick test of a term: if no term of the question has the same last bits, it is not one of them.
 _LAST_BITS: Final = 0xFFFF
 #: The only term of each document that rank-bm25 sees.
 _IT: Final = "it"
@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
 
     *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *asks*: it ends
     in a question; *wishes*: it is a standing wish of the user's; *source* identifies the passage. Hundreds are made for each
-    question, which a tuple is fastest to make for.
+    question, so it is a tuple, which is made fastest.
     """
 
     words: bytes
@@ -73,7 +73,7 @@ class Corpus:
 
 
 def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequence[Candidate]:
-    """Return the candidates with each of the *words* in their text replaced by what it is the same as (丈母娘 by 岳母)."""
+    """Return the candidates with each of the *words* in their text replaced by its other spelling (丈母娘 by 岳母)."""
 
     def read(one: Candidate) -> Candidate:
         there = one.text.split()
@@ -83,7 +83,7 @@ def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequ
 
 
 def load_numpy() -> None:
-    """Load numpy, before the time of a search begins."""
+    """Load numpy before the time of a search begins."""
     import numpy as np  # noqa: F401 - for those who import it later
 
 
@@ -114,7 +114,7 @@ class TermCounts:
         self._corpora, self._k1, self._b = corpora, k1, b
         self._words = np.frombuffer(b"".join([candidate.words for candidate in candidates]), dtype=np.uint32)
         lengths = np.array([candidate.lengths for candidate in candidates]).T
-        own = np.diff(lengths, axis=0, prepend=0)  # of each field, without the narrower one
+        own = np.diff(lengths, axis=0, prepend=0)  # the words that each field adds to the narrower one
         self._places = np.repeat(np.arange(lengths.size).reshape(lengths.shape).T.ravel(), own.T.ravel())
         #: Fields × candidates: the length of each, relative to the average of its field.
         self._lengths = lengths / np.array([[one.average or 1.0] for one in corpora])
@@ -124,7 +124,7 @@ class TermCounts:
         """
         Return the score of each candidate for these words with their weights: the sum over the fields.
 
-        A word scores by itself or by one of those related to it, whichever is more.
+        The score of a word is its own or that of a related word, whichever is higher.
         """
         import numpy as np
 
@@ -190,7 +190,7 @@ def _of_counts() -> Any:
             self.corpus_size, self.avgdl, self.doc_len, self.doc_freqs = len(counted), 1.0, self._lengths, counted
 
         def _calc_idf(self, _counted: object) -> None:
-            """The idf is applied later, for each field its own."""
+            """Do nothing: the idf is applied later, since each field has its own."""
             self.idf = {_IT: 1.0}
 
     return OfCounts

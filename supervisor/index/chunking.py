@@ -1,10 +1,10 @@
 """
 Split the files of memory into passages: messages of a dated file, sections of a summary, list items and paragraphs of a note.
 
-A passage knows its first and last line, so that it can be cited and read there. Only its own words are shown to the assistant;
-the headings above it are its *context*, which is searched too. A heading is a passage of its own only if nothing is below it;
-front matter, rules and comments are none. A line of memory.md, `YYYY-MM-DD|source|item`, knows its day, a line of talk its
-speaker, whose name is searched like the words. Source: docs/reference/protocol.md, 4; docs/explanation/recall.md.
+A passage has its first and last line, so that it can be cited and read. Only its own words are shown to the assistant; the
+headings above it are its *context*, which is searched too. A heading is a passage of its own only if nothing is below it; front
+matter, rules and comments are not passages. A line of memory.md, `YYYY-MM-DD|source|item`, has its day; a line of a
+conversation has its speaker, whose name is searched too. Source: docs/reference/protocol.md, 4; docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Tier
     from recalld.supervisor.protocol.dated_file import Block, DatedFile
 
-#: The version of these rules, part of every index: a change makes it rebuild.
+#: The version of these rules, stored in every index; an index of another version is rebuilt.
 VERSION: Final = 9
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
@@ -64,11 +64,10 @@ _MOST_LINES: Final = 12
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """
-    A passage, the headings it stands under, and the talk it belongs to.
+    A passage, the headings above it (*context*), and the conversation that it belongs to (*talk*).
 
-    Units of one talk are one another's neighbours.
-
-    Talk "" is that of the file alone; None says that what stands around it says nothing of it (a line of memory.md).
+    Passages of one conversation are neighbours. "" is the conversation of the file; None: the passage has no neighbours, since
+    the lines around it say nothing about it (a line of memory.md).
     """
 
     passage: Passage
@@ -77,18 +76,18 @@ class Chunk:
 
 
 def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chunk]:
-    """Return the messages of a dated file; *text* is the whole file as `decoded`, where the lines of its blocks are found."""
+    """Return the messages of a dated file; *text* is the whole file as `decoded`, which has the numbers of the lines."""
     lines = text.split("\n")
     marks = [(number, _id_of(line)) for number, line in enumerate(lines, 1) if line.startswith("<!-- {")]
     found, at = [], 0
     for block in file.blocks:
-        # a block that a person has broken still has its mark, but is not among the blocks
+        # a block that a person has damaged still has its mark, but is not among the blocks
         while at < len(marks) and marks[at][1] != block.id:
             at += 1
         if at == len(marks):
             break
         end = marks[at + 1][0] - 1 if at + 1 < len(marks) else len(lines)
-        # the first line below the mark that is not blank has the time and the role, the words come after it
+        # the first line below the mark that is not blank has the time and the role; the words follow it
         filled = [number for number in range(marks[at][0] + 1, end + 1) if lines[number - 1].strip()]
         lines_of = (filled[1], filled[-1]) if len(filled) > 1 else (end, end)
         found.append(chunk_message(path, block, zone, lines_of))
@@ -97,7 +96,7 @@ def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chu
 
 
 def chunk_message(path: str, block: Block, zone: tzinfo, lines: tuple[int, int] | None = None) -> Chunk:
-    """Return a message as a chunk; *lines* are its first and last one in a dated file, None for one that no file holds yet."""
+    """Return a message as a chunk; *lines* are its first and last line in a dated file; None: no file holds it yet."""
     chat = chat_of(block.fields)
     shown = block.shown
     start, end = lines or (1, shown.count("\n") + 1)
@@ -128,7 +127,7 @@ def _id_of(line: str) -> str:
 
 
 def chunk_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
-    """Return the sections of a summary and of a person's text above it, without its list of sources."""
+    """Return the sections of a summary, and of the text that a person wrote above it, without its list of sources."""
     found, line = [], 1
     for part in text.split(f"{MARKER}\n"):
         _, body = read_head(part, file)
@@ -165,7 +164,7 @@ def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", fir
 
 
 def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
-    """Return the chunks of each talk in the order of time, then as given; a chunk without neighbours is a talk of one."""
+    """Return the chunks of each conversation by time, then as given; a chunk without neighbours is a conversation of one."""
     talks: dict[str, list[Chunk]] = {}
     alone = []
     for chunk in chunks:
@@ -175,7 +174,7 @@ def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
             talks.setdefault(chunk.talk, []).append(chunk)
     for talk in talks.values():
         if all(chunk.passage.message for chunk in talk):
-            # stable, since many have one time: an unfiled message's path is its id, which says nothing of the order
+            # stable, since many have the same time, and the path of an unfiled message, its id, gives no order
             talk.sort(key=_time)
     return [*talks.values(), *alone]
 
@@ -205,13 +204,13 @@ def split_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[t
 
 
 def _heading(path: str, bare: tuple[int, str], day: date | None, tier: Tier) -> Passage:
-    """Return the passage of a heading, which no mark shares: whether it is one depends on what is below it."""
+    """Return the passage of a heading. No mark shares it with groups: it is a passage only while nothing is below it."""
     number, title = bare
     return replace(_passage(path, (number, number), title, day, tier), marked=())
 
 
 def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
-    """Return the passage of a piece: an entry of memory.md, a line of talk, or plain text."""
+    """Return the passage of a piece: an entry of memory.md, a line of a conversation, or plain text."""
     role = ""
     marked = tuple(_marked(words, lines[0])) if tier != "summary" else ()
     words = without_pin(words)
@@ -233,21 +232,21 @@ def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, ti
 
 
 def _marked(words: str, first: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a piece that are marked for groups, with their numbers; a heading says nothing by itself."""
+    """Yield the lines of a piece that are marked for groups, with their numbers; no heading, which says nothing by itself."""
     for number, line in enumerate(map(str.strip, words.split("\n")), first):
         if is_shared(line) and not _HEADING.fullmatch(line) and not _RULE.fullmatch(line):
             yield number, line
 
 
 def marked_lines(passage: Passage) -> Iterator[Passage]:
-    """Yield the lines that are marked for groups, each as a passage that is the same whatever stands around it."""
+    """Yield the lines that are marked for groups, each as a passage that does not depend on the lines around it."""
     for number, line in passage.marked:
         for one, _ in split_note(passage.path, line, passage.day, passage.tier):
             yield replace(one, start=number, end=number, shared=True, marked=())
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Yield first line, last line, text and whether it is code, of each heading, item, paragraph, row and block of code."""
+    """Yield each heading, item, paragraph, row and block of code: first line, last line, text, and whether it is code."""
     front = _FRONT.match(text)
     skipped = front[0].count("\n") if front else 0
     held: list[str] = []

@@ -1,8 +1,8 @@
 """
 Bring the index to the state of the files: which groups differ, and one commit that replaces them, the newest first.
 
-A file that can't be read is left out alone, and tried again with the next change. Where time is up before all of them are made,
-the commit has those that are, of the last one its first passages, and the next one goes on there.
+Only a file that can't be read is left out, and it is tried again with the next change. If time is up before all groups are
+made, the commit has those that are made and the first passages of the last one, and the next commit goes on there.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 #: From this many groups on an update reports its progress.
 _LONG: Final = 50
-#: The passages that each commit makes, however little time there is: each is nearer to the end. The time of one begins behind
-#: them, since the libraries are loaded with them.
+#: The passages that each commit makes, however little time there is, so that each is nearer to the end. Its time begins after
+#: them, since they load the libraries.
 LEAST: Final = 100
 
 
@@ -39,8 +39,8 @@ class Changes:
     """
     The result of an update: the numbers of files read, moved and gone, and why files are unreadable, by path.
 
-    *new*: the index is whole for the first time; *rebuilt*: a damaged one was rebuilt; *shared*: another process has the lock,
-    so that the changes are held in memory.
+    *new*: the index is whole for the first time; *rebuilt*: a damaged one was rebuilt; *shared*: the changes are held in
+    memory, since another process has the lock.
     """
 
     read: int = 0
@@ -60,9 +60,9 @@ class Changes:
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """
-    The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it by now.
+    The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it now.
 
-    *damage* says why it can't be read, and is "" if it can, or if there is none.
+    *damage* says why the commit can't be read; "" if it can, or if there is none.
     """
 
     files: int
@@ -84,8 +84,8 @@ def commit(
     """
     Replace the groups that differ from the files of *after*; return the new manifest and the unreadable files, with the reason.
 
-    *made* returns the documents of a group and its files from a number on. If *control* says stop between two groups, the last
-    commit is kept (InterruptedError). After *for_s* seconds the commit has what there is, and the manifest says what is left.
+    *made* returns the documents of a group of files, without the first so many. If *control* says stop between two groups, the
+    last commit is kept (InterruptedError). After *for_s* seconds the commit has what is made; the manifest says what is left.
     """
     plan, members = after.planned(), after.members()
     changed, gone = differing(after.groups, plan)
@@ -124,7 +124,7 @@ def commit(
 
 
 def is_settled(known: Manifest, unread: int, for_s: float) -> bool:
-    """Tell whether an update of *for_s* seconds finds nothing to do; *unread* are the bytes of files that it has not read."""
+    """Return whether an update of *for_s* seconds finds nothing to do; *unread* are the bytes of files that it has not read."""
     if not known.left and not unread:
         return True
     members = known.members()
@@ -133,13 +133,13 @@ def is_settled(known: Manifest, unread: int, for_s: float) -> bool:
 
 
 class _Budget:
-    """The time for the passages of one commit, which begins behind the first ones."""
+    """The time for the passages of one commit; it begins after the first `LEAST`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds, self._deadline, self._count = seconds, NEVER, 0
 
     def spend(self) -> None:
-        """Count one passage that was made."""
+        """Count one passage."""
         self._count += 1
         if self._count == LEAST:
             self._deadline = within(self._seconds)
@@ -151,9 +151,9 @@ class _Budget:
 
 def _added(writing: Writing, before: Group, documents: Iterable[Document], budget: _Budget) -> tuple[Group, str]:
     """
-    Add the *documents* behind those of the group *before*, until time is up; return the group and why it could not be read.
+    Add the *documents* after those of the group *before*, until time is up; return the group and why it could not be read.
 
-    One that could not be read has no keys: then it differs, and is tried again.
+    A group that could not be read has no keys, so that it differs from its files and is tried again.
     """
     units, counts = before.units, before.words
     try:
@@ -170,7 +170,7 @@ def _added(writing: Writing, before: Group, documents: Iterable[Document], budge
 
 
 def _newness(members: Mapping[str, Record]) -> tuple[bool, str]:
-    """Return what orders groups by time: the long-term file is the newest, then by day; of a note that of its last change."""
+    """Return the sort key of a group: the long-term file is the newest, then by day; a note has the day of its last change."""
     records = members.values()
     days = (one.day or datetime.fromtimestamp(one.mtime_ns / 1e9, UTC).date().isoformat() for one in records)
     return any(one.kind == "long_term" for one in records), max(days)
@@ -181,13 +181,13 @@ def _size(members: Mapping[str, Record]) -> int:
 
 
 def differing(groups: Mapping[str, Group], plan: Mapping[str, tuple[str, ...]]) -> tuple[list[str], list[str]]:
-    """Return the groups to index, since they lack contents of the *plan*, and the groups to delete."""
+    """Return the groups to index, those that differ from the *plan*, and the groups to delete."""
     changed = [name for name in plan if name not in groups or groups[name].keys != plan[name] or not groups[name].is_whole]
     return changed, [name for name in groups if name not in plan]
 
 
 def inventory_of(known: Manifest, now: Mapping[str, Record], parts: Iterable[Stat], damage: str) -> Inventory:
-    """Return the inventory of a commit that holds what is *known*, in the files *parts*; *now* are those of memory by now."""
+    """Return the inventory of a commit that holds what is *known*, in the files *parts*; *now* are the files of memory now."""
     members = known.members()
     lacking = differing(known.groups, known.planned())[0] if known.left else ()
     return Inventory(
@@ -210,7 +210,7 @@ def _differing_files(before: Mapping[str, Record], after: Mapping[str, Record]) 
 
 
 def difference(before: Mapping[str, Record], after: Mapping[str, Record]) -> Changes:
-    """Return how many files are read, moved and gone between *before* and *after*."""
+    """Return how many files were read, moved or deleted between *before* and *after*."""
     known = {record.digest for record in before.values()}
     new = [record for path, record in after.items() if path not in before or before[path].digest != record.digest]
     moved = sum(record.digest in known for record in new)

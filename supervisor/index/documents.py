@@ -1,8 +1,8 @@
 """
 Encode passages for the index: the terms of a passage and of its neighbours, and the passage itself, as one string of bytes.
 
-For scoring each term is a number, so that it is counted in hundreds of passages at once. Neighbours are the messages of the
-same talk and day, up to one and up to three away. Source: docs/explanation/recall.md.
+For scoring each term is a number, so that it can be counted in hundreds of passages at once. Neighbours are the messages of the
+same conversation and day, up to one and up to three away. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ MOST_CHARS: Final = 50_000
 _ASKS: Final = ("?", "？")
 #: Roles that a question may ask for.
 _ROLES: Final = ("", "user", "assistant")
-#: Before the stored words: day, role, whether it asks, whether it is a standing wish, the bytes of group, key and words, and
-#: the length of each field.
+#: The head of a stored document: day, role, whether it asks, whether it is a standing wish, the bytes of group, key and words,
+#: and the length of each field.
 _HEAD: Final = struct.Struct("<IB??HHI3I")
 #: Bytes of a term's number.
 _BYTES: Final = 4
@@ -84,7 +84,7 @@ class Document:
 
 
 def candidate(stored: bytes) -> Candidate:
-    """Return what scoring needs of a stored document; its source is (key, bytes for `decode_passage`)."""
+    """Return the candidate for scoring of a stored document; its source is (key, bytes for `decode_passage`)."""
     day, role, asks, wishes, group, key, size, *lengths = _HEAD.unpack_from(stored)
     group += _HEAD.size
     key += group
@@ -155,14 +155,14 @@ def documents(
 
 
 def beginning(chunk: Chunk) -> Chunk:
-    """Return the chunk with the part of its words that is searched: each step of a turn would copy all of them."""
+    """Return the chunk with only the part of its words that is searched, since each step of a turn copies them."""
     if len(chunk.passage.text) <= MOST_CHARS:
         return chunk
     return replace(chunk, passage=replace(chunk.passage, text=chunk.passage.text[:MOST_CHARS]))
 
 
 def _has_words(chunk: Chunk) -> bool:
-    """Tell whether anything could be shown of it: a thought has nothing."""
+    """Return whether the chunk has anything to show: a message that is only a thought has nothing."""
     return bool(chunk.passage.text.strip())
 
 
@@ -193,7 +193,7 @@ def talk_documents(
     group: str, keys: Mapping[str, str], talk: Sequence[Chunk], places: range | None = None
 ) -> Iterator[Document]:
     """
-    Yield the documents of a talk, or those at *places* in it; *keys* are those of the contents, by path.
+    Yield the documents of a conversation, or those at *places* in it; *keys* are those of the contents, by path.
 
     Only a few passages are tokenised at a time, since a file may be a book.
     """
@@ -210,13 +210,13 @@ def talk_documents(
 
 
 def words_in(passage: Passage) -> list[str]:
-    """Return the words of a passage: who speaks, what is said, and the days that it is about, as if they were written out."""
+    """Return the words of a passage: its speaker, its text, and the days that it is about, as if it named their dates."""
     text = passage.text[:MOST_CHARS]
     return tokens(passage.speaker) + tokens(text) + (days_about(text, passage.day) if passage.day else [])
 
 
 def with_neighbours(n: int, count: int, words_of: Mapping[int, list[str]]) -> tuple[list[str], ...]:
-    """Return the words of passage *n* of a talk of *count*, and those that each wider field adds: of its neighbours."""
+    """Return the words of passage *n* of a conversation of *count*, and the words of neighbours that each wider field adds."""
     words = [words_of[n]]
     for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
         around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))

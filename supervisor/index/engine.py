@@ -1,5 +1,5 @@
 """
-Find candidates with tantivy: one document a passage, with its words and its neighbours' as fields, and itself as stored bytes.
+Find candidates with tantivy: each passage is a document, with its words and its neighbours' as fields, and itself as bytes.
 
 Words come from `text/tokenizer` and are split at blanks only. The writer is closed after each commit, since it holds memory and
 threads. Deleted documents count in tantivy's statistics until it merges; the order hardly changes (docs/explanation/recall.md).
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 VERSION: Final = 8
 #: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
-#: Bytes of addresses that the library takes to open an index and to write it, with room for the search. Most is reserved by its
-#: threads and never used, but where a limit refuses it the library ends the process.
+#: Bytes of address space that the library takes to open an index and to write it, with room for the search. Its threads reserve
+#: most of it and never use it, but if a limit refuses it, the library ends the process.
 _TO_OPEN: Final = 320_000_000
 _TO_WRITE: Final = 640_000_000
 _NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
-#: The most passages of an index of which those that were asked for are kept as they were decoded, some 1.5 kB each: in a larger
-#: one the same are seldom asked for again.
+#: An index of at most so many passages keeps those that it has decoded, some 1.5 kB each; in a larger one the same passage is
+#: seldom needed again.
 _KEPT: Final = 16_000
-#: The fields in which related words are looked for, the narrowest.
+#: How many fields, the narrowest, are searched for related words.
 _NEAR: Final = 2
-#: The size of this process in pages, first its addresses.
+#: The size of this process in pages; the first number is its address space.
 _OWN_SIZE: Final = "/proc/self/statm"
-#: The number of an error of the disk, as it is in tantivy's messages.
+#: The number of a disk error in a message of tantivy's.
 _OS_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
 
 
@@ -64,11 +64,11 @@ class Engine:
         self._schema = _schema()
         with self._faults():
             self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
-            self._index.config_reader("Manual")  # else a thread looks for another commit twice a second
+            self._index.config_reader("Manual")  # otherwise a thread looks for another commit twice a second
             self._open_searcher()
 
     def _open_searcher(self) -> None:
-        #: With the candidates that were decoded, by their address.
+        #: The searcher, with the candidates that it has decoded, by their address.
         self._opened: tuple[Any, dict[tuple[int, int], Candidate]] = self._index.searcher(), {}
 
     @property
@@ -77,10 +77,10 @@ class Engine:
 
     def write(self, fill: Callable[[Writing], bytes], *, clear: bool = False) -> None:
         """
-        Make one commit, and open it: *clear* deletes all, *fill* deletes groups, adds documents, and returns the note.
+        Make one commit, and open it: *clear* deletes everything first, *fill* deletes groups, adds documents, returns the note.
 
-        The note replaces the one before: index and manifest always agree. If *fill* raises, or a signal ends it, the last
-        commit is kept.
+        The note, the manifest, replaces the previous one in the same commit, so that index and manifest always agree. If
+        *fill* raises, or a signal ends it, the last commit is kept.
         """
         _refuse_without(_TO_WRITE, self._folder)
         with self._faults():
@@ -124,7 +124,7 @@ class Engine:
         """
         Return at most *most* candidates with the best score for *words*, and as many of each span of *days*, in no order.
 
-        The words *related* to them count for their share, in the passages themselves and the messages beside them. A candidate
+        The words *related* to them count for their share, in the passages themselves and in neighbouring messages. A candidate
         of a long span must have one of the words; without words the newest are taken. *keys* are the contents to search, None
         for all.
         """
@@ -141,7 +141,7 @@ class Engine:
             return self._candidates(opened, self._collect(opened[0], [(self._must, named)], keys, most))
 
     def seen_by(self, readers: Collection[str]) -> list[Candidate]:
-        """Return all passages of which one of the *readers* may see something (`Passage.readers`), in no order."""
+        """Return all passages that one of the *readers* may see, in whole or in part (`Passage.readers`), in no order."""
         with self._faults():
             opened = self._opened
             marked = self._library.Query.term_set_query(self._schema, "reader", list(readers))
@@ -208,7 +208,7 @@ class Engine:
             yield
         except (OSError, SupervisorError, KeyboardInterrupt, SystemExit, MemoryError):
             raise
-        except BaseException as error:  # noqa: BLE001 - a panic in the library is no Exception
+        except BaseException as error:  # noqa: BLE001 - a panic in the library is not an Exception
             number = _OS_ERROR.search(str(error))
             if number:
                 code = int(number[1] or number[2])
@@ -257,7 +257,7 @@ class Writing:
 
 
 def _refuse_without(size: int, folder: str) -> None:
-    """Raise OSError (ENOMEM) where a limit (`ulimit -v`) leaves this process less than *size* bytes of addresses."""
+    """Raise OSError (ENOMEM) if a limit (`ulimit -v`) leaves this process less than *size* bytes of address space."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return

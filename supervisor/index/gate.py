@@ -1,10 +1,10 @@
 """
-Decide whether memory has anything to say to a request: most of what people type has nothing to do with it.
+Decide whether memory has anything to say about a request: most of what people type has nothing to do with memory.
 
-A request is about what is rare in it, by the language and not by memory: in a memory of travels "difference" is rare, but who
-asks for the difference between a mutex and a semaphore does not mean that. So the gate asks how much of the rarity of the
-request's words one passage has. Three tenths are enough, and so is one decisive name, however long the request; one word that
-is nowhere, a typo or another word for it, stops nothing. Who asks about themselves asks memory, in everyday words too. Each
+A request is about its rare words: rare in the language, not in memory. In a memory of travels "difference" is rare, but a
+question about the difference between a mutex and a semaphore is not about that. So the gate measures how much of the rarity of
+the request's words one passage has. Three tenths are enough, and so is one decisive name, however long the request; one word
+that is nowhere in memory, such as a typo, stops nothing. A question about the user is for memory, in everyday words too. Each
 number was measured (docs/explanation/recall.md).
 """
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.query.parse import Query
 
-#: The share of the request's rarity that a passage must have, and the rarity that is enough of any request. A plain question
-#: has no other words than those it is about: there it is more, a whole name.
+#: The share of the request's rarity that a passage must have, and the rarity that is enough for any request. A plain question
+#: consists of the words that it is about, so both are higher for one: a whole name.
 _SHARE: Final = 0.3
 _ENOUGH: Final = 0.6
 _SHARE_OF_A_QUESTION: Final = 0.35
 _ENOUGH_OF_A_QUESTION: Final = 1.0
-#: The rarity without which a request asks nothing: "ok great, thank you!".
+#: A request of less rarity asks nothing: "ok great, thank you!".
 _LEAST: Final = 0.1
-#: What an everyday word is worth beside a name; above it the worth grows with the square of the rarity. And what it is worth to
-#: ask about oneself, as if one more word were there.
+#: The worth of an everyday word, where that of a name is 1; it grows with the square of the rarity. And the worth of asking
+#: about oneself, which counts like a word that the passage has.
 _EVERYDAY: Final = 0.03
 _OWN: Final = 0.5
 
@@ -50,14 +50,14 @@ class Gate:
         return max(_LEAST, min(enough, share * self._with_own(self.worth)))
 
     def share(self, words: Iterable[str]) -> float:
-        """Return what a passage with these of the request's words has of what it needs: with 1.0 or more it is let through."""
+        """Return the worth of a passage with these words of the request as a share of `needed`: 1.0 or more opens the gate."""
         return self._with_own(words) / self.needed
 
     def known(self, words: Mapping[str, float]) -> float:
         """
-        Return what a passage with these words, each counting for a part, has of what it needs without being about oneself.
+        Return the worth of these words, each with the part that counts, as a share of what a request not about oneself needs.
 
-        With 1.0 or more the question's own words open the gate.
+        With 1.0 or more the words of the question alone open the gate.
         """
         there = sum(self.worth.get(word, 0.0) * counts for word, counts in words.items())
         return there / max(_LEAST, min(_ENOUGH, _SHARE * sum(self.worth.values())))
@@ -67,16 +67,16 @@ class Gate:
 
 
 def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
-    """Return the gate of the request; *is_there* tells whether memory has a word."""
+    """Return the gate of the request; *is_there* returns whether memory has a word."""
     words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
     said = [word for word in words if word not in query.characters]
 
     def asked(word: str) -> float:
         """
-        Return how much of the word the request asks for.
+        Return the part of the word that counts, 0.0 to 1.0.
 
-        A compound that memory does not have counts by its parts, which are words of the request too, and a typo by the word
-        that it is read as. Of 发错, of which memory has only 发, the other half still counts.
+        Memory may not have the word. For a compound its parts count, which are words of the request too; for a typo the word
+        that it is read as. Of 发错 the half that memory does not have still counts.
         """
         if is_there(word):
             return 1.0

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
 Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
-#: The path of a message up to its id, while no dated file holds it (its place in history.json changes), and in a group.
+#: The path of a message up to its id: of one that no dated file holds yet (its place in history.json changes), and of any
+#: message in a group.
 BY_ID: Final = "history.json#"
-#: The mark of what is marked for all groups, among the `readers` of a passage.
+#: The reader of a passage (`Passage.readers`) that is marked for all groups.
 SHARED: Final = "shared"
 
 
@@ -29,14 +30,14 @@ class Passage:
     text: str  # the words, without recalld's marks
     tier: Tier
     day: date | None = None  # local day, None for memory.md lines without one
-    at: datetime | None = None  # of a message
+    at: datetime | None = None  # time of a message
     role: str = ""  # of a message, else ""
     speaker: str = ""  # the name of who said it, "" if the message has none
     message: str = ""  # id of a message
     session: str = ""
     chat: str = "direct"  # "direct" | "group" | "channel"
-    shared: bool = False  # for groups too
-    marked: tuple[tuple[int, str], ...] = ()  # of a note the lines that are: a mark is for its line
+    shared: bool = False  # marked for groups too
+    marked: tuple[tuple[int, str], ...] = ()  # the lines of a note that are marked for groups, with their numbers
 
     @property
     def file(self) -> str:
@@ -45,34 +46,34 @@ class Passage:
 
     @property
     def searched(self) -> str:
-        """What a search looks in: the name of who said it, and the words."""
+        """The text that is searched: the name of the speaker, and the words."""
         return f"{self.speaker}\n{self.text}" if self.speaker else self.text
 
     @property
     def citation(self) -> str:
-        """Where it is, as `get` takes it: "memory.md#L3", "memory/2026-01-28-deploy.md#L4-L6", "history.json#<id>"."""
+        """The place, as `get` takes it: "memory.md#L3", "memory/2026-01-28-deploy.md#L4-L6", "history.json#<id>"."""
         return self.path + ("" if self.path.startswith(BY_ID) else line_marks([(self.start, self.end)]))
 
     @property
     def readers(self) -> tuple[str, ...]:
-        """The marks under which the index finds it for those who may not see all: those of whom it, or a line, may be for."""
+        """The marks by which the index finds the passage for an audience that may see it, or one of its lines, but not all."""
         own = (reader_of(self.session),) if self.session and self.chat != "direct" else ()
         return (SHARED, *own) if self.shared or self.marked else own
 
     @property
     def unit(self) -> str:
-        """A name of its words, in 16 hex digits: the same words have the same name wherever they are."""
+        """A name for the words, in 16 hex digits: the same words have the same name wherever they are."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def reader_of(session: str) -> str:
-    """Return the mark of what was said in the talk of this key, which may hold anything."""
+    """Return the mark of the messages of the conversation with this key, which may be any text."""
     return hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def line_marks(spans: Sequence[tuple[int, int]]) -> str:
     """
-    Return the lines as a citation has them after the path, in stretches.
+    Return the lines as a citation has them after the path.
 
     >>> line_marks([(3, 3)]), line_marks([(4, 6), (9, 9)])
     ('#L3', '#L4-L6,L9')
@@ -82,7 +83,7 @@ def line_marks(spans: Sequence[tuple[int, int]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that answers, with its score (0 for a literal hit, None for who is told none) and the reasons of the score."""
+    """A passage that answers, with its score (0 for a literal hit, None where scores are not shown) and the reasons for it."""
 
     unit: Passage
     score: float | None
@@ -96,10 +97,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Why memory has nothing to say to a request: what came nearest (None: nothing did), and what of its words is where."""
+    """Why memory has nothing to say about a request: the nearest passage (None: there is none), and where its words are."""
 
     nearest: Hit | None = None
-    share: float = 0.0  # of the rarity that a passage needs: with 1.0 it is let through (index/gate)
+    share: float = 0.0  # of the worth that a passage needs: 1.0 opens the gate (index/gate)
     has: tuple[str, ...] = ()  # the words of the request that the nearest passage has
     lacks: tuple[str, ...] = ()  # the words that the nearest passage does not have, but another one has
     nowhere: tuple[str, ...] = ()  # the words that no passage has
@@ -107,7 +108,7 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the index answers: the hits; without hits, the words that passed the gate but are everywhere, or why none did."""
+    """The hits of the index; without hits, the words that passed the gate but are everywhere, or why the gate stopped all."""
 
     hits: tuple[Hit, ...] = ()  # best first
     passed: tuple[str, ...] = ()
@@ -117,9 +118,9 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class BackendResult:
     """
-    What a backend finds: a score for each passage that it was given, above 0 if it speaks for it, None if it has none.
+    The result of a backend: a score for each given passage, above 0 if the passage answers, None if the backend has none.
 
-    *near* are texts that it has found by itself, by `Passage.unit`, with their scores, above 0.
+    *near* are the texts that the backend has found by itself, by `Passage.unit`, with their scores, above 0.
     """
 
     scores: Sequence[float | None]
@@ -127,7 +128,7 @@ class BackendResult:
 
 
 class NotYet(BlockingIOError):
-    """A backend is being made ready: nothing is wrong, and until then the words are all."""
+    """A backend is not ready yet. Nothing is wrong; until it is ready only words are searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,12 +139,12 @@ class SearchResult:
     terms: tuple[str, ...] = ()  # the words that were searched for, as the tokeniser spells them
     dates: tuple[str, ...] = ()  # the days that the question names, as labels
     role: str = ""  # whose words it asks for
-    questions: int = 1  # how many it is
-    files: int = 0  # that were searched
+    questions: int = 1  # how many questions the input has
+    files: int = 0  # how many were searched
     pinned: tuple[Passage, ...] = ()  # lines of memory.md, newest first, for the turn of an input, whatever was found
-    unfiled: int = 0  # messages that were searched beside them, which no file holds yet
-    subject: tuple[str, ...] = ()  # what the question is about, as it was typed, where nothing was found
-    miss: Miss | None = None  # why nothing was found, where the gate stopped it
+    unfiled: int = 0  # how many messages were searched that no file holds yet
+    subject: tuple[str, ...] = ()  # what the question is about, as it was typed, if nothing was found
+    miss: Miss | None = None  # why the gate stopped all passages, if it did
     unsearched: str = ""  # why not all of memory was searched, "" if it was
-    how: str = "none"  # the backend that scored, or "literal"; "none": nothing was found, "failed": nothing could be
-    ms: float = 0.0  # milliseconds that it took
+    how: str = "none"  # the backend that scored, or "literal"; "none": nothing was found, "failed": the search failed
+    ms: float = 0.0  # milliseconds that the search took

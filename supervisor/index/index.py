@@ -3,7 +3,7 @@ The search index of memory under `.recalld/index/`: update it, rebuild it when i
 
 The folder can be deleted or damaged at any moment: the index is rebuilt from the files (docs/architecture.md,
 "Principles"). One process writes at a time, under `index.lock`; another one searches the last commit, with later changes
-held in memory. A search checks the files that it is about to cite, and searches the present text of one that has changed.
+held in memory. Before a search cites a file it checks whether the file has changed; if so, it searches the present text.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 #: An index that was made with another version is rebuilt.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
-#: The files that tantivy makes; whatever else is in the folder is not ours.
+#: The files that tantivy makes; other files in the folder are not touched.
 _PARTS: Final = re.compile(r"[0-9a-f]{32}\.\S+|meta\.json|\.managed\.json|\.tantivy-\w+\.lock|\.tmp\w{6}")
 #: Attempts to open the last commit while other processes commit; after that the index counts as absent.
 _OPENINGS: Final = 3
@@ -64,7 +64,7 @@ class Index:
     """
     The search index of one workspace; *k1* and *b* are the parameters of BM25, *zone* is the time zone of days.
 
-    Threads may search while one updates it: each search has the view that it began with.
+    Threads may search while another one updates the index: each search keeps the view that it began with.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class Index:
         self._view = View(k1=k1, b=b)
         #: Held while the view is replaced, but not while a commit is made.
         self._changing = threading.RLock()
-        #: When it was last opened, searched or updated, by the monotonic clock.
+        #: When the index was last opened, searched or updated, by the monotonic clock.
         self.used_s = float("-inf")
-        #: The view with the unfiled messages of the last search, and the view of which it was made.
+        #: The view with the unfiled messages of the last search, and the view that it was made from.
         self._joined = (self._view, self._view)
         #: Names of dated files that were expected, but are not there.
         self._gone: frozenset[str] = frozenset()
-        #: The commit that was found damaged, or made by another version; it is not opened again.
+        #: The commit that is damaged, or was made by another version; it is not opened again.
         self._damaged: Stat | None = None
         #: Changed groups of files that are not searched, because time was up or too many have changed.
         self.left = 0
-        #: Files that are not searched as they are, since they can't be read, by path with the reason; of the last scan.
+        #: Files that the last scan could not read, by path with the reason: they are not searched as they are now.
         self.unread: Mapping[str, str] = {}
         #: Whether a search has found the commit damaged and discarded it; an update sets it back.
         self.is_lost = False
@@ -143,9 +143,9 @@ class Index:
 
     def close(self) -> None:
         """
-        Let go of the open commit, with its files, memory and threads; the next search or update opens it again.
+        Close the open commit, with its files, memory and threads; the next search or update opens it again.
 
-        A search that is running keeps what it has open until it ends.
+        A running search keeps its commit open until it ends.
         """
         with self._changing:
             self._view = View(k1=self._view.k1, b=self._view.b)
@@ -160,10 +160,10 @@ class Index:
         """
         Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
 
-        After *for_s* seconds of work it has what was made by then, and the next update goes on (`made_percent`). If another
-        process holds the lock for more than *wait_s* seconds, the changes are held in memory until the deadline of *control*,
-        for this process alone. Told to stop, it keeps the last commit (InterruptedError). OSError for an error of the disk, or
-        a link in place of the folder; BadFile if the index is damaged.
+        After *for_s* seconds of work the index has what was made by then, and the next update goes on (`made_percent`). If
+        another process holds the lock for more than *wait_s* seconds, the changes are held in memory, for this process alone,
+        as far as the deadline of *control* allows. If *control* says stop, the last commit is kept (InterruptedError). OSError
+        for an error of the disk, or a link in place of the folder; BadFile if the index is damaged.
         """
         self._files.make_folder(self._folder)
         self._files.check_folder(self._folder)
@@ -182,7 +182,7 @@ class Index:
             return self.hold_changes(control.deadline)
 
     def hold_changes(self, deadline: Deadline = NEVER) -> Changes:
-        """Hold the files that have changed since the last commit in memory, for this process alone, the newest first."""
+        """Hold in memory the files that have changed since the last commit, for this process alone, the newest first."""
         with self._changing:
             with contextlib.suppress(OSError):
                 self._opened()
@@ -190,7 +190,7 @@ class Index:
 
     def hold_missing(self, names: Collection[str], deadline: Deadline = NEVER) -> None:
         """
-        Hold the changes since the last commit if a file of these *names*, or the long-term file, has just been written.
+        Hold in memory the changes since the last commit, if a file of these *names*, or the long-term file, is newer.
 
         BadFile if the index is damaged.
         """
@@ -225,9 +225,9 @@ class Index:
         view, was = self._opened(), self._view
         there = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
         has_parts = any(not name.startswith(".") for name in there)
-        # a list that is not damaged but has no commit: the process that began it was killed
+        # a list without damage or a commit: the process that began it was killed
         rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self._commits.name not in there))
-        # the list first, so that it never names a missing file
+        # delete the list first, so that it never names a missing file
         for name in sorted(there, key=lambda name: name != self._commits.name):
             self._files.disk.unlink(self._folder / name)
         before = view.manifest if view else replace(was.manifest, groups={})
@@ -246,10 +246,10 @@ class Index:
         disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
         try:
             if view:
-                refuse_truncated(disk, view)  # a merge would read the file, which could end the process
+                refuse_truncated(disk, view)  # a merge would read the truncated file, which could end the process
             after, unread = commit(engine, after, self._made, control, for_s, clear=clear)
             if view:
-                refuse_truncated(disk, view)  # else the new list would make a truncated file look valid
+                refuse_truncated(disk, view)  # otherwise the new list would make a truncated file look valid
             with self._changing:
                 self._view = view_after_commit(engine, after, disk, self._commits, self._view)
         except BadFile:
@@ -269,16 +269,16 @@ class Index:
         return found
 
     def _named(self) -> Collection[str]:
-        """Return the names that tell a file from its copies; none while they can't be read."""
+        """Return the names that distinguish a file from its copies; none while they can't be read."""
         with contextlib.suppress(OSError, SupervisorError):
             return self._memory.named()
         return ()
 
     def _opened(self) -> View | None:
         """
-        Return the view of the last commit, opened if it is new; None if there is none, or one of another version.
+        Return the view of the last commit, opened if it is new; None if there is none, or it is of another version.
 
-        BadFile, once, if it can't be read; after that the commit counts as absent.
+        BadFile, once, if the commit can't be read; after that it counts as absent.
         """
         self.used_s = time.monotonic()
         with self._changing:
@@ -331,9 +331,9 @@ class Index:
         """
         Return the hits, best first, or why there are none; equal scores by tier (`snapshot._ORDER`), then the newest first.
 
-        The messages *unfiled* are searched with the files, as one memory; *part* returns all that is searched. Each group of
-        *tiers* (None: all) follows the one before, with at most *limit* hits. Hits below the score *least*, below this *share*
-        of the best, or of a file that has changed are dropped. BadFile if the index is damaged.
+        The messages *unfiled* are searched with the files, as one memory; *part* returns the part of the view that is searched.
+        The hits of each group of *tiers* (None: all), at most *limit*, follow those of the group before. Hits below the score
+        *least*, below this *share* of the best, or of a file that has changed are dropped. BadFile if the index is damaged.
         """
 
         def read(whole: View) -> Answer:
@@ -348,7 +348,7 @@ class Index:
     def read_current(
         self, read: Callable[[View], T], paths: Callable[[T], Iterable[str]], deadline: Deadline = NEVER
     ) -> tuple[T, set[str]]:
-        """Return what *read* makes of the view, again if one of the *paths* in it has changed, and those that still have."""
+        """Return what *read* returns for the view, again if one of the *paths* has changed, and the paths that still have."""
         with contextlib.suppress(OSError):
             self._opened()
         if self._view.engine is None:
@@ -370,9 +370,9 @@ class Index:
         self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int, unfiled: Overlay = NOTHING
     ) -> list[Passage]:
         """
-        Return at most *most* passages of *tiers* that have these words (`Passage.unit`), *unfiled* among them, in no order.
+        Return at most *most* passages of *tiers*, and of *unfiled*, that have these words (`Passage.unit`), in no order.
 
-        Those whose file has changed since the last search are left out. BadFile if the index is damaged.
+        Passages of a file that has changed since the last search are left out. BadFile if the index is damaged.
         """
         view = self._with_unfiled(unfiled)
         refuse_truncated(self._files.disk, view)
@@ -385,7 +385,7 @@ class Index:
         return self._view.corpora[0].frequency(word)
 
     def _with_unfiled(self, unfiled: Overlay) -> View:
-        """Return the view with the unfiled messages; the same while neither has changed, since it caches frequencies."""
+        """Return the view with the unfiled messages; while neither has changed the same one, since it caches frequencies."""
         view, (before, joined) = self._view, self._joined
         if before is not view or joined.unfiled is not unfiled:
             joined = replace(view, unfiled=unfiled) if unfiled.groups else view

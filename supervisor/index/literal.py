@@ -1,9 +1,9 @@
 """
 The literal search, for what the tokeniser can't find: a part of an identifier, of a path, of a word.
 
-ripgrep, where it is installed, selects the files; the result is the same without it. Hits are in the order of path and line; if
-there are more than wanted, or too little time for all files, the newest files win, and of a file its last lines. Source: 003,
-检索 (失败或无命中回退 rg); docs/explanation/recall.md.
+If ripgrep is installed, it selects the files; the result is the same without it. Hits are in the order of path and line; if
+there are more than wanted, or too little time for all files, the newest files and the last lines of a file are preferred.
+Source: 003, 检索 (失败或无命中回退 rg); docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _MOST_PARTS: Final = 8
 _SECONDS: Final = 0.2
 #: Larger files, in bytes, are not searched within a turn: chunking one takes a second and can't be interrupted.
 _MOST_BYTES: Final = 1_000_000
-#: Of a larger note only so many of its last characters are: what stands everywhere in it is found there.
+#: Of a larger note only so many of its last characters are searched; a text that is all over the note is found there.
 _LAST_CHARS: Final = 50_000
 
 
 def literal_terms(question: str, is_known: Callable[[str], bool]) -> list[str]:
     """
-    Return the parts of a question to search for literally: runs of letters or Han characters that are no word of the index.
+    Return the parts of a question to search for literally: runs of letters or Han characters that are not words of the index.
 
-    A word of the index has been scored already, and must not come back if the score rejected it.
+    A word of the index has been scored already, and must not be found again if its score was too low.
     """
     found = []
     for match in _PART.finditer(question):
@@ -76,8 +76,8 @@ def search_files(
     """
     Return at most *limit* passages of the files *records* that contain one of *wanted*, ignoring case.
 
-    The newest files are searched first, until the *deadline*. Of a note larger than a megabyte the last lines are searched;
-    other files of this size are skipped.
+    The newest files are searched first, until the *deadline*. Of a note larger than a megabyte only the last lines are
+    searched; other files of this size are skipped.
     """
     found: list[Hit] = []
     held = _candidate_files(paths, records, wanted, deadline)
@@ -93,7 +93,7 @@ def search_files(
             else:
                 chunks = _last_chunks(files, paths, path, records[path].tier)
             passages = [replace(chunk.passage, tier=records[path].tier) for chunk in chunks]
-            found += reversed(hits_of(passages, wanted))  # of a file the last lines are the newest
+            found += reversed(hits_of(passages, wanted))  # the last lines of a file are the newest
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
 
 
@@ -102,7 +102,7 @@ def _is_small(record: Record) -> bool:
 
 
 def _has_lines(record: Record) -> bool:
-    """Tell whether any lines of the file can be cut into passages without those before them."""
+    """Return whether the lines of the file can be cut into passages without the lines before them."""
     return record.kind == "long_term" or (record.kind == "note" and not record.day)
 
 
@@ -115,12 +115,12 @@ def _last_chunks(files: Files, paths: WorkspacePaths, path: str, tier: Tier) -> 
 
 
 def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:
-    """Return the passages that contain one of *wanted*, ignoring case, or whose speaker's name does."""
+    """Return the passages that contain one of *wanted*, in the words or the speaker's name, ignoring case."""
     return [Hit(one, 0.0, ("literal",)) for one in passages if any(part in one.searched.casefold() for part in wanted)]
 
 
 def newest_and_fullest(hits: Iterable[Hit], wanted: Sequence[str]) -> list[Hit]:
-    """Return the hits with most of the words *wanted* first, and of equal ones the newest; what has no day holds today."""
+    """Return the hits, those with most of the words *wanted* first, then the newest; one without a day counts as the newest."""
 
     def key(hit: Hit) -> tuple[int, int, float, int]:
         text, day = hit.unit.searched.casefold(), hit.unit.day or date.max
@@ -131,7 +131,7 @@ def newest_and_fullest(hits: Iterable[Hit], wanted: Sequence[str]) -> list[Hit]:
 
 
 def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:
-    """Tell whether the bytes contain one of *wanted*; always True if they are not UTF-8."""
+    """Return whether the bytes contain one of *wanted*; always True if they are not UTF-8."""
     try:
         low = data.decode("utf-8").casefold()
     except UnicodeDecodeError:

@@ -1,8 +1,9 @@
 """
-The manifest: which files of memory the index holds, as they were when it read them; stored in the index with each commit.
+The manifest: the files of memory that the index holds, as they were when it read them; stored in the index with each commit.
 
-Files are indexed in groups: the dated files of one day together, since neighbours cross them, every other file alone. A file in
-no group is not searched: a daily summary that a monthly one covers, and an extract whose messages are in their files.
+Files are indexed in groups: the dated files of one day together, since a message and its neighbour may be in two of them; every
+other file alone. A file in no group is not searched: a daily summary that a monthly one covers, and an extract whose messages
+are in their files.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ class Record:
     key: str = ""
     original: bool = False  # covered by a summary of a model
     excluded: bool = False  # not searched
-    contents: str = ""  # what a file of ours holds, to recognise copies (`archive/copies.py`)
+    contents: str = ""  # what a file of recalld's holds, to recognise copies (`archive/copies.py`)
 
     def is_as(self, stat: Stat) -> bool:
-        """Tell by its stat whether the file is unchanged."""
+        """Return whether the file is unchanged, judged by its stat."""
         return (self.inode, self.size, self.mtime_ns) == (stat.inode, stat.size, stat.mtime_ns)
 
     @property
@@ -50,7 +51,7 @@ class Record:
 
     @property
     def group(self) -> str:
-        """The name of its group; the same content with another kind or day is another group."""
+        """The name of the file's group; the same content with another kind or day is another group."""
         return f"day {self.day}" if self.kind == "dated" else f"{self.kind} {self.key} {self.day}"
 
 
@@ -59,7 +60,7 @@ class Group:
     """
     One group in the index: the keys of its contents, the number of passages, and the number of words in each field.
 
-    Of one that is not whole the first passages are there: time was up.
+    A group that is not whole has only its first passages, because time was up.
     """
 
     keys: tuple[str, ...]
@@ -73,7 +74,7 @@ class Manifest:
     """
     The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema.
 
-    *left* is how many bytes of all *total* bytes there was no time to index: the next update goes on with them.
+    *left* of all *total* bytes are not indexed yet, because time was up: the next update goes on with them.
     """
 
     version: str = ""
@@ -111,7 +112,7 @@ _FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
 def render_manifest(manifest: Manifest) -> bytes:
     """Return the manifest as compressed JSON."""
     files = {path: _FIELDS(record) for path, record in manifest.files.items()}
-    # what is not whole is marked, so that a manifest of all is as it always was
+    # only a group that is not whole has a mark, so that other manifests keep the form of earlier versions
     groups = {
         name: [list(group.keys), group.units, list(group.words), *([] if group.is_whole else [False])]
         for name, group in manifest.groups.items()

@@ -1,8 +1,8 @@
 """
 Files that have changed since the last commit of the index, held in memory and searched like the committed ones.
 
-An overlay is made while another process has the lock of the index, when a cited file has just changed, and while the index
-can't be read; then it is all that is searched. Messages that no file holds yet are an overlay of their own (`recall/unfiled`).
+An overlay is made while another process has the lock of the index, and when a cited file has just changed. While the index
+can't be read, only the overlay is searched. Messages that no file holds yet are an overlay of their own (`recall/unfiled`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OverlayGroup:
-    """One group: the keys of its contents, its passages (none: it is deleted), and for each field the passages with a word."""
+    """One group: the keys of its contents, its passages (none: it is deleted), and the passages with each word, by field."""
 
     keys: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
@@ -35,7 +35,7 @@ class OverlayGroup:
 
 
 def overlay_group(keys: tuple[str, ...], documents: Iterable[Document]) -> OverlayGroup:
-    """Return the group of the contents *keys*, made of its documents."""
+    """Return the group of these documents; *keys* are those of its contents."""
     places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in CONTEXT_WIDTHS)
     candidates = []
     for number, document in enumerate(documents):
@@ -66,7 +66,7 @@ class Overlay:
         return sum(len(held.places[reach].get(word, ())) for held in self.groups.values())
 
     def candidates(self, words: Mapping[str, float], days: Sequence[Days], most: int) -> list[Candidate]:
-        """Return the candidates as the engine does: those with the heaviest *words*, and those of each of the *days*."""
+        """Return the candidates, as the engine does: those with the best *words* by weight, and those of each of the *days*."""
         weights: dict[tuple[str, int], float] = defaultdict(float)
         for group, held in self.groups.items():
             for word, weight in words.items():
@@ -87,7 +87,7 @@ class Overlay:
 
     @cached_property
     def _units(self) -> Mapping[str, Sequence[Candidate]]:
-        """The passages by the name of their words."""
+        """The passages, by the name of their words."""
         found: dict[str, list[Candidate]] = defaultdict(list)
         for held in self.groups.values():
             for one in held.candidates:

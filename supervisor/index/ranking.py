@@ -1,5 +1,5 @@
 """
-Score the candidates of a question: BM25 over their words and context, and what else speaks for one of them.
+Score the candidates of a question: BM25 of their words and context, and bonuses.
 
 A message is scored by its own words and by those of the one and the three messages before and after it. A question of several
 sentences is scored as a whole and sentence by sentence. Added to this: words that the best answers share, the best message of
@@ -25,52 +25,52 @@ if TYPE_CHECKING:
     from recalld.supervisor.query.calendar import Days
     from recalld.supervisor.query.parse import Query
 
-#: Feedback from the best answers: how many answers, how many of their words, and the weight of these, of the best score.
+#: Feedback from the best answers: how many answers, how many of their words, and the worth of these (of the best score).
 _FEEDBACK_ANSWERS: Final = 3
 _FEEDBACK_WORDS: Final = 5
 _FEEDBACK_WORTH: Final = 0.3
-#: Of the score for several sentences, the share of the sentence that the message answers best.
+#: The share of the sentence that the message answers best in the score for several sentences.
 _EACH_WORTH: Final = 0.5
-#: The first words of a message say who speaks or what it is about: how many, and the bonus if the question has one of them.
+#: The first words of a message often say who speaks or what it is about: their number, and the bonus if the question has one.
 _FIRST: Final = 2
 _FIRST_WORTH: Final = 0.2
 #: The share of the best score of its day that a message gets; the bonus for a day that is named, and for the role.
 _DAY_WORTH: Final = 0.2
 _NAMED_WORTH: Final = 0.8
 _ROLE_WORTH: Final = 0.3
-#: What an everyday word of the language loses of its weight; a message that ends in a question, of its score; and an answer of
-#: the assistant, where a question about the user asks for nobody's words.
+#: The share of its weight that an everyday word of the language loses; the share of its score that a message loses if it ends
+#: in a question, and if it is the assistant's, where a question about the user asks for nobody's words.
 _EVERYDAY_LOSS: Final = 0.5
 _ASKS_LOSS: Final = 0.2
 _NOT_OWN_LOSS: Final = 0.3
 #: The bonus of a standing wish ("always in metric units") that has a word of the request, or a related one.
 _WISH_WORTH: Final = 0.4
-#: A long answer of the assistant has a word of every question: from so many words on it loses rank, down to the share that it
-#: keeps at least, unless its words are asked for.
+#: A long answer of the assistant has a word of every question: from so many words on it loses a part of its score, but keeps at
+#: least this share. This is not so where the assistant's words are asked for.
 _LONG_WORDS: Final = 60
 _LONG_LEAST: Final = 0.65
-#: What a passage of another day is worth that names the day that is asked for; and the share of the best score from which
-#: answers with the same words may contradict one another: the newest goes first.
+#: The worth of a passage of another day that names the day that is asked for; and the share of the best score from which
+#: answers with the same words may contradict one another, so that the newest comes first.
 _ABOUT_A_DAY: Final = 0.5
 _ALIKE: Final = 0.8
-#: To ask about oneself opens the gate: to a small block where no passage has enough of the question's own words, so many
-#: passages down to this share of the best score. And to none where the rarest word is an English one that is nowhere, and no
-#: passage has others of this worth, or words that mean as much the same.
+#: A question about the user opens the gate. If no passage has enough of the question's own words, only `SMALL` passages are
+#: shown, down to `SMALL_SHARE` of the best score. None is shown if the rarest word is an English one that is nowhere in memory
+#: and no passage has other words of the worth `_TELLING`, or words that mean the same by at least `_SAME`.
 _TELLING: Final = 0.2
 _SAME: Final = 0.8
 SMALL: Final = 12
 SMALL_SHARE: Final = 0.35
-#: Words of the messages before are not used where a passage has this part of the worth of the question's own words, and so much
-#: in one of them.
+#: Words of the messages before are not used if a passage has this share of the worth of the question's own words, and this much
+#: worth in one word.
 _ALONE: Final = 0.6
 _ALONE_WORD: Final = 0.3
-#: How many questions of one input have a gate of their own, and what the words of one are worth that opens it.
+#: How many questions of one input have a gate of their own, and the least worth of the words of one that opens it.
 _MOST_PARTS: Final = 6
 _PART_WORTH: Final = 0.25
-#: How many of the best answers are looked at, whether one of them has enough of what the request is about.
+#: How many of the best answers the gate looks at.
 _LOOKED_AT: Final = 20
-#: The bonus of a named span by its length in days: a day says more than a year. All passages of a short span are candidates,
-#: of a longer one those with the words; the longest are no answer by themselves: 写一首关于秋天的诗.
+#: The bonus of a named span, by its length in days: a day says more than a year. All passages of a short span are candidates;
+#: of a longer one those with the words. The longest spans are no answer by themselves: 写一首关于秋天的诗.
 SHORT: Final = 10
 _LONG: Final = 45
 _STRETCHES: Final = ((SHORT, 1.0), (_LONG, 0.5), (10**6, 0.25))
@@ -80,20 +80,20 @@ AFTER: Final = ((2, 0.5), (6, 0.3))
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the gate says of the best answers: the one that comes nearest to the request, and its share of what it needs."""
+    """The verdict of the gate: the answer that is nearest to the request, and its share of the worth that it needs."""
 
     nearest: Scored | None = None
     share: float = 0.0
-    words: tuple[str, ...] = ()  # of the request, in the nearest
-    lacks: tuple[str, ...] = ()  # the others that memory has, and those that it has not
+    words: tuple[str, ...] = ()  # words of the request that the nearest has
+    lacks: tuple[str, ...] = ()  # the others that memory has, and those that it does not have
     nowhere: tuple[str, ...] = ()
     is_open: bool = False
-    is_small: bool = False  # nothing but that it is about oneself speaks for an answer
+    is_small: bool = False  # the gate is open only because the question is about the user
 
 
 @dataclass(slots=True)
 class Scored:
-    """A candidate, its score, the reasons of the score other than words, and its words that are related to the question's."""
+    """A candidate, its score, the reasons for the score other than words, and its words that are related to the question's."""
 
     candidate: Candidate
     score: float
@@ -108,7 +108,7 @@ def own_words(words: Iterable[str], candidate: Candidate) -> list[str]:
 
 
 def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> list[Scored]:
-    """Return the candidates with a score, best first, equal ones in the given order; all if only days are asked for."""
+    """Return the candidates with a score (all, if only days are asked for), best first; equal ones keep their order."""
     if not candidates:
         return []
     if query.only_days:
@@ -136,7 +136,7 @@ def _is_of(query: Query, candidate: Candidate) -> bool:
 
 
 def _newest_first(query: Query, found: list[Scored]) -> list[Scored]:
-    """Return the answers with those that say the same of the question, and nearly as much, in turn from the newest on."""
+    """Return the answers; of those with the same words of the question and nearly the same score the newest comes first."""
     alike: dict[tuple[str, ...], list[int]] = {}
     for n, one in enumerate(found):
         if one.score < _ALIKE * found[0].score:
@@ -155,7 +155,7 @@ def _newest_first(query: Query, found: list[Scored]) -> list[Scored]:
 
 
 def stands_alone(query: Query, candidates: Sequence[Candidate], corpus: Corpus) -> bool:
-    """Tell whether a passage has so much of the question's own words that those of the messages before it are not needed."""
+    """Return whether a passage has enough of the question's own words, so that words of the messages before are not needed."""
     own = replace(
         query, words={word: counts for word, counts in query.words.items() if word not in query.borrowed}, is_own=False
     )
@@ -169,12 +169,12 @@ def stands_alone(query: Query, candidates: Sequence[Candidate], corpus: Corpus) 
 
 
 def weighed(query: Query) -> dict[str, float]:
-    """Return the words with their weights, an everyday word of the language with half of it."""
+    """Return the words with their weights, an everyday word of the language with half of its weight."""
     return {word: counts * (1 - _EVERYDAY_LOSS * (1 - query.rarity.get(word, 1.0))) for word, counts in query.words.items()}
 
 
 def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
-    """Return what the gate says of the *best* answers; who names a day of memory needs no word of it."""
+    """Return the gate's verdict on the *best* answers; a question that names a day of memory needs no word of an answer."""
 
     def is_there(word: str) -> bool:
         return bool(corpus.frequency(word))
@@ -205,7 +205,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
 
 
 def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[[str], bool]) -> bool:
-    """Tell whether one of several questions opens the gate by itself, in words that are worth something."""
+    """Return whether one of several questions opens the gate by itself, with words of enough worth."""
     parts = [
         replace(query, words={word: query.words[word] for word in part})
         for part in query.asked[: _MOST_PARTS * (len(query.asked) > 1)]
@@ -220,26 +220,26 @@ def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[
 
 
 def _known(gate: Gate, query: Query, candidate: Candidate) -> float:
-    """Return what the passage has of the question's own words; a related one counts by how much it means the same."""
+    """Return the passage's share (`Gate.known`) by the question's own words; a related word counts by its similarity."""
     there = set(candidate.text.split())
     return gate.known({word: 1.0 if word in there else _likeness(query, word, there) for word in gate.worth})
 
 
 def _has_telling(gate: Gate, query: Query, candidate: Candidate) -> bool:
-    """Tell whether the passage has telling words of the question, or words that mean the same."""
+    """Return whether the passage has words of the question that are worth enough, or words that mean the same."""
     there = set(candidate.text.split())
     same = (worth for word, worth in gate.worth.items() if word in there or _likeness(query, word, there) >= _SAME)
     return sum(same) >= _TELLING
 
 
 def _likeness(query: Query, word: str, there: Collection[str]) -> float:
-    """Return how much the word means the same as one that is *there*."""
+    """Return the similarity of the word to the most similar one that is *there*."""
     others = query.related.get(word, {})
     return min(1.0, max((worth for other, worth in others.items() if other in there), default=0.0) / RELATED_WORTH)
 
 
 def _is_unknown(gate: Gate, is_there: Callable[[str], bool]) -> bool:
-    """Tell whether the subject of the question, its rarest word, is an English one that is nowhere in memory."""
+    """Return whether the subject of the question, its rarest word, is an English one that is nowhere in memory."""
     subject = max(gate.worth, key=lambda word: gate.worth[word], default="")
     return subject.isascii() and subject.isalpha() and not is_there(subject)
 

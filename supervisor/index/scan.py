@@ -1,5 +1,5 @@
 """
-Scan the files of memory: by stat, so that only a file with a new stat is read, and a file that was only moved is not.
+Scan the files of memory by their stats: only a file with a new stat is read, not one that was only moved.
 
 A file that can't be read keeps its last record, and is reported with the reason.
 """
@@ -35,26 +35,26 @@ if TYPE_CHECKING:
 
 #: Hex digits of a file's digest, as summaries name it.
 _DIGEST: Final = 16
-#: Notes of no day that are larger than this many bytes are not read.
+#: Notes without a day that are larger than this many bytes are not read.
 MOST_BYTES: Final = 20_000_000
-#: A long-term file of at most this many bytes is searched as it is at any moment, a larger one once the index is updated:
-#: all of it is cut again, which takes a second or two for this many.
+#: A long-term file of at most this many bytes is always searched as it is now. A larger one is searched as of the last update
+#: of the index: after a change all of it is cut again, which takes a second or two for this many.
 _AT_ONCE_BYTES: Final = 500_000
 #: Seconds to wait for a file that is being written; the next scan reads it anyway.
 PATIENCE_S: Final = 0.05
-#: Bytes that are parsed in a second: larger files are not read where there is less time, since that can't be interrupted; those
-#: of a few megabytes are at any rate.
+#: Bytes that are parsed in a second. Parsing can't be interrupted, so a file is not read if it needs more time than there is;
+#: files of a few megabytes are always read.
 _BYTES_A_S: Final = 16_000_000
 _ANY_BYTES: Final = 4_000_000
 #: The part of an update's time in which new files are read: the rest is for their words.
 _TO_READ: Final = 0.25
-#: New files that each scan reads, however little time there is: each is nearer to the end.
+#: New files that each scan reads, however little time there is, so that each scan is nearer to the end.
 LEAST: Final = 20
 
 
 @dataclass(slots=True)
 class Scan:
-    """The files of memory by path, those that can't be read, with the reason, and the bytes of those that time was up for."""
+    """The files of memory by path, those that can't be read, with the reason, and the bytes of those that were out of time."""
 
     files: dict[str, Record] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Scan:
 
 
 class _File(NamedTuple):
-    """A file at *path*: its path from the workspace, its kind by its place, its stat, and its record before."""
+    """A file at *path*: its path from the workspace, its kind by its place, its stat, and its last record."""
 
     name: str
     path: Path
@@ -72,7 +72,7 @@ class _File(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """What tells it from others, and is the same after it was moved."""
+        """What identifies the file, also after a move."""
         return self.stat.inode, self.stat.size, self.stat.mtime_ns
 
 
@@ -87,8 +87,8 @@ def scan(
     """
     Return every file of memory as it is now; a file of *known* that is unchanged or was only moved is not read.
 
-    Of equal files the one is searched that is *named*, as `copies` says. New files are read for a part
-    of *for_s* seconds, the newest first.
+    Of files with the same content the one that is *named* is searched (`archive/copies.py`). New files are read for a part of
+    *for_s* seconds, the newest first.
     """
     found = Scan()
     places = _by_stat(known)
@@ -107,7 +107,7 @@ def scan(
 
 
 def most_bytes(for_s: float) -> float:
-    """Return how many bytes a file has at most that is read by an update of so many seconds."""
+    """Return the most bytes of a file that an update of so many seconds reads."""
     return max(_ANY_BYTES, _BYTES_A_S * for_s)
 
 
@@ -117,7 +117,7 @@ def long_term_name(files: Files, paths: WorkspacePaths) -> str:
 
 
 def has_new_long_term(files: Files, paths: WorkspacePaths, known: Mapping[str, Record]) -> bool:
-    """Tell whether the long-term file is not as it is *known*, though it is small enough to be read now."""
+    """Return whether the long-term file differs from its record in *known*, and is small enough to be read now."""
     name = long_term_name(files, paths)
     stat = files.disk.stat(paths.root / name) if name else None
     if stat is None or not modes.S_ISREG(stat.mode) or stat.size > _AT_ONCE_BYTES:
@@ -154,7 +154,7 @@ def _by_stat(known: Mapping[str, Record]) -> Mapping[tuple[int, int, int], Recor
 
 
 def _new(files: Files, name: str, path: Path, kind: Kind, known: Mapping[str, Record], found: Scan) -> _File | None:
-    """Return the file at *path* where it is new or changed; an unchanged one is put into *found*, *name* being its path."""
+    """Return the file at *path* if it is new or changed; put an unchanged one into *found*, under *name*."""
     here = known.get(name)
     try:
         stat = files.disk.stat(path)
@@ -162,7 +162,7 @@ def _new(files: Files, name: str, path: Path, kind: Kind, known: Mapping[str, Re
         _keep(name, here, error, found)
         return None
     if stat is None or not modes.S_ISREG(stat.mode):
-        if stat and kind == "long_term":  # a link elsewhere is left out on purpose; here it hides the lines
+        if stat and kind == "long_term":  # other links are left out on purpose; a link here hides the lines
             found.unread[name] = Text("file.not_regular")
         return None
     if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
@@ -175,7 +175,7 @@ def _new(files: Files, name: str, path: Path, kind: Kind, known: Mapping[str, Re
 
 
 def _read_into(files: Files, one: _File, places: Mapping[tuple[int, int, int], Record], found: Scan) -> None:
-    """Put the record of a new or changed file into *found*; *places* are the records before, by stat."""
+    """Put the record of a new or changed file into *found*; *places* are the last records, by stat."""
     try:
         record = places.get(one.place) or _read(files, one.path, one.kind)
     except (OSError, SupervisorError) as error:
@@ -193,13 +193,13 @@ def _keep(name: str, record: Record | None, error: Exception, found: Scan) -> No
 
 
 def _placed_at(path: Path, kind: Kind, record: Record) -> Record:
-    """Return the record with the kind and the day that its place tells, or its head."""
+    """Return the record with its kind and day, by the place of the file or its front matter."""
     day = _day_of(path, kind) or (record.day if record.kind == "dated" else "")
     return replace(record, kind="dated" if record.kind == "dated" and day and kind == "note" else kind, day=day)
 
 
 def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
-    """Yield the files of memory, with the kind that their place tells; an unreadable folder goes to *unread*."""
+    """Yield the files of memory, with their kind by their place; an unreadable folder goes to *unread*."""
     long_term, summaries = long_term_name(files, paths), paths.relative(paths.summaries)
     for name in LONG_TERM[:2]:
         if files.disk.stat(paths.root / name):
@@ -223,7 +223,7 @@ def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iter
 
 
 def _kind_at(name: str, long_term: str, summaries: str) -> Kind:
-    """Return the kind that the place of a file tells; *summaries* is the folder of the summaries."""
+    """Return the kind of a file by its place; *summaries* is the folder of the summaries."""
     folder, _, last = name.rpartition("/")
     if folder == summaries and period_of_name(last):
         return "summary"
@@ -231,7 +231,7 @@ def _kind_at(name: str, long_term: str, summaries: str) -> Kind:
 
 
 def _kind_by_head(kind: Kind, path: Path, data: bytes) -> tuple[Kind, str]:
-    """Return "dated" and the day for a note whose front matter says so, whatever a person has named it, else the *kind*."""
+    """Return "dated" and the day for a note whose front matter says so, whatever its name, otherwise the *kind*."""
     if kind == "note":
         head, _ = read_head(data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
         if head.get("kind") == "dated" and day_of_name(f"{head.get('period', '')}-x.md"):

@@ -1,5 +1,5 @@
 """
-The files of a commit of tantivy: which they are, and whether they are whole.
+The files of a commit of tantivy: their names, and whether they are whole.
 
 tantivy trusts its files: a wrong length in one can end the process. So a file that was written to after its commit must have
 the checksum at its end.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.storage.disk import Disk, Stat
 
-#: The end of each file of tantivy: the length of the JSON object before it, and a magic number.
+#: The end of each of tantivy's files: the length of the JSON object before it, and a magic number.
 _END: Final = struct.Struct("<II")
 _MAGIC: Final = 1337
 

@@ -2,7 +2,7 @@
 A commit of the index, opened for searching: whether its files are valid, what it holds, and what has changed since.
 
 tantivy trusts its files: a wrong length in one can end the process. So a file that was written to after its commit must have
-the checksum at its end, and one that changes in place while it is open makes the search raise BadFile. An error of the disk
+the right checksum at its end, and if one changes in place while it is open, the search raises BadFile. An error of the disk
 that changes no timestamp is not looked for. Changes that can't be committed now are added as an overlay in memory.
 """
 
@@ -52,21 +52,20 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Deadline
     from recalld.supervisor.storage.disk import Disk, Stat
 
-#: The most candidates that are scored, and the most words that they are found by: the rarest of an input, and of each question
-#: in it.
+#: The most candidates that are scored, and the most words that find them: the rarest of an input, and of each question in it.
 CANDIDATES: Final = 200
 _MOST_WORDS: Final = 14
 _WORDS_EACH: Final = 6
 #: Words whose frequencies are cached.
 _KNOWN: Final = 10_000
-#: What comes first of equal scores.
+#: The order of tiers for equal scores.
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}
 
 
 @dataclass(frozen=True)
 class View:
     """
-    An immutable state of the index: an open commit, and the overlay of changes since.
+    An immutable state of the index: an open commit, and the overlay of the changes since it.
 
     *manifest* has the files of the last scan and the groups of the commit; *unfiled* are messages that no file holds yet.
     *commit* is the stat of the commit's list of files, *segments* are the stats of these files.
@@ -113,7 +112,7 @@ class View:
 
     @cached_property
     def _order(self) -> Mapping[str, int]:
-        """What comes first of equal scores, by key."""
+        """The order of contents for equal scores, by key."""
         return {key: _ORDER[tier] for tier, keys in self._of_tier.items() for key in keys}
 
     def _tier(self, path: str) -> Tier:
@@ -135,9 +134,9 @@ class View:
         self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, share: float
     ) -> tuple[list[tuple[Scored, str]], Verdict]:
         """
-        Return the ranked passages of each group of *tiers* in turn, each with its path, and what the gate says of the best.
+        Return the ranked passages of each group of *tiers* in turn, each with its path, and the gate's verdict on the best.
 
-        *share* refers to the best passage of all.
+        *share* is relative to the best passage of all groups.
         """
         found: list[tuple[Scored, str]] = []
         said = Verdict()
@@ -199,14 +198,14 @@ class View:
         return decode_passage(one.source[1], path, self._tier(path))
 
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
-        """Return the passage as a hit, with the reasons of its score."""
+        """Return the passage as a hit, with the reasons for its score."""
         words = own_words(query.words, one.candidate)
         why = f"words: {', '.join(words)}" if words else f"related: {', '.join(one.related)}" if one.related else "window"
         passage = decode_passage(one.candidate.source[1], path, self._tier(path))
         return Hit(passage, round(one.score, 4), (why, *one.because))
 
     def without_hits(self, query: Query, said: Verdict) -> Answer:
-        """Return the answer without hits: the words that are everywhere, or why the gate stopped what came nearest."""
+        """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
         if said.is_open:
             corpus = self.corpora[0]
             return Answer(passed=tuple(word for word in said.words if 2 * corpus.frequency(word) > corpus.size))
@@ -218,7 +217,7 @@ class View:
         """
         Return the candidates.
 
-        If the question asks only for days, they are the passages of those days, then others that name such a day.
+        If the question asks only about days, they are the passages of those days, then others that name one of them.
         """
         weights = {word: counts * self.corpora[0].idf(word) for word, counts in weighed(query).items()}
         telling = sorted(query.words, key=lambda word: -weights[word] * query.rarity.get(word, 1.0))
@@ -236,11 +235,11 @@ class View:
                 for one in (self._found(words, {}, (), keys) if numbers else ())
                 if one not in there and len(own_words(numbers, one)) == len(numbers) and self._names_a_day_of(query, one)
             ]
-        # in order of their worth, so that a word related to two of the question has the greater one
+        # sorted by worth, so that a word related to two words of the question keeps the greater worth
         return self._found(words, dict(sorted(related, key=lambda one: one[1])), query.days, keys)
 
     def _names_a_day_of(self, query: Query, one: Candidate) -> bool:
-        """Tell whether the words of the passage name a day of the question, in whatever year: it may have been ahead then."""
+        """Return whether the words of the passage name a day of the question, in any year: it may have been ahead."""
         text = decode_passage(one.source[1], "", "dated").text
         asked = {(days.first.month, days.first.day) for days in query.days if days.length == 1}
         named = spans(text, one.day) if one.day else ()
@@ -250,9 +249,9 @@ class View:
         self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None
     ) -> list[Candidate]:
         """
-        Return the candidates of the engine, except for groups of the overlay, those of the overlay, and the unfiled ones.
+        Return the candidates of the overlay, of the engine except for groups that the overlay has, and of the unfiled messages.
 
-        *words* have their weights, the words *related* to them what they are worth beside them.
+        *words* have their weights, the words *related* to them their worth relative to them.
         """
         offered = self.engine.candidates(list(words), related, days, keys, CANDIDATES) if self.engine else []
         words = {**words, **{word: worth * self.corpora[0].idf(word) for word, worth in related.items()}}
@@ -279,7 +278,8 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
     """
     Return the view of the commit whose list is *commits*, as of *stat*; the settings are those of *before*.
 
-    None if the list names no files: the first commit is not finished, or its process was killed. BadFile if it is damaged.
+    None if the list names no files: the first commit is not finished, or its process was killed. BadFile if the commit is
+    damaged.
     """
     parts = segment_files(disk, commits)
     if parts is None:
@@ -290,7 +290,7 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
         manifest = parse_manifest(engine.note())
     except ValueError:
         raise BadFile(commits.parent, Text("file.no_manifest")) from None
-    # the stats are from before the opening, so that a change during it is seen by the next check
+    # the stats are from before the opening, so that the next check sees a change during it
     return _view_of(engine, manifest, parts, stat, before)
 
 
@@ -305,7 +305,7 @@ def _view_of(engine: Engine, manifest: Manifest, parts: Mapping[Path, Stat], com
 
 
 def refuse_truncated(disk: Disk, view: View) -> None:
-    """Raise BadFile if an open file of the index was changed in place: reading on could end the process."""
+    """Raise BadFile if an open file of the index was changed in place: to read it could end the process."""
     for path, opened in view.segments.items():
         stat = disk.stat(path)
         # a deleted file was merged into another; this process still has it open
@@ -314,11 +314,11 @@ def refuse_truncated(disk: Disk, view: View) -> None:
 
 
 def has_changed(disk: Disk, root: Path, view: View, path: str) -> bool:
-    """Tell whether the file has changed since the view."""
+    """Return whether the file has changed since the view."""
     try:
         stat = disk.stat(view.place(root, path))
     except OSError:
-        return True  # its folder is not accessible any more
+        return True  # the folder of the file is not accessible any more
     return stat is None or not view.manifest.files[path].is_as(stat)
 
 
@@ -335,8 +335,8 @@ def with_overlay(
     """
     Return the view with an overlay for the *files* as they are now, and the number of changed groups that it lacks.
 
-    *made* returns the documents of a group; groups are made until the *deadline*, the newest first; one that
-    can't be read is left out.
+    *made* returns the documents of a group; groups are made until the *deadline*, the newest first; a group that can't be read
+    is left out.
     """
     after = replace(view.manifest, files=files)
     plan, members = after.planned(), after.members()

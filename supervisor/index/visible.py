@@ -1,10 +1,11 @@
 """
 The part of memory that one audience may see, as an index of its own: nothing else counts in it.
 
-Hits of all memory that are filtered afterwards still tell of the rest: their scores do, by how often all of memory has a word,
-and so does a typo that is read as a word of it, a hit that others crowd out, a search that takes longer. So the passages that a
-group may see are taken from the index by a mark of theirs, and what a search counts and compares it counts and compares among
-them: their neighbours are one another's, their lines are numbered among themselves, and the headings above them are left out.
+If all of memory were searched and the hits filtered afterwards, they would reveal something of the rest: by scores, which
+depend on how often all of memory has a word, by a typo that is read as a hidden word, by a hit that hidden ones crowd out, by a
+search that takes longer. So the passages that a group may see are selected in the index by a mark, and a search counts and
+compares among them alone: only they are neighbours, their lines are numbered without the others, and the headings above them
+are left out.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class Listeners(Protocol):
-    """Those who may not see all of memory."""
+    """An audience that may not see all of memory."""
 
     @property
     def readers(self) -> Collection[str]:
-        """The marks of what they may see a part of (`Passage.readers`)."""
+        """The marks of the passages of which they may see all or a part (`Passage.readers`)."""
 
     def seen_of(self, passage: Passage) -> Sequence[Passage]:
-        """Return what they may see of the passage."""
+        """Return the parts of the passage that they may see."""
 
 
 class _Seen(NamedTuple):
@@ -48,11 +49,11 @@ class _Seen(NamedTuple):
 
 
 class VisibleView:
-    """What may be seen of a view of the index, and of the messages that no file holds yet: a view that has nothing else."""
+    """A view with only the visible part of a view of the index, and of the messages that no file holds yet."""
 
     def __init__(self, whole: View, filed: Overlay, unfiled: Overlay) -> None:
         manifest = replace(whole.manifest, groups={})
-        #: To be searched as any other; its passages have the paths of their files.
+        #: It is searched like any other view; its passages have the paths of their files.
         self.view = replace(whole, engine=None, manifest=manifest, overlay=filed, unfiled=unfiled, segments={})
 
     @cached_property
@@ -63,22 +64,22 @@ class VisibleView:
 
     @cached_property
     def messages(self) -> frozenset[str]:
-        """The ids of the messages among them."""
+        """The ids of the visible messages."""
         return frozenset(one.message for one in self.passages if one.message)
 
     @cached_property
     def notes(self) -> frozenset[str]:
-        """The paths of the files of which they have a line."""
+        """The paths of the files of which a line is visible."""
         return frozenset(one.path for one in self.passages if not one.message)
 
     @cached_property
     def first_day(self) -> date | None:
-        """The first day of which they have a message; None without any."""
+        """The first day with a visible message; None if there is none."""
         return min((one.day for one in self.passages if one.message and one.day), default=None)
 
 
 class Part:
-    """What *listeners* may see of memory; what was made of it is kept while it is the same."""
+    """The part of memory that *listeners* may see; it is kept from search to search while it is the same."""
 
     def __init__(self, listeners: Listeners) -> None:
         self._listeners = listeners
@@ -86,7 +87,7 @@ class Part:
         self._groups: Mapping[tuple[str, tuple[Candidate, ...]], OverlayGroup] = {}
 
     def of(self, whole: View, unfiled: Sequence[Passage]) -> VisibleView:
-        """Return what may be seen of *whole*; of the messages *unfiled* all may be. BadFile if the index is damaged."""
+        """Return the visible part of *whole*, and all of the messages *unfiled*. BadFile if the index is damaged."""
         of, waiting, made = self._made
         passages = tuple(unfiled)
         if made is None or of is not whole or waiting != passages:
@@ -97,7 +98,7 @@ class Part:
         return made
 
     def _filed(self, whole: View) -> Overlay:
-        """Return what may be seen of the files; a group of which the same may be seen as before is not made again."""
+        """Return the visible part of the files; a group whose visible part is the same as before is not made again."""
         offered = whole.engine.seen_by(self._listeners.readers) if whole.engine else []
         offered = [one for one in offered if one.group not in whole.overlay.groups]
         offered += [one for group in whole.overlay.groups.values() for one in group.candidates]
@@ -125,14 +126,14 @@ class Part:
 
 def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
     """Yield the documents of the passages of one group of files, which are one another's only neighbours."""
-    # of one moment, as they stand in their file
+    # those of one moment in the order of their file
     placed = sorted(seen, key=lambda one: (one.passage.at.timestamp() if one.passage.at else 0.0, one.passage.start, one.key))
     numbered, line = {}, 1
     for one in placed:
         count = one.passage.end - one.passage.start + 1
         numbered[line] = one._replace(passage=replace(one.passage, start=line, end=line + count - 1))
         line += count
-    # a line is nobody's neighbour: of what stands around it nothing may be seen, or it is not said
+    # a line has no neighbours: the lines around it are hidden, or they are not messages
     chunks = [Chunk(one.passage, talk=one.passage.session if one.passage.message else None) for one in numbered.values()]
     for talk in neighbours(chunks):
         words = {n: numbered[chunk.passage.start].words for n, chunk in enumerate(talk)}
