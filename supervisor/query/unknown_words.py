@@ -4,6 +4,8 @@ Words of a question that memory does not have, read as words that it has: typos,
 A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is not among
 the common words of English. Its first letter is right: people notice a wrong one. Most such words are not typos but rare words
 (latte, stove, Julia). So the word is kept, the word of memory is added to it, and one of these alone does not carry a request.
+Two letters that changed places are surer. They are looked for in shorter words too (jba for jab), and a stop word that is typed
+so asks for nothing (teh, wehn).
 
 A Chinese typo is another character of the same sound: 体捡 for 体检. It is looked for in two neighbouring characters that are
 words by themselves (`same_sound`).
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.text.chinese import cut_for_search, to_simplified
 from recalld.supervisor.text.same_sound import sounding_like
-from recalld.supervisor.text.tokenizer import CHINESE, HAN, latin_words, stem, stems, tokens
+from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
@@ -32,8 +34,12 @@ if TYPE_CHECKING:
 #: some 500 lookups.
 _TYPED: Final = range(5, 25)
 _MOST: Final = 3
-#: The most rarity of a guessed word: it carries no request by itself, not even one of a single word.
+#: The number of letters of a word in which only two letters that changed places are looked for.
+_SHORT: Final = range(3, 5)
+#: The most rarity of a guessed word: it carries no request by itself, not even one of a single word. Where two letters changed
+#: places it is surer.
 _GUESSED: Final = 0.47
+_SWAPPED: Final = 0.8
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 #: Characters of a word that is a typo or in no passage (拔牙 where memory has 智齿要拔): the word's length, and their weight.
 _PAIR: Final = 2
@@ -60,30 +66,41 @@ def respellings(word: str) -> list[str]:
     cuts = [(word[:n], word[n:]) for n in range(1, len(word) + 1)]
     return [
         *(left + right[1:] for left, right in cuts if right),
-        *(left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1),
+        *_swapped(word),
         *(left + letter + right[1:] for left, right in cuts if right for letter in _LETTERS),
         *(left + letter + right for left, right in cuts for letter in _LETTERS),
     ]
 
 
+def _swapped(word: str) -> list[str]:
+    return [word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(1, len(word) - 1)]
+
+
 def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     """Return the query with the one word of memory that each typo may mean; a word with a capital is a name, not a typo."""
     meant: dict[str, str] = {}
-    typed_words = {stem(typed): typed for typed in latin_words(query.text) if len(typed) in _TYPED and typed.isalpha()}
+    typed_words = {stem(typed): typed for typed in latin_words(query.text) if len(typed) >= _SHORT.start and typed.isalpha()}
     content = [word for word in typed_words if query.words.get(word, 0.0) > REQUEST_WEIGHT]
     unknown = [
         word for word in content if not frequency(word) and rarity_asked(word) == 1.0 and typed_words[word] in query.text
     ]
-    for word in unknown[:_MOST]:
-        likely = [one for one in dict.fromkeys(stems(respellings(typed_words[word]))) if frequency(one)]
+    sure: set[str] = set()
+    stopped = {word for word in unknown if not ENGLISH.isdisjoint(_swapped(typed_words[word]))}
+    for word in [word for word in unknown if word not in stopped][:_MOST]:
+        typed = typed_words[word]
+        likely = [one for one in dict.fromkeys(stems(_swapped(typed))) if frequency(one)]
+        sure |= {*likely}
+        if not likely and len(typed) in _TYPED:
+            likely = [one for one in dict.fromkeys(stems(respellings(typed))) if frequency(one)]
         if len(likely) == 1:
             meant[word] = likely[0]
-    if not meant:
+    if not meant and not stopped:
         return query
     words = {**query.words, **{guess: query.words[word] for word, guess in meant.items() if guess not in query.words}}
-    rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
+    most = {word: _SWAPPED if word in sure else _GUESSED for word in words}
+    rarity = {word: query.rarity.get(word, min(most[word], rarity_asked(word))) for word in words}
     asked = tuple((*sentence, *(meant[word] for word in sentence if word in meant)) for sentence in query.asked)
-    return replace(query, words=words, rarity=rarity, asked=asked, respelled=frozenset(meant))
+    return replace(query, words=words, rarity=rarity, asked=asked, respelled=frozenset(meant) | stopped)
 
 
 def _heard(query: Query, frequency: Callable[[str], int]) -> Query:

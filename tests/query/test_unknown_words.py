@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from recalld.supervisor.index.gate import gate_of
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.query.unknown_words import known_words
 from recalld.supervisor.text.tokenizer import tokens
@@ -19,19 +20,20 @@ def known(question, memory):
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "meant", "most"),
     [
-        ("alotment", "allotment"),
-        ("daugther", "daughter"),
-        ("srvice", "service"),
-        ("kowalksi", "kowalski"),
-        ("boilerr", "boiler"),
+        ("alotment", "allotment", 0.5),
+        ("srvice", "service", 0.5),
+        ("boilerr", "boiler", 0.5),
+        ("daugther", "daughter", 0.8),  # two letters changed places
+        ("kowalksi", "kowalski", 0.8),
+        ("jba", "jab", 0.8),
     ],
 )
-def test_known_words_reads_a_typo_as_the_word_of_memory_too(typed, meant):
+def test_known_words_reads_a_typo_as_the_word_of_memory_too(typed, meant, most):
     query = known(f"where is the {typed} key?", f"the {meant} key is under the mat")
     assert {*tokens(typed), *tokens(meant)} <= query.words.keys()
-    assert query.rarity[tokens(meant)[0]] < 0.5
+    assert query.rarity[tokens(meant)[0]] <= most
     assert query.asked == ((*tokens(typed), "key", *tokens(meant)),)
 
 
@@ -82,3 +84,10 @@ def test_known_words_reads_two_characters_as_a_word_that_sounds_so(typed, meant,
 )
 def test_known_words_reads_no_other_characters_by_their_sound(question, memory):
     assert known(question, memory).words.keys() <= {*tokens(question), "体检"}
+
+
+@pytest.mark.parametrize(("typed", "word"), [("teh", "teh"), ("wehn", "wehn")])
+def test_known_words_ask_nothing_by_a_stop_word_with_two_letters_changed(typed, word):
+    query = known(f"{typed} key of the allotment", "the allotment key is under the mat")
+    assert word in query.respelled
+    assert gate_of(query, lambda token: token in {"key", "allot"}).worth[word] == 0.0
