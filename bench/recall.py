@@ -4,6 +4,7 @@ How much of the answer is in what is put before the assistant.
     python -m bench.recall                                  our own questions, both sets (questions/), both layouts
     python -m bench.recall --data DIR [--layout history]    questions with gold messages, one folder of workspaces
     python -m bench.recall --set recall.max_hits=0 --set recall.hit=line
+    python -m bench.recall --set recall.backend=auto        by meaning too, where recalld[meaning] is installed
 
 DIR holds `*.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at, and where
 the question refers back, before: what was said just before it) and `workspaces/<ws>/history.json`. Layout `files`
@@ -282,7 +283,8 @@ def main() -> None:
                 prepare(history, root / name, layout, zone, at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
             clock = fixed_clock(datetime.fromisoformat(at))
-            ws = open_workspace(root / name, settings, clock)
+            # by name alone: the model of recalld[meaning] is a supervisor's
+            ws = open_workspace(root / name, settings, clock, lasting=settings.get("RECALLD_RECALL_BACKEND") == "auto")
             ws.searcher.refresh()
             prepare_backend(ws, clock)
             rows += [(one, ask(ws, one, texts)) for one in questions if one["ws"] == name]
