@@ -18,6 +18,8 @@ from tests.context.test_render import FORGED, UNSEEN
 from tests.world import WITHOUT_MODEL, World, at, message
 
 TAG = re.compile(r"\[([^\[\]\n#]+)(?:#(L\d+(?:-L\d+)?(?:,L\d+(?:-L\d+)?)*))?\](?: （[^（）]*日星期.）)?(?: (.*))?")
+#: The fence of stored code, which stands for nothing between the fences of an entry.
+CODE = re.compile(r"```[\w+#.-]{0,20}", re.ASCII)
 SPEAKER = re.compile(r"(?:用户|助手|系统): ?")
 #: Everything stored is about this, so that the question finds it.
 TOPIC = "花生过敏"
@@ -59,7 +61,9 @@ def _is_harmless(root, block):
         parts = (words or "").split(BETWEEN)
         if lines and lines[0] == FENCE:
             close = lines.index(FENCE, 1)
-            parts += lines[1:close]
+            code = [line for line in lines[1:close] if CODE.fullmatch(line)]
+            assert len(code) % 2 == 0  # each piece of code has both its fences
+            parts += [line for line in lines[1:close] if line not in code]
             del lines[: close + 1]
         for part in parts:
             assert not FORGED.search(SPEAKER.sub("", part, count=1).replace("[truncated]", ""))
