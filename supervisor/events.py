@@ -12,7 +12,6 @@ import contextlib
 import itertools
 import json
 import os
-import re
 import threading
 from collections import deque
 from datetime import timedelta
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.disk import open_regular
 from recalld.supervisor.storage.errors import InternalError, StorageError, from_os_error
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -109,7 +109,7 @@ _STATES_BYTES: Final = 200_000
 #: How many events are kept that the disk refuses; beyond them the oldest is lost.
 _KEPT: Final = 1_000
 #: The names of rotated files; one that is not compressed was rotated while the disk was full.
-_ROTATED: Final = re.compile(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
+_ROTATED: Final = lazy_re(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
 #: The longest `keep_days`, a hundred years: a larger number is no date.
 _MAX_DAYS: Final = 36_500
 

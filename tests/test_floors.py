@@ -275,6 +275,19 @@ def test_writes_and_clock_reads_happen_only_in_the_allowed_modules():
     assert [fault for module, source in _sources().items() for fault in call_faults(module, source)] == []
 
 
+def test_patterns_of_the_supervisor_are_compiled_at_their_first_use():
+    heads = {
+        module: [node for node in ast.parse(source).body if not isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        for module, source in _sources().items()
+    }
+    at_once = {
+        module
+        for module, nodes in heads.items()
+        if _within(module, ("recalld.supervisor",)) and any("re.compile(" in ast.unparse(node) for node in nodes)
+    }
+    assert at_once == set()
+
+
 def test_imports_form_no_cycle():
     graph = {module: {name for _, name in _imports(ast.parse(source))} for module, source in _sources().items()}
     seen: dict[str, bool] = {}

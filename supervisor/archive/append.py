@@ -26,6 +26,7 @@ from recalld.supervisor.storage.errors import BadFile, BadRequest, Busy, Conflic
 from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.instant import why_not_said_at
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files, FileVersion
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.
-_CLAIMED: Final = re.compile(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
+_CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
 #: Bytes of a given name that a claimed one always has room for: a name has 255 at most, inode and time 20 digits each.
 _LONGEST_KEPT: Final = 200
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

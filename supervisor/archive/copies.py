@@ -22,6 +22,7 @@ from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.summary_file import parts_of
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import NewerFormat
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 #: Hex digits of the mark of a message; only files of the same day are compared.
 _MARK: Final = 12
 #: The paths that recalld itself gives to its files.
-_OURS: Final = re.compile(
+_OURS: Final = lazy_re(
     r"memory/(?:originals/\d{4}-\d\d/)?\d{4}-\d\d-\d\d-[a-z0-9-]{1,40}\.md|memory/summary/\d{4}-\d\d(?:-\d\d)?\.md"
 )
 
 #: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
-_HEAD: Final = re.compile(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
+_HEAD: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
 
 
 def ids_in(data: bytes) -> array[int] | None:

@@ -9,7 +9,6 @@ lost (docs/reference/protocol.md, 5.5).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.archive.alignment import overlap, same_places, stand_together
 from recalld.supervisor.protocol.message import History, Message, with_id, with_timestamp
 from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 FUTURE: Final = timedelta(days=1)  # a time further ahead than this is impossible
 #: What other programs write before a message on its line: a list mark, a time, the speaker.
-_LABEL: Final = re.compile(
-    r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\w[\w -]{0,30}[*_]{0,2}\s*[:：][*_]{0,2})?\s*"
-)
+_LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\w[\w -]{0,30}[*_]{0,2}\s*[:：][*_]{0,2})?\s*")
 _BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
 
 

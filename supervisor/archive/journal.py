@@ -20,6 +20,7 @@ from recalld.supervisor.archive.journal_state import JournalState, accepted_line
 from recalld.supervisor.protocol.message import History, Key, Message
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
 #: How a line with the text of a message begins, after the line before it.
 _SEEN: Final = b'\n{"seen":'
 #: The dated file that a line names.
-_FILE: Final = re.compile(rb'^\{"written": ?\[.*\], ?"file": ?"([^"\\]+)"', re.MULTILINE)
+_FILE: Final = lazy_re(rb'^\{"written": ?\[.*\], ?"file": ?"([^"\\]+)"', re.MULTILINE)
 #: Up to so many ids are found more quickly in the bytes of the journal than by parsing it.
 _FEW: Final = 10
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.paths import SLUG_CHARS
 from recalld.supervisor.text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.redact import redacted
 from recalld.supervisor.text.tokenizer import HAN, latin_words, stem
 from recalld.supervisor.text.word_frequency import is_known, rarity
@@ -23,8 +24,8 @@ _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
 _SLUG_READS: Final = 20_000
 _SLUG_MARGIN: Final = 4_000
-_LATIN_WORD: Final = re.compile(r"[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*")
-_HAN_RUN: Final = re.compile(f"[{HAN}]+")
+_LATIN_WORD: Final = lazy_re(r"[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*")
+_HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 #: Pronouns and particles: a word with one of them is a piece of a sentence, such as 我会 and 哪些地方.
 _NO_NOUN: Final = frozenset("我你您他她它这那哪谁是让吗呢吧啊呀")
 #: Characters of no name: a word that jieba guessed with one of them is no word, such as 再试 and 想学.
@@ -49,11 +50,11 @@ _NO_SUBJECT: Final = frozenset(
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 #: English words that describe: delicious, grateful, overwhelmed.
-_DESCRIBES: Final = re.compile(
+_DESCRIBES: Final = lazy_re(
     r"[a-z]{2,}(?:[deimnu]|(?<=[aeul])l|(?<=[aeo])r)ous|[a-z]{3,}ful|[a-z]{5,}(?:[cdgiklnpstuvz]|(?<=e)r|(?<=l)m|(?<=o)w|(?<=is)h)ed"
 )
 #: They describe if they are words of everyday English (scattered); couscous, Mohammed and watershed are not.
-_MAY_DESCRIBE: Final = re.compile(r"[a-z]{3,}ous|[a-z]{5,}[^e]ed")
+_MAY_DESCRIBE: Final = lazy_re(r"[a-z]{3,}ous|[a-z]{5,}[^e]ed")
 
 
 def slug_of(messages: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> str:

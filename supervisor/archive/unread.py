@@ -7,7 +7,6 @@ The bytes are in the quarantine; this says in which of its files, how many, and 
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.storage.lenient_json import recover, render_json
 from recalld.supervisor.text.decoding import encoding_of
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 #: A field of a half message, whose value may be cut off.
-_FIELD: Final = re.compile(r'"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\\?$)')
+_FIELD: Final = lazy_re(r'"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\\?$)')
 #: What is left of a half message without its fields, where no words are in it.
-_BARE: Final = re.compile(
+_BARE: Final = lazy_re(
     r'[\s\[,]*\{[\s,]*(?:"(?:archived|createdAt)"\s*:\s*(?:true|false|null)?[\s,]*)*(?:"\w{0,12}"?\s*:?\s*)?'
 )
 #: The fields that hold no words.
 _WORDLESS: Final = frozenset({"id", "role", "createdAt", "timestamp", "archived"})
 #: A character that is cut off, as "surrogateescape" decodes it; an escape that is.
-_HALF_CHARACTER: Final = re.compile(r"[\udc80-\udcff]{1,3}$")
-_HALF_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
+_HALF_CHARACTER: Final = lazy_re(r"[\udc80-\udcff]{1,3}$")
+_HALF_ESCAPE: Final = lazy_re(r"\\(?:u[0-9a-fA-F]{0,3})?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

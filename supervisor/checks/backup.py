@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import stat as modes
 import tempfile
@@ -29,6 +28,7 @@ from recalld.supervisor.storage.clock import find_zone, machine_zone, to_wire
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
 from recalld.supervisor.storage.files import FILE_MODE, Files, FileVersion, is_left_behind
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ NOT_KEPT: Final = frozenset(
     {"index", "vectors", "files.json", "socket", "socket.path", "archive.now"} | {"backup.json", "found.json"}
 )
 #: The name of the temporary folder in which a backup is unpacked, and of the folder in it.
-_UNPACKING: Final = re.compile(r"\.recalld-[0-9a-z_]{8}")
+_UNPACKING: Final = lazy_re(r"\.recalld-[0-9a-z_]{8}")
 _WORKSPACE: Final = "workspace"
 
 

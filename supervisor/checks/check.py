@@ -8,7 +8,6 @@ packages, its variables, and what it can't reach over the network.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from recalld.supervisor.archive.intake import unwritten
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +31,7 @@ Subject: TypeAlias = Literal["memory", "machine", "caller"]
 Faults: TypeAlias = "Iterator[Fault]"
 
 #: A command in a sentence.
-_COMMAND: Final = re.compile(r"`([^`]+)`")
+_COMMAND: Final = lazy_re(r"`([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True)

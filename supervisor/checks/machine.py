@@ -20,6 +20,7 @@ from recalld.supervisor.protocol.paths import LOST_AND_FOUND, check_filesystem, 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import LARGE, SMALL, find_zone, from_wire, machine_zone
 from recalld.supervisor.storage.errors import BadConfig, from_os_error
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ _FULL_INODES, _SCARCE_INODES = 64, 2_000
 _LIMITS: Final = Path("/proc/sys/user")
 #: The inotify instances that a supervisor uses.
 _OBSERVERS: Final = 4
-_REQUIREMENT: Final = re.compile(r"[A-Za-z0-9._-]+")
+_REQUIREMENT: Final = lazy_re(r"[A-Za-z0-9._-]+")
 #: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it.
 _LASTING: Final = {
     "config_refused": "config_taken",

@@ -8,7 +8,6 @@ was not run the night before; a fault that was mended and comes back is reported
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 from contextlib import suppress
@@ -22,6 +21,7 @@ from recalld.supervisor.host.last_night import LastFsck, keep_last, read_last_fs
 from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import why_refused
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _COMMAND_S: Final = 30.0
 #: Seconds between two looks at the clock, which goes on while the machine is suspended.
 _LOOK_S: Final = 60.0
-_DIGITS: Final = re.compile(r"[0-9]+")
+_DIGITS: Final = lazy_re(r"[0-9]+")
 
 
 def await_quiet_end(ws: Workspace, clock: Clock, pause: Callable[[float], None]) -> None:

@@ -24,6 +24,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadRequest, why_refused
 from recalld.supervisor.storage.lenient_json import parse_json
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,19 +44,19 @@ SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
 _FOLDER: Final = Path(__file__).resolve().parent / "units"
 #: The first line of recalld's units, the second, which has the workspace, and the third, which says how the unit was made.
 _MARK: Final = "# Made by `recalld service install`, which makes it again; what you change goes into `systemctl edit`."
-_OF: Final = re.compile(r"# The workspace: (?P<workspace>\".*\")")
+_OF: Final = lazy_re(r"# The workspace: (?P<workspace>\".*\")")
 _MADE: Final = "# Made with: "
-_KEY: Final = re.compile(rf"^LoadCredential={CREDENTIAL}:(.+)$", re.MULTILINE)
-_WORD: Final = re.compile(r"@(\w+)@")
+_KEY: Final = lazy_re(rf"^LoadCredential={CREDENTIAL}:(.+)$", re.MULTILINE)
+_WORD: Final = lazy_re(r"@(\w+)@")
 #: Characters that no value in a unit may have: they would end its line, or would not be shown.
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
+_CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 #: A system unit has private folders in place of these (PrivateTmp).
 _PRIVATE: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is written there
 #: Names of users and services that can be used unchanged in a unit's name.
-_USER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_USER: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
+_NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 #: The values that systemd accepts for MemoryMax=.
-_MEMORY: Final = re.compile(r"[0-9]+[KMGT]?|[0-9]{1,2}%|infinity")
+_MEMORY: Final = lazy_re(r"[0-9]+[KMGT]?|[0-9]{1,2}%|infinity")
 #: Where system units have their state.
 _SYSTEM_STATE: Final = Path("/var/lib/recalld")
 

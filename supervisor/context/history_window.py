@@ -11,7 +11,6 @@ line with the day before it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from recalld.supervisor.protocol.message import UNSAID
 from recalld.supervisor.protocol.parts import said_as
 from recalld.supervisor.text.day_words import day_in_brackets
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
@@ -42,7 +42,7 @@ _MIN_CHARS: Final = 20
 _CHARS_PER_TOKEN: Final = 8
 #: The oldest messages leave the block by half of the most that it shows.
 _STEPS: Final = 2
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = lazy_re("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

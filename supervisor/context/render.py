@@ -16,6 +16,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from recalld.supervisor.index.hit import BY_ID, line_marks
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.redact import HIDDEN
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.token_count import estimate_tokens
@@ -39,22 +40,22 @@ MISS_TOKENS: Final = 30  # of the sentence that says that nothing was found
 _MAX_CHARS: Final = 20_000
 _MOST_INDENT: Final = 12
 
-_ANSI: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_ANSI: Final = lazy_re(r"\x1b\[[0-?]*[ -/]*[@-~]")
 #: Control characters that are no blanks; characters that change the direction of writing or are invisible.
-_UNSEEN: Final = re.compile(
+_UNSEEN: Final = lazy_re(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-_UNWRITABLE: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
-_BLANKS: Final = re.compile(r"\s+")
-_BREAK: Final = re.compile("\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
+_UNWRITABLE: Final = lazy_re("[\ud800-\udfff\ufffe\uffff]")
+_BLANKS: Final = lazy_re(r"\s+")
+_BREAK: Final = lazy_re("\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 #: A fence of code; a line of a list, of a table, or one that is indented.
-_CODE_FENCE: Final = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*([\w+#.-]{0,20})[ \t]*\Z", re.ASCII)
+_CODE_FENCE: Final = lazy_re(r"[ \t]*(?:`{3,}|~{3,})[ \t]*([\w+#.-]{0,20})[ \t]*\Z", re.ASCII)
 #: How a fence of stored code is written, with its language: no stored text can make the lines around the entry, `~~~`.
 _STORED_FENCE: Final = "```"
-_IS_STORED_FENCE: Final = re.compile(r"```[\w+#.-]{0,20}", re.ASCII)
-_LAID_OUT: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])[ \t]+\S|[ \t]*\|.*\||(?: {2,}|\t)\S")
+_IS_STORED_FENCE: Final = lazy_re(r"```[\w+#.-]{0,20}", re.ASCII)
+_LAID_OUT: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])[ \t]+\S|[ \t]*\|.*\||(?: {2,}|\t)\S")
 _LEAST_LAID_OUT: Final = 2
-_HEADING_MARK: Final = re.compile(r"#{1,6}[ \t]+")
+_HEADING_MARK: Final = lazy_re(r"#{1,6}[ \t]+")
 
 #: The words for the roles; English ones are those of the messages.
 _ROLES: Final[Mapping[Language, Mapping[str, str]]] = {
@@ -71,18 +72,18 @@ _SPEAKERS: Final = "|".join((*_ROLES["zh"], *_ROLES["zh"].values()))
 #: A mark of recalld's own, which imitates nothing: no backslash before it.
 _HIDDEN: Final = "|".join(re.escape(mark[1:]) for mark in HIDDEN.values())
 _ESCAPED: Final = (
-    (re.compile(rf"<(?=!--|[|｜<]|/?(?:{_MARKUP})\b)", re.IGNORECASE), r"<\\"),
-    (re.compile(r"--(!?)>"), r"--\1\\>"),
-    (re.compile(r"[|｜](?=>)"), r"\g<0>\\"),
-    (re.compile(r"`(?=``)|(?<=`)`(?=`)|(?<=``)`|~(?=~~)|(?<=~)~(?=~)|(?<=~~)~"), r"\\\g<0>"),
-    (re.compile(r"\[(?=[^\[\]\n]{0,400}\.md\b|history\.json\b|truncated\])", re.IGNORECASE), r"\\["),
-    (re.compile(r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+)\])", re.IGNORECASE), r"[\\"),
-    (re.compile(rf"(?<![^ ])\|(?![^ ])|\|(?= ?(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\|"),
-    (re.compile(rf"\A(?=\[(?!{_HIDDEN})|#{{1,6}}(?:\s|\Z)|(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\"),
+    (lazy_re(rf"<(?=!--|[|｜<]|/?(?:{_MARKUP})\b)", re.IGNORECASE), r"<\\"),
+    (lazy_re(r"--(!?)>"), r"--\1\\>"),
+    (lazy_re(r"[|｜](?=>)"), r"\g<0>\\"),
+    (lazy_re(r"`(?=``)|(?<=`)`(?=`)|(?<=``)`|~(?=~~)|(?<=~)~(?=~)|(?<=~~)~"), r"\\\g<0>"),
+    (lazy_re(r"\[(?=[^\[\]\n]{0,400}\.md\b|history\.json\b|truncated\])", re.IGNORECASE), r"\\["),
+    (lazy_re(r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+)\])", re.IGNORECASE), r"[\\"),
+    (lazy_re(rf"(?<![^ ])\|(?![^ ])|\|(?= ?(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\|"),
+    (lazy_re(rf"\A(?=\[(?!{_HIDDEN})|#{{1,6}}(?:\s|\Z)|(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\"),
 )
 #: Matches every text that a pattern of _ESCAPED could match.
-_SUSPECT: Final = re.compile(r"[<>|｜`~\[]|\A(?:#|[uast用助系工])", re.IGNORECASE)
-_NOT_IN_PATH: Final = re.compile(
+_SUSPECT: Final = lazy_re(r"[<>|｜`~\[]|\A(?:#|[uast用助系工])", re.IGNORECASE)
+_NOT_IN_PATH: Final = lazy_re(
     r"[\[\]%#\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
     r"|  +|\A | \Z"
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.query.relative_days import MOST_CHARS, relative_days
 from recalld.supervisor.text.day_words import day_of_month
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from datetime import date
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 _MOST: Final = 4
 #: A date so many characters away says already which day is meant.
 _BESIDE: Final = 6
-_DIGIT: Final = re.compile(r"\d|[一二三四五六七八九十][月号日]")
+_DIGIT: Final = lazy_re(r"\d|[一二三四五六七八九十][月号日]")
 #: Code, in which nothing is written: a fence, a quoted piece, an indented line; and a word that is an address, a path, a name.
-_CODE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|(?m:^(?: {4}|\t).*$)", re.DOTALL)
-_PART: Final = re.compile(r"[/\\_=@#-][!-~]*\Z")
-_TAIL: Final = re.compile(r"[!-~]*?[/\\_=@#-]\w")
+_CODE: Final = lazy_re(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|(?m:^(?: {4}|\t).*$)", re.DOTALL)
+_PART: Final = lazy_re(r"[/\\_=@#-][!-~]*\Z")
+_TAIL: Final = lazy_re(r"[!-~]*?[/\\_=@#-]\w")
 _PART_CHARS: Final = 60
-_HAN: Final = re.compile("[\u4e00-\u9fff]")
+_HAN: Final = lazy_re("[\u4e00-\u9fff]")
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,7 @@ from recalld.supervisor.summaries.quality import reject_reason
 from recalld.supervisor.text.facts import states_fact
 from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import cleaned, continued, says_nothing
 from recalld.supervisor.text.quoting import Entry, quote
 from recalld.supervisor.text.token_count import estimate_tokens
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.text.language import Language
 
 #: The last line of the prompt, which models like to repeat.
-_LABEL: Final = re.compile(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t]*[:：](?:\*\*)?\s*", re.IGNORECASE)
+_LABEL: Final = lazy_re(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t]*[:：](?:\*\*)?\s*", re.IGNORECASE)
 #: Characters of the example that no summary has in a row by chance, and the words that such a run may cut at its ends.
 _COPIED_CHARS: Final = 10
 _AT_EDGES: Final = 2
@@ -45,7 +46,7 @@ _TOO_LONG: Final = 3
 _SHORTER: Final = 9
 #: Between the matters of a line; and what a line of a list begins and ends with.
 _SEPARATOR: Final = {"zh": "；", "en": "; "}
-_MARK: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|(?:[；;。]|(?<!\.)\.)[ \t]*$")
+_MARK: Final = lazy_re(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|(?:[；;。]|(?<!\.)\.)[ \t]*$")
 #: Speakers whose words are no facts about a person.
 _NOT_PEOPLE: Final = ("ASSISTANT", "TOOL", "FUNCTION")
 #: Of each ten tokens of the context, so many are used: an estimate may be too low.

@@ -9,13 +9,13 @@ Source: docs/reference/protocol.md, 11.7.
 from __future__ import annotations
 
 import json
-import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.storage.errors import from_os_error
 from recalld.supervisor.storage.lenient_json import render_json
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 
 _VERSION: Final = 1
-_NAME: Final = re.compile(r"chat-[0-9a-f]+\.jsonl")
+_NAME: Final = lazy_re(r"chat-[0-9a-f]+\.jsonl")
 
 
 class ChatFiles(Generic[M]):

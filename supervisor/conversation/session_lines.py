@@ -8,7 +8,6 @@ moving the marker, so that two processes neither pay twice nor write two lines. 
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +31,7 @@ from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
 from recalld.supervisor.summaries.llm_state import waits_of
 from recalld.supervisor.summaries.phrases import is_greeting
 from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _NOT_ASKED: Final = frozenset({"paused", "spent"})
 #: waits for a task shares the lock for a moment.
 _OVERFLOW_WAIT_S: Final = 0.1
 #: What comes before the words in a line of an extract: time and speaker.
-_LINE_HEAD: Final = re.compile(r"- \d\d[:-]\d\d (?:[^：:\n]{1,40}[：:])?[ \t]*")
+_LINE_HEAD: Final = lazy_re(r"- \d\d[:-]\d\d (?:[^：:\n]{1,40}[：:])?[ \t]*")
 
 
 def extract_line(extract: str) -> str:

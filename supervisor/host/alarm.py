@@ -9,7 +9,6 @@ the language of the workspace, and the last error of the service. The unit names
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from pathlib import Path
 from shlex import quote
@@ -20,6 +19,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.files import Files
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +35,7 @@ TOLD: Final = "told"
 #: Seconds for which a service has to run well before the same trouble is reported again.
 WELL_S: Final = 600.0
 _TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
-_WORD: Final = re.compile(r"@(\w+)@")
+_WORD: Final = lazy_re(r"@(\w+)@")
 #: The texts of the script that have no fields, by their placeholders in the template.
 _REASONS: Final = {
     "unknown": Text("service.result_unknown"),

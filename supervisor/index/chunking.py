@@ -23,6 +23,7 @@ from recalld.supervisor.protocol.marks import is_shared, without_pin
 from recalld.supervisor.protocol.parts import only_results
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
 from recalld.supervisor.storage.clock import local_day
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,12 +37,12 @@ if TYPE_CHECKING:
 VERSION: Final = 9
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
-_MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
-_FRONT: Final = re.compile(r"\A---\n(?:[^\n]*\n){0,60}?---\n")
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
-_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)、])\s+(?:\[[ xX]\]\s+)?")
-_RULE: Final = re.compile(r"\s*(?:[-*_=]\s*){3,}|\s*<!--.*-->\s*|\s*\|?[\s:|-]*-[\s:|-]*")
-_FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
+_MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')
+_FRONT: Final = lazy_re(r"\A---\n(?:[^\n]*\n){0,60}?---\n")
+_HEADING: Final = lazy_re(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
+_ITEM: Final = lazy_re(r"\s*(?:[-*+]|\d{1,3}[.)、])\s+(?:\[[ xX]\]\s+)?")
+_RULE: Final = lazy_re(r"\s*(?:[-*_=]\s*){3,}|\s*<!--.*-->\s*|\s*\|?[\s:|-]*-[\s:|-]*")
+_FENCE: Final = lazy_re(r"\s*(`{3,}|~{3,})")
 _SPEAKERS: Final = {
     "user": "user",
     "assistant": "assistant",
@@ -51,12 +52,12 @@ _SPEAKERS: Final = {
     "teller": "assistant",
 }
 _CHINESE_SPEAKERS: Final = {"用户": "user", "我": "user", "助手": "assistant", "助理": "assistant"}
-_SAID: Final = re.compile(
+_SAID: Final = lazy_re(
     r"(?:\**\[?(?:[01]?\d|2[0-3])[:：][0-5]\d(?:[:：][0-5]\d)?\]?\**\s*)?"
     rf"(?:\**(?P<role>{'|'.join([*_SPEAKERS, *_CHINESE_SPEAKERS])})\**\s*[:：]\**\s*)?",
     re.IGNORECASE,
 )
-_ENTRY: Final = re.compile(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
+_ENTRY: Final = lazy_re(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
 #: The most lines of one passage: a file without breaks is split.
 _MOST_LINES: Final = 12
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import resource
 import struct
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +19,7 @@ from recalld.supervisor.index.documents import Document, candidate
 from recalld.supervisor.index.ranking import AFTER, SHORT
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, SupervisorError
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ _NEAR: Final = 2
 #: The size of this process in pages; the first number is its address space.
 _OWN_SIZE: Final = "/proc/self/statm"
 #: The number of a disk error in a message of tantivy's.
-_OS_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
+_OS_ERROR: Final = lazy_re(r"os error (\d+)|\bcode: (\d+)")
 
 
 class Engine:

@@ -9,7 +9,6 @@ held in memory. Before a search cites a file it checks whether the file has chan
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 import time
 from dataclasses import replace
@@ -28,6 +27,7 @@ from recalld.supervisor.index.snapshot import View, has_changed, open_commit, re
 from recalld.supervisor.storage.clock import NEVER
 from recalld.supervisor.storage.control import UNENDING, UNLIMITED
 from recalld.supervisor.storage.errors import BadFile, Busy, SupervisorError
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import VERSION as WORDS
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ T = TypeVar("T")
 #: An index that was made with another version is rebuilt.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
 #: The files that tantivy makes; other files in the folder are not touched.
-_PARTS: Final = re.compile(r"[0-9a-f]{32}\.\S+|meta\.json|\.managed\.json|\.tantivy-\w+\.lock|\.tmp\w{6}")
+_PARTS: Final = lazy_re(r"[0-9a-f]{32}\.\S+|meta\.json|\.managed\.json|\.tantivy-\w+\.lock|\.tmp\w{6}")
 #: Attempts to open the last commit while other processes commit; after that the index counts as absent.
 _OPENINGS: Final = 3
 

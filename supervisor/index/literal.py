@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import subprocess
 from dataclasses import replace
 from datetime import date
@@ -23,6 +22,7 @@ from recalld.supervisor.index.scan import PATIENCE_S
 from recalld.supervisor.storage.clock import NEVER
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 #: The fewest characters of a part that is searched for.
 _LATIN, _CHINESE = 4, 2
-_PART: Final = re.compile(rf"[{HAN}]+|[A-Za-z0-9_./:@+#-]+")
+_PART: Final = lazy_re(rf"[{HAN}]+|[A-Za-z0-9_./:@+#-]+")
 _MOST_PARTS: Final = 8
 _SECONDS: Final = 0.2
 #: Larger files, in bytes, are not searched within a turn: chunking one takes a second and can't be interrupted.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import signal
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
@@ -38,6 +37,7 @@ from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
 from recalld.supervisor.interfaces.tools.registry import Reply
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import NotFound, SupervisorError
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +54,7 @@ T = TypeVar("T")
 _TEMPLATE: Final = "memory:///{+path}"
 _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
 #: Half an emoji, sent by a client that cuts a text anywhere.
-_HALF: Final = re.compile("[\ud800-\udfff]")
+_HALF: Final = lazy_re("[\ud800-\udfff]")
 _MARKDOWN: Final = "text/markdown"
 #: The most files that are listed as resources; the others can be read by their path.
 _MOST_LISTED: Final = 100

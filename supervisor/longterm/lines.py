@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from recalld.supervisor.protocol.marks import without_marks
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, StaleLine
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,11 +31,11 @@ DEFAULT_SOURCE: Final = "web-chat"
 _DIGEST: Final = 8
 #: Characters of a line that an error quotes.
 _QUOTED: Final = 200
-_BREAK: Final = re.compile(r"\r\n|\r|\n")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
-_ENTRY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})\|([^|]*)\|(.*)", re.DOTALL)
-_REF: Final = re.compile(rf"([1-9]\d{{0,8}})(?:@([0-9a-f]{{{_DIGEST}}}))?")
+_BREAK: Final = lazy_re(r"\r\n|\r|\n")
+_CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_SURROGATE: Final = lazy_re(r"[\ud800-\udfff]")
+_ENTRY: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})\|([^|]*)\|(.*)", re.DOTALL)
+_REF: Final = lazy_re(rf"([1-9]\d{{0,8}})(?:@([0-9a-f]{{{_DIGEST}}}))?")
 
 
 class Line(NamedTuple):

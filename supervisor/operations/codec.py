@@ -8,7 +8,6 @@ with the SDK of MCP; it is loaded for the first request that comes as JSON, neve
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from functools import cache
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.operations.operation import Operation
 
 #: Half an emoji, which UTF-8 can't encode.
-_HALF: Final = re.compile("[\ud800-\udfff]")
+_HALF: Final = lazy_re("[\ud800-\udfff]")
 #: The texts of the faults that pydantic finds, by pydantic's names.
 _FAULTS: Final = {
     "string_type": "argument.not_text",

@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from recalld.supervisor.protocol.message import WORD_FIELDS, is_thought
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,9 +26,9 @@ FOLDER: Final = "attachments"
 #: Hex digits of the sha256 of the bytes in a file's name.
 _DIGEST: Final = 32
 #: The name of a file in place of its base64, behind the head of its data URL; base64 itself has no dot.
-_NAMED: Final = re.compile(r"(?P<head>data:[^,]{0,200},)?(?P<name>attachments/[0-9a-f]{32}\.[a-z0-9]{1,5})(?P<url>#url)?")
-_IN_FILE: Final = re.compile(rb"attachments/[0-9a-f]{32}\.[a-z0-9]{1,5}")
-_DATA_URL: Final = re.compile(r"data:(?P<type>[^;,]{0,100})[^,]{0,100};base64,", re.IGNORECASE)
+_NAMED: Final = lazy_re(r"(?P<head>data:[^,]{0,200},)?(?P<name>attachments/[0-9a-f]{32}\.[a-z0-9]{1,5})(?P<url>#url)?")
+_IN_FILE: Final = lazy_re(rb"attachments/[0-9a-f]{32}\.[a-z0-9]{1,5}")
+_DATA_URL: Final = lazy_re(r"data:(?P<type>[^;,]{0,100})[^,]{0,100};base64,", re.IGNORECASE)
 #: Fields that hold bare base64, and those that have its type.
 _BYTES: Final = frozenset({"data", "file_data", "base64", "b64_json", "bytes", "image", "images"})
 _TYPE: Final = ("media_type", "mime_type", "mediaType", "mimeType")
@@ -43,7 +44,7 @@ _MOST_NAMES: Final = 1_000
 
 #: How files begin: what is in them counts, not what a message says of it.
 _BEGINNINGS: Final = tuple(
-    (re.compile(pattern, re.DOTALL), extension)
+    (lazy_re(pattern, re.DOTALL), extension)
     for pattern, extension in (
         (rb"\x89PNG\r\n", "png"),
         (rb"\xff\xd8\xff", "jpg"),

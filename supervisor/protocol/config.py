@@ -43,6 +43,7 @@ from recalld.supervisor.protocol.settings import (
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import find_zone
 from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,13 +70,13 @@ _TOML_FAULTS: Final = {
     "Unterminated string": "toml.string_open",
 }
 #: A fault of tomllib, as in "Invalid value (at line 3, column 9)" or "Unclosed array (at end of document)".
-_FAULT: Final = re.compile(r"(?P<what>.+) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
+_FAULT: Final = lazy_re(r"(?P<what>.+) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 _FAULT_CHARS: Final = 120
 #: A line that begins a section, and one that sets a key.
-_SECTION: Final = re.compile(r"\s*(\[+[\w. -]{1,60}\]+)")
-_KEY: Final = re.compile(r"\s*([\w.-]{1,60})\s*=")
+_SECTION: Final = lazy_re(r"\s*(\[+[\w. -]{1,60}\]+)")
+_KEY: Final = lazy_re(r"\s*([\w.-]{1,60})\s*=")
 #: The line that sets the language, above the first section.
-_LANGUAGE: Final = re.compile(r"""(?:(?![ \t]*\[)[^\n]*\n)*?[ \t]*language[ \t]*=[ \t]*["'](auto|zh|en)["']""")
+_LANGUAGE: Final = lazy_re(r"""(?:(?![ \t]*\[)[^\n]*\n)*?[ \t]*language[ \t]*=[ \t]*["'](auto|zh|en)["']""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from recalld.supervisor.protocol.message import (
 from recalld.supervisor.protocol.parts import LINE, file_lines, speaker_of, tool_lines
 from recalld.supervisor.storage.clock import find_zone, from_wire, local, to_wire
 from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:
@@ -40,30 +41,30 @@ if TYPE_CHECKING:
 #: Hex digits of the text's digest in a revision's id.
 REVISION: Final = 8
 #: The lines above a message's words; formatters take the blank lines between them away, or add some.
-_MARK: Final = re.compile(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
-_FENCED: Final = re.compile(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)
+_MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
+_FENCED: Final = lazy_re(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)
 #: Characters that Markdown can't hold, or that an editor would change: control characters, CR, lone surrogates, a BOM.
-_UNWRITABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNWRITABLE: Final = lazy_re("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
 #: A line that would be parsed as the head of another block, even inside a fence.
-_FORGED: Final = re.compile(r"^<!-- \{", re.MULTILINE)
+_FORGED: Final = lazy_re(r"^<!-- \{", re.MULTILINE)
 #: A line that would hide the text after it or imitate another speaker: HTML, a line like those of a block, a fence.
-_UNPLAIN: Final = re.compile(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
-_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_UNPLAIN: Final = lazy_re(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
+_FENCE: Final = lazy_re(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 #: From so many bytes on a dated file may hold base64 that is worth taking out.
 _LARGE_BYTES: Final = 1_000_000
 #: A session in the head of a message, and the objects that a head has where no field of the message is one.
-_SESSION: Final = re.compile(rb'"session"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_SESSION: Final = lazy_re(rb'"session"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _OBJECTS: Final = 2
 #: A createdAt that was no time, in the head of a message; null is that of a message without one.
-_UNREAD_TIME: Final = re.compile(rb'"createdAtFound": ?(?!null)')
-_COMMENT: Final = re.compile(rb"^<!-- \{[^\n]*", re.MULTILINE)
+_UNREAD_TIME: Final = lazy_re(rb'"createdAtFound": ?(?!null)')
+_COMMENT: Final = lazy_re(rb"^<!-- \{[^\n]*", re.MULTILINE)
 #: The head of a message at the end of a file, with nothing below it: not even an empty message is written so.
-_TORN: Final = re.compile(rb"\n<!-- \{[^\n]*\} -->\s*(?:\*\*\d\d:\d\d [^\n]*\*\*\s*)?\Z")
+_TORN: Final = lazy_re(rb"\n<!-- \{[^\n]*\} -->\s*(?:\*\*\d\d:\d\d [^\n]*\*\*\s*)?\Z")
 #: Behind a quote or a comma, never behind a backslash: what is left is JSON.
-_BASE64: Final = re.compile(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
+_BASE64: Final = lazy_re(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
 #: How the line of a call of a tool begins.
 _CALL: Final = "(call"
-_SHOWN_ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
+_SHOWN_ROLE: Final = lazy_re(r"[a-z][a-z_-]{0,31}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.storage.errors import NewerFormat
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 #: Of dated files that have names of speakers, or lines of pictures, files and tools; the others have the first format.
 DATED_FORMAT: Final = 2
-_HEAD: Final = re.compile(r"\A\ufeff?---\r?\n((?:[^\n]*\n){1,12}?)---\r?\n")
-_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_HEAD: Final = lazy_re(r"\A\ufeff?---\r?\n((?:[^\n]*\n){1,12}?)---\r?\n")
+_NUMBER: Final = lazy_re(r"[0-9]{1,9}")
 #: Characters that YAML does not allow; they are replaced, so that the head can be parsed.
-_UNREADABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-_PLAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ./_+-]*[A-Za-z0-9./_+-])?(?::[A-Za-z0-9./_+-]+)*")
+_UNREADABLE: Final = lazy_re("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_PLAIN: Final = lazy_re(r"[A-Za-z0-9](?:[A-Za-z0-9 ./_+-]*[A-Za-z0-9./_+-])?(?::[A-Za-z0-9./_+-]+)*")
 
 
 def render_head(fields: Mapping[str, str]) -> str:

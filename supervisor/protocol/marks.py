@@ -12,17 +12,19 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
-_PIN: Final = re.compile(r"(?<!\w)#(?:pin|置顶)(?!\w)", re.IGNORECASE)
-_MARK: Final = re.compile(rf"{_SHARED.pattern}|{_PIN.pattern}", re.IGNORECASE)
+_SHARED: Final = lazy_re(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
+_PIN: Final = lazy_re(r"(?<!\w)#(?:pin|置顶)(?!\w)", re.IGNORECASE)
+_MARK: Final = lazy_re(rf"{_SHARED.pattern}|{_PIN.pattern}", re.IGNORECASE)
 #: Day and source of an entry, in which nothing is a mark: a chat may be named #shared.
-_BEFORE_WORDS: Final = re.compile(r"\s*(?:[-*+]\s+)?\d{4}-\d\d-\d\d\|[^|\n]*\|")
-_HEADING: Final = re.compile(r"[ \t]*(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
+_BEFORE_WORDS: Final = lazy_re(r"\s*(?:[-*+]\s+)?\d{4}-\d\d-\d\d\|[^|\n]*\|")
+_HEADING: Final = lazy_re(r"[ \t]*(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _ALWAYS: Final = frozenset({"always", "始终"})
-_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_FENCE: Final = lazy_re(r"[ \t]*(`{3,}|~{3,})")
 
 
 def is_shared(line: str) -> bool:

@@ -12,13 +12,13 @@ as they are.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.attachments import attachments_of, kind_of, named
 from recalld.supervisor.protocol.message import ROLES, UNSAID, WORD_FIELDS, is_thought, text_of
 from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.message import Message
 
 #: Every line that this module makes.
-LINE: Final = re.compile(r"\((?:image|audio|video|file|call|result)\b[^\n]*\)")
+LINE: Final = lazy_re(r"\((?:image|audio|video|file|call|result)\b[^\n]*\)")
 #: Characters of a name, a link and a call's arguments that are shown.
 _NAME_CHARS: Final = 40
 _ROLE_CHARS: Final = 20
 _LINK_CHARS: Final = 200
-_UNSHOWN: Final = re.compile("[\x00-\x1f\x7f\x85\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNSHOWN: Final = lazy_re("[\x00-\x1f\x7f\x85\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]")
 #: Types of parts that are a picture or a file.
 _KINDS: Final = {
     **dict.fromkeys(("image", "image_url", "input_image", "image_file"), "image"),

@@ -17,6 +17,7 @@ from typing import Final
 from recalld.supervisor.protocol.period import Period, read_period
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
+from recalld.supervisor.text.lazy_re import lazy_re
 
 #: The folders of the task queue, in worker/: queued tasks, running tasks, results, failures by group.
 QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
@@ -31,9 +32,9 @@ NETWORK: Final = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
 )
 _MOUNTS: Final = "/proc/self/mountinfo"
-_OCTAL: Final = re.compile(r"\\([0-7]{3})")
-_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
-_ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
+_OCTAL: Final = lazy_re(r"\\([0-7]{3})")
+_DATED: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
+_ANY_DATED: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
 #: The most characters of the slug in a dated file's name; 003.
 SLUG_CHARS: Final = 32
 #: Paths of the long-term file; the first one that exists is used.
@@ -41,12 +42,12 @@ LONG_TERM: Final = ("memory.md", "MEMORY.md", "memory/MEMORY.md")
 #: The most bytes of a file name, on every common file system.
 _LONGEST_NAME: Final = 255
 #: Names of files that editors, git and synchronisers leave, and of hidden and temporary files.
-_UNFINISHED: Final = re.compile(
+_UNFINISHED: Final = lazy_re(
     r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*\.tmp"
     r"|.*conflicted copy.*|.*\(case conflict.*|.*冲突(?:副本|文件).*|.*衝突複本.*|.*\.sync-conflict-.*",
     re.IGNORECASE | re.DOTALL,
 )
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+_CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 class _Below:

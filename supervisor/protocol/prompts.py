@@ -8,7 +8,6 @@ counts as a placeholder. Source: docs/reference/protocol.md, 1 and 6.
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, get_args
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from recalld.supervisor.text.language import Language
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,7 +44,7 @@ PLACEHOLDERS: Final = {
         "memory_context",
     ),
 }
-_PLACEHOLDER: Final = re.compile("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
+_PLACEHOLDER: Final = lazy_re("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
 _VERSION_DIGITS: Final = 12
 
 

@@ -9,7 +9,6 @@ meanwhile. Source: docs/reference/protocol.md, 6.
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,17 +28,19 @@ from recalld.supervisor.protocol.task import (
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
+    import re
     from datetime import datetime
     from pathlib import Path
 
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
 
-_TASK: Final = re.compile(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
+_TASK: Final = lazy_re(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
 #: A task that somebody waits for, by the digest of its session.
-_ASKED: Final = re.compile(r"(?P<group>session-(?P<digest>[0-9a-f]{16}))-[0-9a-f]{10}-\d+\.json")
+_ASKED: Final = lazy_re(r"(?P<group>session-(?P<digest>[0-9a-f]{16}))-[0-9a-f]{10}-\d+\.json")
 
 
 class TaskQueue:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -28,7 +29,7 @@ _TIME_UNITS: Final = {"": 1000, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000,
 _SIZE_UNITS: Final = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _LONGEST: Final = 3650 * _TIME_UNITS["d"]  # far above any sensible value, far below what overflows when added to a date
 _LARGEST: Final = 10**15  # bytes; for the same reasons
-_AMOUNT: Final = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([a-z]*)")
+_AMOUNT: Final = lazy_re(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([a-z]*)")
 _MOST: Final = 10**9  # of a whole number
 _SHOWN_CHARS: Final = 60  # of a name in an error
 

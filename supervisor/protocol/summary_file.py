@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.protocol.dated_file import body_digest
 from recalld.supervisor.protocol.frontmatter import FORMAT, read_head, render_head
 from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 #: The line above new machine text in a file that a person edited; part of the file format.
 MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"
 SOURCES: Final = "<!-- recalld: made from -->"
-_MARKER_LINE: Final = re.compile(re.escape(MARKER) + "\r?\n")
-_SOURCE: Final = re.compile(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
+_MARKER_LINE: Final = lazy_re(re.escape(MARKER) + "\r?\n")
+_SOURCE: Final = lazy_re(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True, order=True)

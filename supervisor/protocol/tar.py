@@ -9,11 +9,11 @@ them. Links, sparse files, headers for all files and whatever else there is are 
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _BLOCK: Final = 512
 #: Bytes of what comes before the header of a file: its name, where it is long, and its size, where it is large.
 _MOST_BEFORE: Final = 1 << 14
-_OCTAL: Final = re.compile(rb" *([0-7]+)[ \0]*")
+_OCTAL: Final = lazy_re(rb" *([0-7]+)[ \0]*")
 #: The first byte of a number that is too large for octal digits; that of a negative one is 0xff.
 _BINARY: Final = 0x80
-_RECORD: Final = re.compile(rb"([1-9][0-9]{0,4}) ([^=]+)=")
+_RECORD: Final = lazy_re(rb"([1-9][0-9]{0,4}) ([^=]+)=")
 _POSIX, _GNU = b"ustar\x0000", b"ustar  \x00"
 #: The types of a file (an older form has NUL), and of what comes before it: records of pax, a long name of GNU's tar.
 _FILE, _OLD_FILE, _RECORDS, _LONG_NAME = b"0", b"\0", b"x", b"L"

@@ -16,6 +16,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import SMALL, from_wire, to_wire
 from recalld.supervisor.storage.errors import BadFile, NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.message import Message
 
 VERSION: Final = 1
-TURN_ID: Final = re.compile(r"\d{8}T\d{9}Z-[0-9a-f]{12}")
+TURN_ID: Final = lazy_re(r"\d{8}T\d{9}Z-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

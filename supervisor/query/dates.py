@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days, latest_day, month_of, single_day
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,22 +22,22 @@ if TYPE_CHECKING:
 
     DaysOf: TypeAlias = Callable[[re.Match[str], date], Days | None]
 
-_FULL: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)")
+_FULL: Final = lazy_re(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)")
 #: Month first, as 5/2 is read in Chinese and American English; day first if there is no such month. Fractions and 24/7 are not
 #: dates.
-_SLASHED: Final = re.compile(
+_SLASHED: Final = lazy_re(
     r"(?<![\d/.$€£¥￥])(?:(?P<where>on|since|from|by|until|before|after|[在从到于是])\s*)?"
     r"(?<![\d/.])(?P<one>\d\d?)/(?P<two>\d\d?)(?:/(?P<year>20\d\d|\d\d))?(?![\d/%])",
     re.IGNORECASE,
 )
 _FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
 #: Between the first and the last day of a span: 5月2号到5月4号, "May 2 to May 4".
-_TO: Final = re.compile(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.IGNORECASE)
-_LATIN: Final = re.compile("[A-Za-z]")
-_MONTH: Final = re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
+_TO: Final = lazy_re(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.IGNORECASE)
+_LATIN: Final = lazy_re("[A-Za-z]")
+_MONTH: Final = lazy_re(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
 
 #: The first conversation with the assistant; "the first conversation with Anna" is another one.
-_FIRST_TALK: Final = re.compile(
+_FIRST_TALK: Final = lazy_re(
     r"(?:我们俩?|咱们?俩?|你我|[你我][和跟与][你我])的?(?:第一次|最初|最早|首次)的?(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
     r"|第一次[和跟与]你(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
     r"|\b(?:our|the) (?:very )?first (?:ever )?(?:conversation|chat|talk|session)\b(?! with (?!you\b))"

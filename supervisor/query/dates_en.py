@@ -25,6 +25,7 @@ from recalld.supervisor.query.calendar import (
     weekend_back,
     year_of,
 )
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,7 +206,7 @@ def _ago(match: re.Match[str], today: date) -> Days | None:
 
 
 def _rule(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return lazy_re(pattern, re.IGNORECASE)
 
 
 _COUNT: Final = rf"(?:[0-9]{{1,3}}|{'|'.join(_NUMBERS)}|(?:a )?few|several|a couple(?: of)?|couple(?: of)?)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import (
@@ -26,8 +25,10 @@ from recalld.supervisor.query.calendar import (
     weekend_back,
     year_of,
 )
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
     from datetime import date
 
@@ -183,58 +184,58 @@ _WEEK: Final = "个?(?:周|星期|礼拜)"
 _NO_HABIT: Final = "(?<![每下逢隔])(?<![每下]个)(?<![两双单])"
 RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
     (
-        re.compile(
+        lazy_re(
             f"(?:明年|大?后年|来年)的?(?:{_N}月份?(?:{_N}[日号]?)?|[春夏秋冬][天季]|{'|'.join(_HOLIDAYS)}|年?[初底末]|[上下]半年)?"
         ),
         _none,
     ),
-    (re.compile(f"下下?个?月的?(?:{_N}[日号]|[初底末])?|下下?{_WEEK}的?(?:{_WEEK})?[{_WEEKDAY}末]?"), _none),
-    (re.compile(f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?"), _none),
-    (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号]?(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线)"), _day),
-    (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号](?!线)"), _day),
-    (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月(?P<day>[0-9]{{1,2}})(?![0-9.:个多几万元块次点斤%]|[a-z])"), _day),
+    (lazy_re(f"下下?个?月的?(?:{_N}[日号]|[初底末])?|下下?{_WEEK}的?(?:{_WEEK})?[{_WEEKDAY}末]?"), _none),
+    (lazy_re(f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?"), _none),
+    (lazy_re(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号]?(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线)"), _day),
+    (lazy_re(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号](?!线)"), _day),
+    (lazy_re(f"(?:{_YEAR})?(?P<month>{_N})月(?P<day>[0-9]{{1,2}})(?![0-9.:个多几万元块次点斤%]|[a-z])"), _day),
     (
-        re.compile(
+        lazy_re(
             f"(?:{_YEAR})?(?<![0-9个])(?P<month>{_N})月份?的?(?:第(?=[一二三四])|(?=最后))(?P<part>[一二三四]|最后)一?{_WEEK}"
         ),
         _week_of_month,
     ),
     (
-        re.compile(f"(?:{_YEAR})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)"),
+        lazy_re(f"(?:{_YEAR})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)"),
         _month,
     ),
-    (re.compile(f"{_BACK}个?月的?(?P<day>{_N})[日号](?!线)"), _day_of_near_month),
-    (re.compile(f"{_BACK}个?月(?P<part>初|上旬|中旬|下旬|底|末|中)?"), _near_month),
-    (re.compile(f"(?:{_YEAR})?(?P<season>[春夏秋冬])(?:天|季)"), _season),
-    (re.compile(f"(?:{_YEAR})?(?P<feast>{'|'.join(_HOLIDAYS)})(?:节|假期|期间|那天)?"), _holiday),
-    (re.compile("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)"), _same_day),
+    (lazy_re(f"{_BACK}个?月的?(?P<day>{_N})[日号](?!线)"), _day_of_near_month),
+    (lazy_re(f"{_BACK}个?月(?P<part>初|上旬|中旬|下旬|底|末|中)?"), _near_month),
+    (lazy_re(f"(?:{_YEAR})?(?P<season>[春夏秋冬])(?:天|季)"), _season),
+    (lazy_re(f"(?:{_YEAR})?(?P<feast>{'|'.join(_HOLIDAYS)})(?:节|假期|期间|那天)?"), _holiday),
+    (lazy_re("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)"), _same_day),
     (
-        re.compile(
+        lazy_re(
             f"(?:{_YEAR}(?:年(?=[初底末]))?|(?<![0-9一二三四五六七八九十百几半多每同全明今去前])年(?=[初底末]))(?P<part>[初底末])"
         ),
         _year_part,
     ),
-    (re.compile(f"(?:{_YEAR})?(?P<part>[上下]半年)"), _year_part),
-    (re.compile(_YEAR), _whole_year),
-    (re.compile(f"(?:最近|过去|近)这?(?P<n>{_N}|几)个?(?P<unit>天|日|周|星期|礼拜|月|年)(?![前号])"), _past),
-    (re.compile("(?<![早之以目提从])(?P<back>大前|前|昨|今)(?:天|日|晚|夜|早)(?!子|报)"), _near_day),
-    (re.compile("(?<![提以])前[几些两]天|[几两]天前"), _few_days),
-    (re.compile(f"{_NO_HABIT}{_BACK}?{_WEEK}末"), _weekend),
+    (lazy_re(f"(?:{_YEAR})?(?P<part>[上下]半年)"), _year_part),
+    (lazy_re(_YEAR), _whole_year),
+    (lazy_re(f"(?:最近|过去|近)这?(?P<n>{_N}|几)个?(?P<unit>天|日|周|星期|礼拜|月|年)(?![前号])"), _past),
+    (lazy_re("(?<![早之以目提从])(?P<back>大前|前|昨|今)(?:天|日|晚|夜|早)(?!子|报)"), _near_day),
+    (lazy_re("(?<![提以])前[几些两]天|[几两]天前"), _few_days),
+    (lazy_re(f"{_NO_HABIT}{_BACK}?{_WEEK}末"), _weekend),
     (
-        re.compile(
+        lazy_re(
             f"{_NO_HABIT}(?<![到至]){_BACK}?(?:(?<=[上这本]){_WEEK}的?)?{_WEEK}(?P<weekday>[{_WEEKDAY}])(?!到|至|个|起|次|直)"
         ),
         _weekday,
     ),
-    (re.compile(f"{_BACK}{_WEEK}"), _week),
+    (lazy_re(f"{_BACK}{_WEEK}"), _week),
     (
-        re.compile(
+        lazy_re(
             f"(?:(?P<half>半个?[月年])|(?<![0-9一二三四五六七八九十百千万.])(?P<n>[0-9]{{1,3}}|{_N})个?(?P<unit>天|日|周|星期|礼拜|月|年))(?:之|以)?前"
         ),
         _ago,
     ),
     (
-        re.compile(f"(?<![0-9第.:年月一二三四五六七八九十-])(?P<day>{_N})号(?!线|楼|院|店|馆|码|机|位|桌|房|门|馆|字)"),
+        lazy_re(f"(?<![0-9第.:年月一二三四五六七八九十-])(?P<day>{_N})号(?!线|楼|院|店|馆|码|机|位|桌|房|门|馆|字)"),
         _number_only,
     ),
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.dates import Span
 from recalld.supervisor.query.relative_days import days_meant, may_name_a_day
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from datetime import date
@@ -29,7 +30,7 @@ _CHINESE: Final = (
     "安排|计划|日程|行程|待办|要(?:[干做交办见开]|去(?=哪|什么|啥))|[干做](?:什么|嘛|啥)|有?(?:什么|啥|哪些)(?:事情?|会|活)|有事"
     "|该[干做交办]|交(?:什么|啥)|截止|到期|提醒|有空|忙(?:什么|啥)"
 )
-_OVER: Final = re.compile(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
+_OVER: Final = lazy_re(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
 
 
 def due_days(sentence: str, today: date) -> tuple[Span, ...]:
@@ -55,5 +56,5 @@ def without_asking(sentence: str) -> str:
 
 @cache
 def _to_do(is_english: bool) -> re.Pattern[str]:
-    """Return the pattern of what asks for things to do, compiled at first use: only a question that names a day needs it."""
-    return re.compile(_ENGLISH if is_english else f"{_ENGLISH}|{_CHINESE}")
+    """Return the pattern of what asks for things to do."""
+    return lazy_re(_ENGLISH if is_english else f"{_ENGLISH}|{_CHINESE}")

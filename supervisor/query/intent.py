@@ -10,20 +10,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_small_talk
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
 
 #: The forms of a question, of an exclamation, and of a question to the assistant about itself.
-_QUESTION: Final = re.compile(
+_QUESTION: Final = lazy_re(
     r"[?？]|\b(?:what(?! an?\b)|when|where|who|whom|whose|which|why|how)\b|什么|[哪谁几怎咋啥吗呢]|多少|为何", re.IGNORECASE
 )
-_EXCLAIMS: Final = re.compile(
+_EXCLAIMS: Final = lazy_re(
     r"^\W*(?:I'm|I am|it's|it is|that's|what an?|just|so|such|can't believe|finally|well|oh|wow|omg|ugh|yeah|honestly)\b|!\s*$"
     r"|(?:[啊呀哦啦哇呐嘛]|了)[!！。~～…\s]*$|^(?:唉|哎|哇|终于|又|太|真是?|今天好|好[累困热冷饿烦])",
     re.IGNORECASE,
 )
-_TO_YOU: Final = re.compile(
+_TO_YOU: Final = lazy_re(
     r"^\W*(?:are you (?:there|ok|okay|sure|serious|kidding|real|awake|listening|busy|tired|still|an?|human|alive|happy|bored)"
     r"|do you (?:like|love|sleep|dream|feel|exist|hear|understand|ever|even|get|enjoy|want)|can you (?:hear|see|understand)"
     r"|have you (?:eaten|slept|been)|how(?:'s| is| are) (?:you(?! \w+ to)|your day|it going|things|everything)|what's up)\b"
@@ -32,11 +33,11 @@ _TO_YOU: Final = re.compile(
     re.IGNORECASE,
 )
 #: A clause with the mark that ends it, and the rarity from which a word says what a text is about.
-_CLAUSE: Final = re.compile(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
+_CLAUSE: Final = lazy_re(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
 _TELLING: Final = 0.65
 _THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教(?![堂室授育练])|提供|回答|(?<![小听])说(?!明|法)"
 #: A question about what the assistant has said; a request for something new is not one: 你能推荐, "would you recommend".
-_YOU: Final = re.compile(
+_YOU: Final = lazy_re(
     r"(?<!请)(?<!麻烦)你(?!能|可|会|要|想|好|觉得|认为|知道|再|查|说.{0,3}[是这呢吧]|帮(?!.{0,6}[过了的])"
     rf"|给我(?!.{{0,8}}(?:[过了的哪]|什么|啥))|告诉我(?![过了的])).{{0,12}}(?:{_THEIRS})"
     r"|\bdid you\b.{0,25}\b(?:recommend|suggest|tell|say|mention|advise|give|offer|propose)"
@@ -45,31 +46,31 @@ _YOU: Final = re.compile(
     r"|\byour (?:recommendation|suggestion|advice|answer)|\b(?:recommended|suggested) (?:to|for) me\b",
     re.IGNORECASE,
 )
-_I: Final = re.compile(
+_I: Final = lazy_re(
     rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|told|suggest|said)\w*",
     re.IGNORECASE,
 )
 #: A question with "my", "I" or 我 is about the user; any sentence with 来着 or "I told you" is about what was said; a relative
 #: in Chinese is the user's own. A wish (帮我, "I'd like") is not about the user, and neither is a question for advice ("what
 #: should I do", 怎么办): its answer was never said.
-_OWN: Final = re.compile(
+_OWN: Final = lazy_re(
     r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b"
     r"|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来(?!自)|先(?!生)|问)",
     re.IGNORECASE,
 )
-_SAID: Final = re.compile(
+_SAID: Final = lazy_re(
     r"来着|记得|上次|想起来?我|(?:(?<!听)说|[提聊讲])过|(?<!给)我[^，。！？,.!?]{0,2}过(?![来去年节程滤目一])"
     r"|婆婆|公公|老[公婆](?!饼)|媳妇|岳[父母]|爸爸|妈妈|[我老咱][爸妈]|爷爷|奶奶|(?<![国海])外公(?![司布开告示])|外婆|姥[姥爷]"
     r"|女儿(?![国红])|儿子|闺女|(?<!娃)娃(?!娃)"
     r"|\b(?:remember|remind|I (?:\w+ )?(?:told|said|mentioned)|last time)\b",
     re.IGNORECASE,
 )
-_WANTS: Final = re.compile(
+_WANTS: Final = lazy_re(
     r"\b(?:I|we)(?:'d\b| (?:need|want|would|wish|wonder|could|can|can't|should|must|have to|(?:do not |don't |didn't )?know"
     r"|think|mean)\b)",
     re.IGNORECASE,
 )
-_ADVICE: Final = re.compile(
+_ADVICE: Final = lazy_re(
     r"\b(?:how|what|where|which|who|whom) (?:else )?(?:can|could|should|would|to|must|may)\b|\bhow do (?:I|we)\b"
     r"|\b(?:should|may|can|could) (?:I|we)\b|\b(?:tips|advice|ideas|suggestions)\b|\bwhat (?:helps|happens|now)\b"
     r"|怎么办|[怎如][么何样](?:救|弄|处理|解决|才能|选|治|修)|[有啥么][好]?(?:办法|建议|主意)|点子|该(?:怎|打|找|选|去|不该)",
@@ -78,7 +79,7 @@ _ADVICE: Final = re.compile(
 
 
 #: What a person wants from now on, whatever they ask: at the beginning of a message or of one of its sentences.
-_WISHES: Final = re.compile(
+_WISHES: Final = lazy_re(
     r"(?:^|[.!?;,:\n]\s*)(?:(?:and|but|so|ok|okay|please|pls|also|btw|hey)[, ]+)*"
     r"(?:always|never|from now on|in (?:the )?future|don't ever|do not ever|(?:i'd |i )?(?:always |really )?prefer|no more)\b"
     r"|\b(?:from now on|(?:pls|please) (?:always|never)"

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days
@@ -21,6 +20,7 @@ from recalld.supervisor.query.dates import first_talk, spans
 from recalld.supervisor.query.due import due_days, without_asking
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
 from recalld.supervisor.query.relative_days import day_tokens
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
 from recalld.supervisor.text.tokenizer import HAN, tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
@@ -51,18 +51,19 @@ _BEFORE_ASIDE: Final = (
 _AFTER: Final = rf"(?:(?:请|麻烦)?[你您]?帮我?(?:{_LOOK})[吧呗]?|[列说讲数念]一[遍下][吧呗]?|谢谢你?|多谢|感谢)\W*$"
 #: The verb of "what to do" as it is typed: 今天要干啥.
 _SLANG: Final = "[干做整弄]啥|咋[整弄]"
+_CHINESE: Final = (lazy_re(_BEFORE_ASIDE), lazy_re(_AFTER), lazy_re(_SLANG))
 _ORDER: Final = "(?:recommend|suggest|translate|write|draw|explain|summari[sz]e|describe|draft)"
 _WHAT: Final = r"(?= (?:me|us|an?|the|some|this|that)\b)"
-_ENGLISH: Final = re.compile(
+_ENGLISH: Final = lazy_re(
     r"(?:^|(?<=[,.!;:])\s*)(?:(?:please|pls|kindly|hey|hi|hello|could|can|would|will|do|you|i'd like(?: you)? to|i want you to"
     r"|me|to|help|tell|show|give|find|look(?: up)?|search(?: for)?|check|let|know|remember|remind|just|if)\b[ ,]*)+"
     rf"(?:{_ORDER}{_WHAT})?|^{_ORDER}{_WHAT}|\b(?:please|thanks|thank you)\W*$",
     re.IGNORECASE,
 )
 #: What people type for and, you, are, please and thanks; it is not searched for.
-_SHORTHAND: Final = re.compile(r"(?<![\w'’.-])(?:n|u|r|ur|pls|plz|thx)(?![\w'’.-])")
+_SHORTHAND: Final = lazy_re(r"(?<![\w'’.-])(?:n|u|r|ur|pls|plz|thx)(?![\w'’.-])")
 #: The words that ask what was on a day, or which day or time it is.
-_WHICH: Final = re.compile(
+_WHICH: Final = lazy_re(
     r"发生|\bhappen\w*|几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
     r"|\b(?:what|which)(?:'s| is)? (?:the )?(?:day|date|time)\b|\bthe date\b",
     re.IGNORECASE,
@@ -75,13 +76,13 @@ _SAYING: Final = frozenset(
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 #: 那 typed for 哪, at the end of a question without another word that asks: 钥匙放那儿了. Not so: 你说的是那个？
-_WHERE: Final = re.compile(
+_WHERE: Final = lazy_re(
     r"(?:(?<=[在放去到住搁丢藏])那(?=[儿里](?:了|的|啊|呀|来着)*[?？\s]*$)|(?<=..)那(?=[儿里个家](?:了|的|来着)*[?？]\s*$))"
 )
-_ASKS_BESIDES: Final = re.compile("[谁几怎咋啥么吗哪]|多少")
+_ASKS_BESIDES: Final = lazy_re("[谁几怎咋啥么吗哪]|多少")
 #: What comes before a name of one character: 小宇 is not 小.
-_LITTLE: Final = re.compile(rf"[小老阿](?=[{HAN}])(?![的了点些于吗呢])")
-_HAPPENED: Final = re.compile(
+_LITTLE: Final = lazy_re(rf"[小老阿](?=[{HAN}])(?![的了点些于吗呢])")
+_HAPPENED: Final = lazy_re(
     r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
     r"|\b(?:did|was|were|had|happen\w*|have (?:i|we)|schedul\w*|plan\w*|agenda|appointments?|meetings?)\b"
     r"|\b(?:talk\w*|discuss\w*|said|told)\b",
@@ -96,7 +97,7 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     >>> weight_terms("麻烦帮我查一下我妈生日几号", ())
     {'麻烦': 0.1, '帮': 0.1, '查': 0.1, '妈': 1.0, '生日': 1.0, '几号': 0.1}
     """
-    requests = (*([] if sentence.isascii() else _chinese()), _ENGLISH, _SHORTHAND, _WHICH)
+    requests = (*([] if sentence.isascii() else _CHINESE), _ENGLISH, _SHORTHAND, _WHICH)
     undated = _without(sentence, [match.span() for pattern in requests for match in pattern.finditer(sentence)])
     known = tokens(undated)
     plain = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
@@ -123,12 +124,6 @@ def asks_what_happened(text: str) -> bool:
     return bool(_HAPPENED.search(text))
 
 
-@cache
-def _chinese() -> tuple[re.Pattern[str], ...]:
-    """Return the Chinese patterns; compiled only for Chinese text, since compiling takes longer than matching."""
-    return re.compile(_BEFORE_ASIDE), re.compile(_AFTER), re.compile(_SLANG)
-
-
 def _without(sentence: str, stretches: Iterable[tuple[int, int]]) -> str:
     """Return the sentence with these spans replaced by blanks."""
     for start, end in stretches:
@@ -147,38 +142,38 @@ _MOST_ASKED: Final = 6
 #: Only this many characters of an input are read: a longer one is a document.
 MOST_CHARS: Final = 4_000
 #: What a plain question does not have: another sentence before it, or words without blanks between them.
-_LEADS_UP: Final = re.compile(rf"\.\s|[{HAN}]")
-_SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
-_ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
+_LEADS_UP: Final = lazy_re(rf"\.\s|[{HAN}]")
+_SENTENCE: Final = lazy_re(r"[^。！？!?\n]+[。！？!?\n]*")
+_ASKS: Final = lazy_re(r"[?？][\s!！」』”\"')）]*$")
 #: What is between two questions of one sentence, and what each of them contains.
-_BETWEEN_QUESTIONS: Final = re.compile(
+_BETWEEN_QUESTIONS: Final = lazy_re(
     r"[,，;；、]?\s*\b(?:and|also|plus)\s+(?=(?:also\s+)?(?:what|when|where|who|whose|which|how|why|is|are|was|did|do|does)\b)"
     r"|[,，;；]\s*(?:还有|另外|以及|顺便)?|(?<=[哪儿里谁么少几点号啥])\s+(?=[\u4e00-\u9fff])",
     re.IGNORECASE,
 )
-_ASKS_ITSELF: Final = re.compile(
+_ASKS_ITSELF: Final = lazy_re(
     r"^\W*(?:also\s+)?(?:and\s+)?(?:what|when|where|who|whose|which|how|why|is|are|was|did|do|does)\b|什么|啥|哪|谁|几|多少|怎么|咋|何时|多[久大高长远重]",
     re.IGNORECASE,
 )
-_BACK: Final = re.compile(
+_BACK: Final = lazy_re(
     r"[它牠]|(?:这|那)个?(?=[，。？！,.?!\s吗呢呀吧啊的怎是为有在要能会还后多]|$)|(?:那|这)(?:件事|事儿?|家|样|次|里|儿|本书?|部)|上面|刚才|刚刚|继续|后来呢"
     r"|\b(?:it|its|that|that one|this one|those|these ones?|the same|the (?:first|second|last|other) one)\b",
     re.IGNORECASE,
 )
-_PERSON: Final = re.compile(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
+_PERSON: Final = lazy_re(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
 #: A capitalised word inside a sentence is probably a name: whom "she" means, or what the question is about.
-NAMED: Final = re.compile(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
+NAMED: Final = lazy_re(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
 #: The most common Chinese surnames, with what is said after or before them: 王医生, 小林. Alone they are common words.
 _SURNAMES: Final = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔"
     "白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
 )
-_SURNAMED: Final = re.compile(
+_SURNAMED: Final = lazy_re(
     rf"[小老]([{_SURNAMES}])|([{_SURNAMES}])(?:医生|大夫|护士|老师|教授|导师|博士|律师|教练|经理|主任|总监?|老板|师傅|[院校局处科部队班]长|先生|女士"
     r"|小姐|太太|同学|阿姨|叔叔?|伯伯|大爷|爷爷|奶奶|哥|姐|嫂|工)"
 )
 #: A nickname in a place for a person or a pet: 给小满挑, 给慢慢的. As words 满 and 慢慢 are common.
-_NICKNAMED: Final = re.compile(rf"(?:给|跟|陪|替)(?:[小阿]([{HAN}])|(([{HAN}])\3))")
+_NICKNAMED: Final = lazy_re(rf"(?:给|跟|陪|替)(?:[小阿]([{HAN}])|(([{HAN}])\3))")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days, month_of, single_day
 from recalld.supervisor.query.dates import Span, spans
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,18 +25,18 @@ if TYPE_CHECKING:
 
 #: Only so many characters of a message are read, and only if one of these is in it.
 MOST_CHARS: Final = 4_000
-_HINT: Final = re.compile(
+_HINT: Final = lazy_re(
     r"[今明后昨前]|周|星期|礼拜|月|[天日]|\d[-/.]\d|day|night|week|tom?m?o?rr?ow|tmrw|month|fortnight"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
-_DATED: Final = re.compile(
+_DATED: Final = lazy_re(
     r"\d\s*[月./-]\s*\d|[一二三四五六七八九十]月|[0-9十一二三四五六七八九]号|\d(?:st|nd|rd|th)\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
 #: A span of at most so many days is about each of them, a longer one about none.
 _LONGEST: Final = 9
-_LATIN: Final = re.compile("[A-Za-z]")
+_LATIN: Final = lazy_re("[A-Za-z]")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _COUNTS: Final = {
     "a": 1,
@@ -58,14 +59,14 @@ _NEAR_EN: Final = (
 _HAN_WEEK: Final = "个?(?:周|星期|礼拜)"
 _HAN_N: Final = "[0-9]{1,2}|[一二两三四五六七八九十]{1,3}"
 #: Signs that a sentence is about the past, or about the future; 天文馆周一闭馆 has neither, it is about every Monday.
-_OVER: Final = re.compile(r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|\w{3,}ed)\b", re.IGNORECASE)
-_AHEAD: Final = re.compile(
+_OVER: Final = lazy_re(r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|\w{3,}ed)\b", re.IGNORECASE)
+_AHEAD: Final = lazy_re(
     r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
     r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
     r"|booked|scheduled|planned|moved|coming|appointments?|meeting|interview|flight|exam|see you|[Ll]et's"
     r"|[Aa]nything|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b",
 )
-_SENTENCE_END: Final = re.compile(r"[。！？!?\n；;]|\.\s")
+_SENTENCE_END: Final = lazy_re(r"[。！？!?\n；;]|\.\s")
 
 
 def relative_days(text: str, said: date) -> tuple[Span, ...]:
@@ -261,7 +262,7 @@ def _habit(_match: re.Match[str], _said: date) -> Days | None:
 def _rules(*rules: tuple[str, Callable[[re.Match[str], date], Days | None]]) -> _Rules:
     # the case of Han characters would take most of the time
     flags = re.IGNORECASE if rules[0][0].isascii() else re.NOFLAG
-    return tuple((re.compile(pattern, flags), days_of) for pattern, days_of in rules)
+    return tuple((lazy_re(pattern, flags), days_of) for pattern, days_of in rules)
 
 
 @cache

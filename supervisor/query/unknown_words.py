@@ -13,7 +13,6 @@ words by themselves (`same_sound`).
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import replace
 from itertools import pairwise
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.text.chinese import cut_for_search, to_simplified
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.same_sound import sounding_like
 from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
@@ -44,7 +44,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 #: Characters of a word that is a typo or in no passage (拔牙 where memory has 智齿要拔): the word's length, and their weight.
 _PAIR: Final = 2
 _CHARACTER: Final = 0.5
-_RUN: Final = re.compile(f"[{HAN}]+")
+_RUN: Final = lazy_re(f"[{HAN}]+")
 
 
 def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:

@@ -7,19 +7,19 @@ said in it, and what is marked as shared, or what `[recall] in_groups` allows. W
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.index.hit import SHARED, reader_of
 from recalld.supervisor.protocol.inbox import DIRECT, Chat
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recalld.supervisor.index.hit import Passage
 
-_NAMED: Final = re.compile(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
+_NAMED: Final = lazy_re(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from recalld.supervisor.index.hit import NotYet
 from recalld.supervisor.recall.embeddings import MOST_CHARS, hidden_by, plain, unit_rows
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import open_outside, read_outside
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,8 +41,8 @@ _MEMORY: Final = Path("/proc/meminfo")
 _PROCESSOR: Final = Path("/proc/cpuinfo")
 #: What it was compiled for, on the processors that may lack it.
 _NEEDS: Final = ("avx2", "fma")
-_FLAGS: Final = re.compile(rb"^flags\s*:(.*)$", re.MULTILINE)
-_FREE: Final = re.compile(rb"MemAvailable:\s+(\d+) kB")
+_FLAGS: Final = lazy_re(rb"^flags\s*:(.*)$", re.MULTILINE)
+_FREE: Final = lazy_re(rb"MemAvailable:\s+(\d+) kB")
 
 
 def is_installed() -> bool:

@@ -12,7 +12,6 @@ chance: one that comes no nearer finds nothing. Why so, with figures: docs/decis
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from recalld.supervisor.recall.embeddings import GATE
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 #: Questions that have nothing to do with anybody's memory, one a line, as many Chinese ones as English ones.
 FOREIGN: Final = tuple((Path(__file__).parent / "foreign.txt").read_text(encoding="utf-8").splitlines())
 #: Which of them are Chinese.
-_HAN: Final = re.compile(f"[{HAN}]")
+_HAN: Final = lazy_re(f"[{HAN}]")
 _IS_CHINESE: Final = np.array([bool(_HAN.search(question)) for question in FOREIGN])
 #: What a question, and a text, has in common with foreign questions: the mean of so many nearest, and its weight.
 _NEAREST: Final = 3

@@ -10,7 +10,6 @@ under. Their path has the id in place of lines, since their place in history.jso
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from recalld.supervisor.protocol.message import Archived, Message
 from recalld.supervisor.storage.clock import NEVER
 from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
 from recalld.supervisor.text.chinese import load_to_cut
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable
 from recalld.supervisor.text.tokenizer import HAN, tokens
 
@@ -57,7 +57,7 @@ _GROUP: Final = 16
 _MOST_OLD: Final = 200
 #: How long a search waits for a history.json that can't be read, in seconds.
 _PATIENCE_S: Final = 0.1
-_HAN: Final = re.compile(f"[{HAN}]")
+_HAN: Final = lazy_re(f"[{HAN}]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 import stat as modes
 import struct
 import zlib
@@ -22,6 +21,7 @@ import numpy as np
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _HEAD: Final = struct.Struct("<8sIII12x")
 _MARK: Final = b"recalld1"
 #: A model, a number that grows, the checksum.
-_NAME: Final = re.compile(r"([0-9a-f]{16})-(\d{8})-[0-9a-f]{8}\.f16")
-_OURS: Final = re.compile(r"[0-9a-f]{16}(?:-\d{8}-[0-9a-f]{8}\.f16|\.npz)")
+_NAME: Final = lazy_re(r"([0-9a-f]{16})-(\d{8})-[0-9a-f]{8}\.f16")
+_OURS: Final = lazy_re(r"[0-9a-f]{16}(?:-\d{8}-[0-9a-f]{8}\.f16|\.npz)")
 #: How long to wait for another process that writes vectors.
 _WAIT_S: Final = 10.0
 #: From this share of vectors without a text on, the files are written again without them.

@@ -9,19 +9,19 @@ is wrong is renamed to `NAME.aside`.
 from __future__ import annotations
 
 import itertools
-import re
 import stat as modes
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.storage.errors import Conflict
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from recalld.supervisor.storage.files import Files
 
-_ASIDE: Final = re.compile(r".+\.aside(?:-[0-9]+)?")
+_ASIDE: Final = lazy_re(r".+\.aside(?:-[0-9]+)?")
 #: How often something else may come under the name while the file is written.
 _TRIES: Final = 5
 

@@ -9,7 +9,6 @@ checks it between two files, groups or answers and then ends with what it has so
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.text.lazy_re import lazy_re
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 
@@ -29,7 +29,7 @@ SMALL: Final = timedelta(hours=1)
 LARGE: Final = timedelta(days=1)
 
 # "UTC+8", "GMT-03:30" and "+0800", which people write for a time zone; the cities that may be meant by them.
-_OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-][0-9]{1,2})(?::?([0-9]{2}))?")
+_OFFSET: Final = lazy_re(r"(?:UTC|GMT)?([+-][0-9]{1,2})(?::?([0-9]{2}))?")
 _CITIES: Final = (
     *("Asia/Shanghai", "Asia/Tokyo", "Asia/Kolkata", "Asia/Dubai", "Australia/Sydney", "Europe/London", "Europe/Berlin"),
     *("Europe/Athens", "Europe/Moscow", "America/Sao_Paulo", "America/New_York", "America/Chicago", "America/Denver"),

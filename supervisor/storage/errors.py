@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.text.language import Language
 
 #: The name of a temporary file, which will replace the file *name*; errors name that file.
-TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
+TEMPORARY: Final = lazy_re(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
 #: Error numbers for missing permission; any other one is a fault of the disk.
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
 #: Error numbers of the kernel, and of RealDisk.read, for a link, a folder or a pipe in place of a file.

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.text.lazy_re import lazy_re
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/reference/protocol.md, 2: an earlier time is impossible
@@ -26,8 +27,8 @@ _MOST_QUOTED: Final = 40
 #: Characters of a date that people write; JavaScript's longest, with the name of its zone, has 70.
 _LONGEST: Final = 100
 
-_NUMBER: Final = re.compile(r"[0-9]{9,15}(?:\.[0-9]{1,12})?")
-_ISO: Final = re.compile(
+_NUMBER: Final = lazy_re(r"[0-9]{9,15}(?:\.[0-9]{1,12})?")
+_ISO: Final = lazy_re(
     r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})"  # 2026-01-31 or 20260131
     r"(?:[Tt ]+([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2})(?:[.,]([0-9]+))?)?)?"  # T08:00:00.123, from hours on
     r" ?(?:(Z|z|UTC|GMT)|([+-])([0-9]{2})(?::?([0-5][0-9]))?)?)?",  # Z, +08:00, +0800, +08
@@ -40,7 +41,7 @@ _MONTH: Final = (
 _DAY: Final = r"([0-9]{1,2})(?:st|nd|rd|th)?"
 #: Each form of a date, and what its groups are: year, month, day, a month's name, or two numbers whose order nobody knows.
 _DATES: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), order)
+    (lazy_re(pattern, re.IGNORECASE), order)
     for pattern, order in (
         (r"([0-9]{4})\s*年\s*([0-9]{1,2})\s*月\s*([0-9]{1,2})\s*[日号號]", "ymd"),
         (r"([0-9]{4})(?P<sep>[/.-])([0-9]{1,2})(?P=sep)([0-9]{1,2})(?![0-9])", "y-md"),
@@ -49,7 +50,7 @@ _DATES: Final = tuple(
         (rf"{_MONTH}\s+{_DAY},?\s+([0-9]{{4}})(?![0-9])", "Mdy"),
     )
 )
-_WEEKDAY: Final = re.compile(
+_WEEKDAY: Final = lazy_re(
     r"[\s(（]*(?:(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b\.?"
     r"|(?:星期|周|週|礼拜)([一二三四五六日天]))[\s)）,，]*",
     re.IGNORECASE,
@@ -59,7 +60,7 @@ _WEEKDAYS: Final = {
     for names in ("mon tue wed thu fri sat sun", "一 二 三 四 五 六 日")
     for number, name in enumerate(names.split())
 }
-_TIME: Final = re.compile(
+_TIME: Final = lazy_re(
     r"[T,，\s]*(凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|[ap]\.?m\.?)?\s*([0-9]{1,2})"
     r"(?:[:：]([0-9]{2})(?:[:：]([0-9]{2})(?:[.,]([0-9]+))?)?"  # 9:00, 09:00:00.123
     r"|\s*[点點时時]\s*(?:([0-9]{1,2})\s*分?(?:\s*([0-9]{1,2})\s*秒)?|(半)|整|钟)?"  # 9点, 9时05分03秒, 9点半
@@ -67,9 +68,7 @@ _TIME: Final = re.compile(
     r"(?:\s*([ap]\.?m\b\.?))?",
     re.IGNORECASE,
 )
-_ZONE: Final = re.compile(
-    r"\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-])([0-9]{1,2})(?::?([0-5][0-9]))?)(?:\s*\([^()]*\))?", re.IGNORECASE
-)
+_ZONE: Final = lazy_re(r"\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-])([0-9]{1,2})(?::?([0-5][0-9]))?)(?:\s*\([^()]*\))?", re.IGNORECASE)
 #: The hours that go with each word for a part of the day: those that stay, and those that get twelve added. No other is a time.
 _HOURS: Final = {
     "am": (range(12), range(0)),

@@ -8,13 +8,13 @@ Lenient JSON: parsing that loses nothing of what other programs write, and rende
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.text.decoding import encoding_of
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 #: rendering them, called from a deeper place of the program, could fail.
 DEEPEST: Final = 500
 
-_BLANK: Final = re.compile(r"[ \t\r\n]*")
+_BLANK: Final = lazy_re(r"[ \t\r\n]*")
 #: Where an object begins. In a string the quote would be escaped.
-_OBJECT: Final = re.compile(r'\{[ \t\r\n]*"')
-_NEXT_OBJECT: Final = re.compile(r'([ \t\r\n]*,[ \t\r\n]*)\{[ \t\r\n]*"')
+_OBJECT: Final = lazy_re(r'\{[ \t\r\n]*"')
+_NEXT_OBJECT: Final = lazy_re(r'([ \t\r\n]*,[ \t\r\n]*)\{[ \t\r\n]*"')
 #: All that a fault between two elements may leave: signs without words.
-_SIGNS: Final = re.compile(r"[\s\[\]{},:;.，；、。：“”‘’\"'\ufeff]*")
+_SIGNS: Final = lazy_re(r"[\s\[\]{},:;.，；、。：“”‘’\"'\ufeff]*")
 #: What some programs put around the array.
-_WRAPPER: Final = re.compile(r'\s*\{\s*"(?:messages|history|conversation)"\s*:\s*\[\s*')
+_WRAPPER: Final = lazy_re(r'\s*\{\s*"(?:messages|history|conversation)"\s*:\s*\[\s*')
 #: Bytes that are no UTF-8, as "surrogateescape" decodes them.
-_BROKEN: Final = re.compile(r"[\udc80-\udcff]")
+_BROKEN: Final = lazy_re(r"[\udc80-\udcff]")
 #: Characters in which a value is looked for first; the longest piece of JSON that may look complete before it is.
 _WINDOW: Final = 1024
 _TOKEN: Final = 16

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import HEADING, opening, outside_code, own_words
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.tokenizer import HAN
@@ -26,7 +27,7 @@ _ABOUT_IT: Final = (
     r"|instructions?)\b"
 )
 _ABOUT_IT_ZH: Final = r"[^。\n《]{0,16}(?:对话|消息|聊天|这段|以上|上面|给定|用户|要求|摘要|总结)"
-_THINKING: Final = re.compile(
+_THINKING: Final = lazy_re(
     r"(?:(?:okay|ok|alright|hmm+|well|so|right|first)\b[,.:…\s]{0,4})?(?:(?:so )?the user "
     r"(?:wants|is asking|asked|has asked|needs|would like) me to (?:summar|read|write a summ|create|produce|condense|extract)"
     r"|(?:(?:i|we) (?:need to|have to|should|will)|i['’]ll|let me|let['’]s)(?: first| start by| now)? "
@@ -39,10 +40,10 @@ _THINKING: Final = re.compile(
     re.IGNORECASE,
 )
 _TAG: Final = r"(?:think|thinking|thought|reasoning)>"
-_THOUGHT: Final = re.compile(rf"\s*</?{_TAG}|.*</{_TAG}\s*$", re.IGNORECASE)
-_OPENED: Final = re.compile(rf"<{_TAG}", re.IGNORECASE)
-_CLOSED: Final = re.compile(rf"</{_TAG}", re.IGNORECASE)
-_ANSWER: Final = re.compile(
+_THOUGHT: Final = lazy_re(rf"\s*</?{_TAG}|.*</{_TAG}\s*$", re.IGNORECASE)
+_OPENED: Final = lazy_re(rf"<{_TAG}", re.IGNORECASE)
+_CLOSED: Final = lazy_re(rf"</{_TAG}", re.IGNORECASE)
+_ANSWER: Final = lazy_re(
     r"(?:sure|certainly|of course|absolutely|great question|good question|no problem|happy to help|glad to help)\b[^\w\n]{1,4}"
     r"(?:i(?:['’]d| would| can|['’]ll| will)|you(?: can| could| should|['’]ll|['’]re| need)"
     r"|to (?:fix|do|solve|get|set|run|install|make|change|use|create|move|check)|here(?:['’]s| is| are)|first"
@@ -51,7 +52,7 @@ _ANSWER: Final = re.compile(
     r"(?:[你您]|我(?:来|建议|会|可以|帮)|让我|如果您|没问题|没有问题|首先|先|请|要|试试|下面|以下|这里|这个问题|建议|可以|根据)",
     re.IGNORECASE,
 )
-_GREETING: Final = re.compile(
+_GREETING: Final = lazy_re(
     r"(?:(?:hi|hello|hey|greetings|good (?:morning|evening|afternoon))\b|你好|您好|嗨|哈喽|大家好|早上好|晚上好)"
     r"(?:\W{0,8}(?:呀|啊)?\W{0,8}\Z"
     r"|.{0,60}?(?:how (?:can|may) i (?:help|assist)|what (?:can i (?:do|help)|would you like to (?:talk|do|know))"
@@ -59,7 +60,7 @@ _GREETING: Final = re.compile(
     r"|有什么[^。\n]{0,8}(?:帮|可以)|很高兴|需要我?帮|我可以帮))",
     re.IGNORECASE | re.DOTALL,
 )
-_DONE: Final = re.compile(
+_DONE: Final = lazy_re(
     r"(?:the )?(?:summary|task|it)?(?: is| has been)? ?(?:done|completed?|finished|ready)"
     r"|(?:as requested, )?i(?:['’]ll| will| can) (?:now )?summari[sz]e (?:the|this|your)\b[^.\n]{0,40}"
     r"|(?:正在)?(?:总结|整理)中.{0,12}"
@@ -69,7 +70,7 @@ _DONE: Final = re.compile(
     re.IGNORECASE,
 )
 _EDGES: Final = ' \t\n-.。!！…()（）[]【】"“”`'
-_PROMPT: Final = re.compile(
+_PROMPT: Final = lazy_re(
     r"you are (?:an?|the)\b[^.\n]{0,80}\b(?:assistant|summari[sz]er|archivist|model)\b"
     r"|(?:please )?(?:summari[sz]e|condense) (?:the (?:following|conversation|dialogue|messages)|this)\b"
     r"|(?:system prompt|my (?:system )?(?:instructions|prompt))\b.{0,10}[:：]"
@@ -80,23 +81,23 @@ _PROMPT: Final = re.compile(
     r"|(?:系统提示词?|我的(?:系统)?(?:指令|提示词))[^。\n]{0,10}(?:是|如下|：|:)",
     re.IGNORECASE,
 )
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazy_re(
     r"[ \t>*#-]*(?:\{(?:\w+_)?(?:messages|date|month|summar(?:y|ies)|previous|content|limit)\}[ \t:：]*)+"
 )
-_SPEAKER: Final = re.compile(
+_SPEAKER: Final = lazy_re(
     r"(?:\*\*)?(?:(?P<them>user|human|用户|人类)|(?P<us>assistant|ai|bot|助手|助理|机器人))(?:\*\*)?[ \t]*[:：]", re.IGNORECASE
 )
-_TURN: Final = re.compile(r"\*\*\d\d:\d\d [a-z_-]+\*\*[ \t]*$")
-_TEMPLATE: Final = re.compile(
+_TURN: Final = lazy_re(r"\*\*\d\d:\d\d [a-z_-]+\*\*[ \t]*$")
+_TEMPLATE: Final = lazy_re(
     r"\s*(?:<\|[a-z_]{2,24}\|>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|#{2,3} (?:Instruction|Response|Human|Assistant):)"
     r"|.*(?:<\|[a-z_]{2,24}\|>|\[/?INST\])\s*$",
 )
 
-_QUOTATION: Final = re.compile(r"“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
+_QUOTATION: Final = lazy_re(r"“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 _CLAUSE: Final = r"(?:^|[\n。！？!?；;：:，,.（(])[ \t>*_#\d-]*(?:and |but |so |then |and so |please |并且?|而且?|请)?"
 _INSTRUCTIONS: Final = r"(?:instructions?|rules?|prompts?|messages|directions|directives|guidelines|constraints)\b"
 #: An order to whoever reads the text. Narrow on purpose: people have orders for one another, and wishes for the assistant.
-_ORDER: Final = re.compile(
+_ORDER: Final = lazy_re(
     _CLAUSE + r"(?:you (?:(?:must|shall|should|will|have to|need to|are to)(?: (?:now|always|henceforth|immediately|only)){0,2}"
     r" (?:obey|disregard|ignore (?:all|any|your|the|every|previous)|forget (?:all|your|everything|previous)|pretend to be"
     r"|act as (?:an? |the )?(?:\w+ )?(?:assistant|ai|model|admin\w*)|reveal your"
@@ -118,12 +119,10 @@ _ERROR_PAGE_MAX_CHARS: Final = 400  # characters of an error's sentences
 _ERROR_SHARE: Final = 0.8
 _HAN_WORTH: Final = 3  # a Han character counts like so many letters of a Latin word
 
-_ERROR_PAGE: Final = re.compile(r"<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|<\?xml", re.IGNORECASE)
-_DATA: Final = re.compile(
-    r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\s*\Z)|\[\s*(?:[{\"]|\]\s*\Z))", re.IGNORECASE
-)
+_ERROR_PAGE: Final = lazy_re(r"<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|<\?xml", re.IGNORECASE)
+_DATA: Final = lazy_re(r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\s*\Z)|\[\s*(?:[{\"]|\]\s*\Z))", re.IGNORECASE)
 #: How an error begins that says more than its name; it has no Chinese in it.
-_ERROR_BEGINNINGS: Final = re.compile(
+_ERROR_BEGINNINGS: Final = lazy_re(
     r"error code: \d{3}\b|curl: \(\d+\)|(?:[a-z_]\w*\.)+\w*(?:error|exception)\s*:|upstream connect error"
     r"|http/[\d.]+ [45]\d\d\b"
     r"|error: (?:upstream|connect|failed|request|model|http|\d)|model ['\"“][^'\"”]+['\"”] not found|incorrect api key"
@@ -131,7 +130,7 @@ _ERROR_BEGINNINGS: Final = re.compile(
     re.IGNORECASE,
 )
 _TRACEBACK: Final = "Traceback (most recent call last)"
-_ERROR_NAMES: Final = re.compile(
+_ERROR_NAMES: Final = lazy_re(
     r"\b[45]\d\d\b|bad gateway|service (?:is )?(?:temporarily |currently )?unavailable|gateway time-?out|internal server error"
     r"|too many requests|rate[ _-]?limit(?:ed)?|quota|unauthori[sz]ed|forbidden|invalid[ _](?:api[ _]key|request|token)"
     r"|connection (?:refused|reset|timed out|error|closed)|timed? ?-?out|overloaded|no healthy upstream|something went wrong"
@@ -139,7 +138,7 @@ _ERROR_NAMES: Final = re.compile(
     r"|请求过于频繁|服务器|服务(?:暂时|暂)?不可用|网络(?:连接)?(?:错误|异常|超时)|系统(?:繁忙|错误|异常)|余额不足|欠费|超时|错误|过长|密钥无效|额度",
     re.IGNORECASE,
 )
-_ERROR_WORDS: Final = re.compile(
+_ERROR_WORDS: Final = lazy_re(
     r"\b(?:\w*(?:error|exception)|code|http|status|server|requests?|message|model|please|try|again|later|in|an?|the|few|seconds?|minutes?|moments?|s"
     r"|is|are|was|has|have|been|be|exceed(?:ed|s)|reached|failed|nginx|openresty|cloudflare|openai|upstream|proxy|type|null|your?|our"
     r"|we|it|current|check|plan|and|billing|details|retry|after|to|of|from|while|processing|contact|support|id|api|key|at|on|or|this"
@@ -149,13 +148,13 @@ _ERROR_WORDS: Final = re.compile(
     r"|检查|账户|暂时|响应|接口|调用|请求|频率|未知|充值|上限|达到|状态码",
     re.IGNORECASE,
 )
-_TOO_LONG: Final = re.compile(
+_TOO_LONG: Final = lazy_re(
     r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too long|too many tokens"
     r"|上下文|(?:输入|内容)[^。\n]{0,6}(?:过长|太长)",
     re.IGNORECASE,
 )
-_HAN: Final = re.compile(f"[{HAN}]")
-_WORD: Final = re.compile(r"\w")
+_HAN: Final = lazy_re(f"[{HAN}]")
+_WORD: Final = lazy_re(r"\w")
 
 _REFUSAL_MAX_CHARS: Final = 600  # characters of a refusal
 
@@ -238,7 +237,7 @@ _CHINESE: Final = (
     ),
     r"(?:内容|请求|回复)已?被(?:安全策略|系统|平台|内容)?(?:过滤|拦截|屏蔽)",
 )
-_REFUSAL: Final = re.compile("|".join((*_ENGLISH, *_CHINESE)), re.IGNORECASE)
+_REFUSAL: Final = lazy_re("|".join((*_ENGLISH, *_CHINESE)), re.IGNORECASE)
 
 
 def thinks_aloud(text: str) -> bool:

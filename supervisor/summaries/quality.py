@@ -29,6 +29,7 @@ from recalld.supervisor.summaries.phrases import (
     reports_too_long_input,
     thinks_aloud,
 )
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import HEADING, outside_code, own_words
 from recalld.supervisor.text.tokenizer import HAN, KANA
 from recalld.supervisor.text.word_frequency import telling_words
@@ -40,24 +41,24 @@ if TYPE_CHECKING:
 
 MAX_CHARS: Final = 8_000  # characters of one summary
 
-_WORD: Final = re.compile(r"\w")
+_WORD: Final = lazy_re(r"\w")
 
 #: Characters that can't be written, or are written and can't be seen.
-_UNWRITABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_FORGED: Final = re.compile(
+_UNWRITABLE: Final = lazy_re("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_FORGED: Final = lazy_re(
     r"\A(?:---|\+\+\+)[ \t]*$|^---\nrecalld:|^[ \t>*+-]*<!--[ \t]*(?:recalld|\{)"
     rf"|(?:{re.escape(SOURCES)}|{re.escape(MARKER)})[ \t]*$|^- [^\s/]+\.md · \d+ · [0-9a-f]{{16}}[ \t]*$",
     re.MULTILINE,
 )
 #: The tag before a quoted memory; a link is no tag.
-_SOURCE_TAG: Final = re.compile(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\])(?!\()", re.IGNORECASE)
+_SOURCE_TAG: Final = lazy_re(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\])(?!\()", re.IGNORECASE)
 _MARK_MIN_CHARS: Final = 8  # characters of a prompt's sentence that no other text has by chance
 
-_HAN: Final = re.compile(f"[{HAN}]")
-_KANA: Final = re.compile(f"[{KANA}]")
+_HAN: Final = lazy_re(f"[{HAN}]")
+_KANA: Final = lazy_re(f"[{KANA}]")
 #: Words, not names and identifiers, of any script that has them.
-_PLAIN_WORD: Final = re.compile(rf"(?<![\w./@-])[^\W\d_A-Z{HAN}{KANA}][^\W\d_A-Z{HAN}{KANA}]+(?![\w./@-])")
-_URL: Final = re.compile(r"https?://\S+")
+_PLAIN_WORD: Final = lazy_re(rf"(?<![\w./@-])[^\W\d_A-Z{HAN}{KANA}][^\W\d_A-Z{HAN}{KANA}]+(?![\w./@-])")
+_URL: Final = lazy_re(r"https?://\S+")
 _HAN_WORTH: Final = 0.75  # words; as in supervisor/text/language.py
 _KANA_SHARE: Final = 0.1
 #: Fewest words that show a text's language, and the shares of Chinese that count as low and high.
@@ -65,28 +66,28 @@ _MIN_WORDS: Final = 8
 _LOW_SHARE: Final = 0.2
 _HIGH_SHARE: Final = 0.8
 
-_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+|$)|[ \t]*>")
+_ITEM: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+|$)|[ \t]*>")
 #: A bullet of an extract, with the time of its message: a quoted message may end in any way.
-_QUOTED: Final = re.compile(r"- \d\d[:-]\d\d ")
+_QUOTED: Final = lazy_re(r"- \d\d[:-]\d\d ")
 _CLOSERS: Final = " \t*_)）]】」』”’\"'》"
 _ENDS: Final = "。！？!?.…；;।۔؟"
-_INNER_END: Final = re.compile(r"[。！？!?]|\.[ \t]")
+_INNER_END: Final = lazy_re(r"[。！？!?]|\.[ \t]")
 #: A last sentence without an end is cut off after so many sentence ends in its line, or so many lines before it that end.
 _ENDED_PROSE: Final = 2
 _ENDED_ITEMS: Final = 4
-_CUT_MARK: Final = re.compile(
+_CUT_MARK: Final = lazy_re(
     r"[\[（(【<](?:\.\.\.|…)?\s?(?:(?:output |text )?truncated|cut off|max[ _]tokens|(?:内容)?过长|已?截断"
     r"|to be continued|continued|未完待续|待续)[^\])）】>]{0,24}[\])）】>]?[.。]?$",
     re.IGNORECASE,
 )
 #: Endings that no whole text has: a comma, an opening bracket, a bullet without words, half a link, a conjunction.
-_DANGLING: Final = re.compile(
+_DANGLING: Final = lazy_re(
     r"[，、：,:（(“《「【\[]$|——$|\]\([^)\s]*$|^[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+\[[ xX]?\]?)?$"
     r"|(?:以及|并且|因为|但是|由于|而且|例如|比如|包括)$"
     r"|\s(?:and|or|the|an|of|because|but|which|was|were|with|into)$",
 )
-_SPAN: Final = re.compile(r"`[^`]*`")
-_OPEN_SPAN: Final = re.compile(r"(?<![A-Za-z`])`")  # but not a backtick typed as an apostrophe
+_SPAN: Final = lazy_re(r"`[^`]*`")
+_OPEN_SPAN: Final = lazy_re(r"(?<![A-Za-z`])`")  # but not a backtick typed as an apostrophe
 _TAIL: Final = 200  # characters that show how a line ends
 _PAIRS: Final = ("（）", "《》", "「」", "【】")
 
@@ -99,14 +100,14 @@ _DISTINCT_SHARE: Final = 0.35
 _SENTENCE_LETTERS: Final = 6
 _SENTENCE_TIMES: Final = 3
 _REPEATED_SHARE: Final = 0.5
-_SENTENCES: Final = re.compile(r"[\n。！？!?；;]|\.\s")
+_SENTENCES: Final = lazy_re(r"[\n。！？!?；;]|\.\s")
 #: Telling words of the material from which a text must hold some, and how many for each square root of their number: an
 #: extract, which grows with the root of its material, holds five times as many. Half will do for a text with sections.
 _MIN_TELLING: Final = 16
 _TOLD_OF_ROOT: Final = 0.75
 #: Horizontal rules, the line under a table's head, dot leaders.
-_PUNCTUATION_RUN: Final = re.compile(r"(\W)\1{2,}")
-_NO_WORD: Final = re.compile(r"[\W_]+")
+_PUNCTUATION_RUN: Final = lazy_re(r"(\W)\1{2,}")
+_NO_WORD: Final = lazy_re(r"[\W_]+")
 
 
 def reject_reason(

@@ -15,11 +15,12 @@ import contextlib
 import math
 import mmap
 import os
-import re
 import warnings
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ _TABLE: Final = "tw2sp"
 _BEFORE_RJIEBA: Final = 2_000
 _BEFORE_JIEBA: Final = 15_000
 #: The characters that jieba looks up (every other one is a word), and the sum of all frequencies in its dictionary.
-_IN_DICTIONARY: Final = re.compile("[\u4e00-\u9fd5]+|.")
+_IN_DICTIONARY: Final = lazy_re("[\u4e00-\u9fd5]+|.")
 _TOTAL: Final = 60_101_967
 #: The dictionary begins with words in Latin letters, which are not sorted; this is the first of the others.
 _FIRST: Final = "一"

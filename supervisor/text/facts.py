@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_STATES: Final = re.compile(
+from recalld.supervisor.text.lazy_re import lazy_re
+
+_STATES: Final = lazy_re(
     r"\d|[零一二三四五六七八九十百千万两]{2,}|[一二三四五六七八九十两](?:点|号|月|日|周|年|块|元|岁|斤|口人)"
     r"|\b(?:i(?:['’]m| am|['’]ve| have| had| was| live| work| moved| bought| sold| booked| will|['’]ll| decided| prefer| take)"
     r"|we(?:['’]re| are|['’]ve| have| will|['’]ll| decided| moved| bought)|my|our)\b"

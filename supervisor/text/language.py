@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import Final, Literal
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN, KANA
 
 Language = Literal["zh", "en"]
@@ -14,6 +13,8 @@ Language = Literal["zh", "en"]
 _WORDS_A_HAN: Final = 0.75
 #: Kana per Han character from which a text is Japanese, which has about as many of both; Chinese has kana in names at most.
 _KANA_SHARE: Final = 0.1
+#: A Han character, a kana and a word of another script.
+_COUNTED: Final = (lazy_re(f"[{HAN}]"), lazy_re(f"[{KANA}]"), lazy_re(f"[^\\W\\d_{HAN}{KANA}]+"))
 
 
 def language_of(text: str) -> Language:
@@ -25,13 +26,7 @@ def language_of(text: str) -> Language:
     """
     if text.isascii():
         return "en"
-    han, kana, words = (len(pattern.findall(text)) for pattern in _counted())
+    han, kana, words = (len(pattern.findall(text)) for pattern in _COUNTED)
     if not han or kana > _KANA_SHARE * han:
         return "en"
     return "zh" if han * _WORDS_A_HAN >= words else "en"
-
-
-@cache
-def _counted() -> tuple[re.Pattern[str], ...]:
-    """Return patterns of a Han character, a kana and a word of another script; compiled at first use."""
-    return re.compile(f"[{HAN}]"), re.compile(f"[{KANA}]"), re.compile(f"[^\\W\\d_{HAN}{KANA}]+")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:
@@ -20,24 +21,24 @@ if TYPE_CHECKING:
 #: The most nested wrappings; a text with more is left as it is.
 _DEPTH: Final = 6
 _BLANK: Final = " \t\n\v\f\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\ufeff\u200b"
-_FENCE: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}|~{3,})([^`\n]*)")
+_FENCE: Final = lazy_re(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}|~{3,})([^`\n]*)")
 #: A heading, or a bold line used as one.
-HEADING: Final = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)|[ \t]*\*\*[^*\n]{1,40}\*\*[:：]?[ \t]*$")
-_CODE_SPAN: Final = re.compile(r"`[^`\n]*`")
+HEADING: Final = lazy_re(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)|[ \t]*\*\*[^*\n]{1,40}\*\*[:：]?[ \t]*$")
+_CODE_SPAN: Final = lazy_re(r"`[^`\n]*`")
 _MARKDOWN: Final = frozenset({"markdown", "md", "text", "txt", "plaintext"})
 
-_THOUGHTS: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
+_THOUGHTS: Final = lazy_re(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
 #: A server that puts the opening tag into the prompt returns only the closing one.
-_THOUGHTS_END: Final = re.compile(r"(?<!`)</(?:think|thinking)>[ \t]*(?:\n|\Z)", re.IGNORECASE)
-_TAGGED: Final = re.compile(r"<(summary|answer|output|response)>(.*)</\1>", re.IGNORECASE | re.DOTALL)
-_STOP_SIGN: Final = re.compile(r"(?:<\|(?:im_end|eot_id|end|endoftext|return)\|>|</s>|<end_of_turn>)\Z")
-_RULE: Final = re.compile(r"(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
-_LAST_RULE: Final = re.compile(r"\n[ \t]*\n(?:-{3,}|\*{3,}|_{3,})\Z")
+_THOUGHTS_END: Final = lazy_re(r"(?<!`)</(?:think|thinking)>[ \t]*(?:\n|\Z)", re.IGNORECASE)
+_TAGGED: Final = lazy_re(r"<(summary|answer|output|response)>(.*)</\1>", re.IGNORECASE | re.DOTALL)
+_STOP_SIGN: Final = lazy_re(r"(?:<\|(?:im_end|eot_id|end|endoftext|return)\|>|</s>|<end_of_turn>)\Z")
+_RULE: Final = lazy_re(r"(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
+_LAST_RULE: Final = lazy_re(r"\n[ \t]*\n(?:-{3,}|\*{3,}|_{3,})\Z")
 #: If the chat template itself opens the thinking, the answer has only its end, on a line of its own.
-_END: Final = re.compile(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
-_WRAPPED: Final = re.compile(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
+_END: Final = lazy_re(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_WRAPPED: Final = lazy_re(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
 
-_OPENING: Final = re.compile(
+_OPENING: Final = lazy_re(
     r"[*_# \t]{0,8}(?:(?:sure|certainly|of course|okay|ok|absolutely|no problem|got it)\b[^\w\n]{0,4})?"
     r"(?:[^\n,，:：]{0,60},\s{0,2})?(?:here(?:['’]s| is| are)|below (?:is|are)|the following (?:is|are))\b[^\n]{0,100}?"
     r"\b(?:summary|summaries|digest|notes|recap|overview|highlights)\b[^\n.。:：]{0,60}"
@@ -47,7 +48,7 @@ _OPENING: Final = re.compile(
     r"(?:(?<=如下)|总结|摘要|小结|概要|纪要|要点|归纳)[^\n。；：]{0,30}(?:[:：][*_ \t]{0,6}(?:\n|\Z)|[。！]?[*_ \t]{0,6}\n)",
     re.IGNORECASE,
 )
-_CLOSING: Final = re.compile(
+_CLOSING: Final = lazy_re(
     r"(?:please )?let me know if (?:you|there|this|anything|i)\b.{0,160}|feel free to (?:ask|reach|let)\b.{0,160}"
     r"|(?:i )?hope (?:this|the summary|that) (?:helps|is helpful|meets|summary)\b.{0,160}"
     r"|(?:would you like|do you want) me to\b.{0,160}\?"
@@ -61,7 +62,7 @@ _CLOSING: Final = re.compile(
 _SHRUNK: Final = 3
 _NOTHING_CHARS: Final = 400  # characters of an answer that says "nothing to record", with headings and a reason
 _NOTHING_LINES: Final = 6  # three headings with a line below each
-_WORD: Final = re.compile(r"\w")
+_WORD: Final = lazy_re(r"\w")
 _NOTHING_ZH: Final = (
     r"(?:(?:今天|今日|当天|当日|本日|本月|当月|这一?天)的?)?(?:(?:对话|聊天|消息)(?:中|里)?)?"
     r"(?:[無无][需須须]|不需要?|不用|不必|(?:并?[没沒]有?|[无無]|暂无)(?:任何|什么|什麼)?(?:需要|值得|要|可供?|必要)?)"
@@ -83,7 +84,7 @@ _NOTHING_WHY: Final = (
     r"(?:only|just|(?:the |this )?(?:conversation|message|day|exchange|chat)s?\b|it (?:was|is)|there (?:was|were))"
     r"[^.\n]{0,80}(?:greeting|small talk|pleasantr|courtes|chit-?chat|thanks|test message)[^.\n]{0,30}"
 )
-_NOTHING: Final = re.compile(
+_NOTHING: Final = lazy_re(
     rf"\W*(?:(?:总结|摘要|结果|summary)\s?[:：]\W*)?(?:{_NOTHING_ZH}|{_NOTHING_EN})(?:\W+(?:{_NOTHING_ZH}|{_NOTHING_EN}))?(?:{_NOTHING_WHY})?\W*",
     re.IGNORECASE,
 )

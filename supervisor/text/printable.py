@@ -7,13 +7,17 @@ Stored text comes from people, models and web pages. This changes neither what i
 from __future__ import annotations
 
 import json
-import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.text.lazy_re import lazy_re
+
+if TYPE_CHECKING:
+    import re
 
 #: Control characters except tab and line feed, separators of lines, marks of direction, surrogates, which can't be encoded, and
 #: characters without width, in which words hide from the reader (tags among them). The joiners U+200C and U+200D stay: Persian,
 #: scripts of India and families of emoji are written with them.
-_UNPRINTABLE: Final = re.compile(
+_UNPRINTABLE: Final = lazy_re(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )

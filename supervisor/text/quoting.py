@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ _ABOVE_FENCE: Final = {
 _PART: Final = {"zh": "第 {} 段", "en": "part {}"}
 _INDENT: Final = "\n    "
 #: Control characters, and the marks by which chat templates separate turns: some servers obey them anywhere in a text.
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\u2028\u2029\ud800-\udfff]")
-_TURN: Final = re.compile(r"<(?=[|｜]|/?s>|(?:start|end)_of_turn>|<?/?SYS>)|\[(?=/?INST\])")
+_CONTROL: Final = lazy_re("[\x00-\x08\x0b-\x1f\x7f\u2028\u2029\ud800-\udfff]")
+_TURN: Final = lazy_re(r"<(?=[|｜]|/?s>|(?:start|end)_of_turn>|<?/?SYS>)|\[(?=/?INST\])")
 #: The most characters of a token; a text longer than the room times this need not be estimated.
 _TOKEN_CHARS: Final = 16
 #: Where a long message is cut, the best place first; such a place is searched for in the last part of a piece.

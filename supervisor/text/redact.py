@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.secret_forms import found_secrets
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _FOLDED: Final = {
 }
 _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
 #: The end of a sentence; a full stop ends one only before a blank, since addresses and numbers contain them.
-_SENTENCE_END: Final = re.compile(r"[\n。！？；!?;]|\.(?=\s)")
+_SENTENCE_END: Final = lazy_re(r"[\n。！？；!?;]|\.(?=\s)")
 
 
 @dataclass(frozen=True, slots=True)

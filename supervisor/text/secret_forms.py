@@ -14,6 +14,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.secret_labels import Found, beginnings, changes, in_columns, labelled
 from recalld.supervisor.text.secret_openings import openings, pairs
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Keys whose prefix names who issued them, and other forms that nothing else has. Each begins with a letter or a sign, which
 #: makes the search fast; `_in_word` checks afterwards that no letter or digit is before it.
-_UNMISTAKABLE: Final = re.compile(
+_UNMISTAKABLE: Final = lazy_re(
     r"""
       (?P<plain>(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,})                                   # OpenAI, Anthropic, Stripe
     | (?:gh[pousr]|github_pat)_[A-Za-z0-9_]{16,} | gl(?:pat|dt|rt|ptt)-[A-Za-z0-9_-]{16,}
@@ -55,9 +56,9 @@ _BEGINNINGS: Final = tuple(
     $argon2 :// Bearer bearer Basic basic SharedAccessKey AccountKey PrivateKey PresharedKey 助记词
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-_TELEGRAM: Final = re.compile(r":AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-])")
-_MAIL: Final = re.compile(r"@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w@])")
-_MAIL_NAME: Final = re.compile(r"[\w.+-]{1,64}\Z")
+_TELEGRAM: Final = lazy_re(r":AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-])")
+_MAIL: Final = lazy_re(r"@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w@])")
+_MAIL_NAME: Final = lazy_re(r"[\w.+-]{1,64}\Z")
 
 # ── Commands that take a secret ──────────────────────────────────────────────
 
@@ -88,49 +89,47 @@ _COMMANDS: Final = {
     "identified by": r"\s",
     "net use": r"\s/user:\S{1,64}\s",
 }
-_NAMES: Final = re.compile("|".join(map(re.escape, _COMMANDS)))
-_PIPED: Final = re.compile(
+_NAMES: Final = lazy_re("|".join(map(re.escape, _COMMANDS)))
+_PIPED: Final = lazy_re(
     r"echo\s(?:-n\s)?['\"]?(?:[\w.-]{1,32}:)?(?P<secret>[^\s'\"|]{1,100})['\"]?\s?\|\s?"
     r"(?:sudo\s(?:-\w\s)?)?(?:-S\b|chpasswd|passwd|docker login|cryptsetup|sudo -S)"
 )
 
 # ── Numbers ──────────────────────────────────────────────────────────────────
 
-_NUMBER: Final = re.compile(
-    r"(?<![A-Za-z0-9_])[0-9](?:[ \xa0\u2009\u202f\u3000.-]?[0-9]){12,}(?:[ \xa0-]?[xX](?![A-Za-z0-9]))?"
-)
-_CARD_WORD: Final = re.compile(
+_NUMBER: Final = lazy_re(r"(?<![A-Za-z0-9_])[0-9](?:[ \xa0\u2009\u202f\u3000.-]?[0-9]){12,}(?:[ \xa0-]?[xX](?![A-Za-z0-9]))?")
+_CARD_WORD: Final = lazy_re(
     r"\b(?:credit|debit|bank|visa|mastercard|amex|my|company|joint)?[ -]?card(?:\s(?:number|no\.?))?\b"
     r"|visa|mastercard|amex|信用卡|银行卡|銀行卡|借记卡|储蓄卡|卡号|卡號|号码是"
 )
-_IDENTITY_WORD: Final = re.compile(r"身份证|身份證|证件号|identity (?:card|number)")
+_IDENTITY_WORD: Final = lazy_re(r"身份证|身份證|证件号|identity (?:card|number)")
 #: Words before a number as long as a card's that is another number.
-_OTHER_NUMBER: Final = re.compile(
+_OTHER_NUMBER: Final = lazy_re(
     r"order|track|isbn|issn|parcel|shipment|invoice|ticket|serial|barcode|\bean\b|\bimei\b|timestamp|epoch|transaction|case"
     r"|reference|\bid\b|phone|\btel\b|doi|version|sku|booking"
     r"|订单|单号|運單|运单|快递|流水|发票|编号|条码|条形码|序列号|电话|手机|时间戳|版本|书号|学号|工单|凭证号"
 )
 _NEAR: Final = 40
 _CARD_NAMES: Final = ("card", "visa", "amex", "卡", "mastercard")
-_LINES: Final = re.compile(r"[^0-9\n]{0,20}\n?[^0-9\n]{0,3}(?P<card>[0-9](?:(?:[ \xa0-]|[ -]?\n ?)?[0-9]){12,18})(?![0-9])")
-_GROUPED: Final = re.compile(
+_LINES: Final = lazy_re(r"[^0-9\n]{0,20}\n?[^0-9\n]{0,3}(?P<card>[0-9](?:(?:[ \xa0-]|[ -]?\n ?)?[0-9]){12,18})(?![0-9])")
+_GROUPED: Final = lazy_re(
     r"[0-9]{4}(?P<sep>[ \xa0\u2009\u202f\u3000.-])[0-9]{4}(?P=sep)[0-9]{4}(?P=sep)[0-9]{4}(?:(?P=sep)[0-9]{1,3}(?![0-9]))?"
 )
 #: The numbers of a card or a citizen in a run of several numbers.
-_PART: Final = re.compile(rf"(?<![0-9])(?=(?P<part>(?:[0-9]{{13,19}}[xX]?|{_GROUPED.pattern})(?![0-9])))")
-_GROUPED_AMEX: Final = re.compile(r"[0-9]{4}([ \xa0.-])[0-9]{6}\1[0-9]{5}")
-_CITIZEN: Final = re.compile(r"[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dX]")
+_PART: Final = lazy_re(rf"(?<![0-9])(?=(?P<part>(?:[0-9]{{13,19}}[xX]?|{_GROUPED.pattern})(?![0-9])))")
+_GROUPED_AMEX: Final = lazy_re(r"[0-9]{4}([ \xa0.-])[0-9]{6}\1[0-9]{5}")
+_CITIZEN: Final = lazy_re(r"[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dX]")
 _CITIZEN_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 #: A social security number of the USA.
-_SSN: Final = re.compile(r"(?<![\w.-])(?!000|666|9)\d{3}(?P<sep>[ -]?)(?!00)\d\d(?P=sep)(?!0000)\d{4}(?![\w-])(?!\.\d)")
-_SSN_WORD: Final = re.compile(r"\bssns?\b|social[ -]security|社会安全号?码?|社会保障号?码?|社安号|社保号")
+_SSN: Final = lazy_re(r"(?<![\w.-])(?!000|666|9)\d{3}(?P<sep>[ -]?)(?!00)\d\d(?P=sep)(?!0000)\d{4}(?![\w-])(?!\.\d)")
+_SSN_WORD: Final = lazy_re(r"\bssns?\b|social[ -]security|社会安全号?码?|社会保障号?码?|社安号|社保号")
 _SSN_NAMES: Final = ("ssn", "social", "社")
 
 # ── What looks random ────────────────────────────────────────────────────────
 
-_LONG_WORD: Final = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_LONG_WORD: Final = lazy_re(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 #: Words before a random word that say that it is not a secret.
-_NO_SECRET: Final = re.compile(
+_NO_SECRET: Final = lazy_re(
     r"(?:\b(?:\w*id|commit|sha-?\d*|md5|hash|digest|checksum|etag|rev|revision"
     r"|integrity|fingerprint|tree|blob|ssh-\w+|ecdsa-\S+"
     r"|public key|base64|cursor|nonce|boundary)|编号|哈希|校验[和值]|指纹|提交|公钥)[\W_]{0,6}(?:is|was|是|为)?[\W_]{0,3}\Z"

@@ -12,6 +12,8 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from recalld.supervisor.text.lazy_re import lazy_re
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -38,7 +40,7 @@ _OPENED_ZH: Final = (
     "|验证|驗證|校验|驗証|验証|安全|动态|恢复|备用|配对|登录|授权|短信|密保|房门|自行车锁|箱锁"
 )
 #: A word for a secret. Its group says how the value has to look.
-_LABEL: Final = re.compile(
+_LABEL: Final = lazy_re(
     rf"""
       (?P<password>pass(?:word|wd|phrase|code|wort)|kennwort|contrase[ñn]a|mot\ de\ passe|senha|wachtwoord|парол[ьяюе]|pwd
         |口令|密[码碼]|パスワード|비밀번호)
@@ -63,7 +65,7 @@ _STEMS: Final = tuple(
 )
 _LABEL_CHARS: Final = 40
 #: What may be between a word for a secret and the secret. *weak*: nothing but a blank.
-_JOINT: Final = re.compile(
+_JOINT: Final = lazy_re(
     r"""
       [\\"'`*_\])]{0,3}
       (?:\s?[(（](?P<note>[^()（）\n]{1,40})[)）])?
@@ -84,24 +86,24 @@ _JOINT: Final = re.compile(
     re.VERBOSE,
 )
 #: What may come before "my password to plum77".
-_CHANGED: Final = re.compile(r"\b(?:chang|reset|set|updat|switch)[a-z]{0,4}\s(?:[\w'’]{1,20}\s){0,3}\Z")
-_VALUE: Final = re.compile(
+_CHANGED: Final = lazy_re(r"\b(?:chang|reset|set|updat|switch)[a-z]{0,4}\s(?:[\w'’]{1,20}\s){0,3}\Z")
+_VALUE: Final = lazy_re(
     r"""\\?"(?P<double>[^"\n]{1,200})" | '(?P<single>[^'\n]{1,200})' | “(?P<curly>[^”\n]{1,200})” | ‘[^’\n]{1,200}’
       | 「[^」\n]{1,200}」 | 『[^』\n]{1,200}』 | `[^`\n]{1,200}` | ["']?[^\s，。；、！？）】」』]{1,500}""",
     re.VERBOSE,
 )
-_CODE: Final = re.compile(
+_CODE: Final = lazy_re(
     r"[\"'“「`*]{0,2}(?:[A-Z]-)?(?:[#*]?\d(?:[ -]?\d){2,11}[#*]?|(?=[a-zA-Z]*\d)[a-zA-Z0-9]{4,10})"
     r"[\"'”」`]?(?![a-zA-Z0-9_%])(?![.,/:-]\d)"
 )
-AFTER_NUMBER: Final = re.compile(
+AFTER_NUMBER: Final = lazy_re(
     r"\s?(?:秒|分|位|个|個|次|元|年|月|天|条|岁|毫米|厘米|米|平|块|号|楼|室|页|字|人|台|户|seconds?|minutes?|hours?|days?|digits?|char|times"
     r"|words?|pages?|people|square|sq|feet|ft\b|met(?:er|re)s?|[mck]m\b|kg\b|euros?|dollars?|pounds?|%|boarding|departs?|departure)"
 )
 #: "Building code 2021" and "phone code 0049" are codes of other kinds.
-_HAS_OTHER_CODES: Final = re.compile(r"(?:building|house|phone|card|office|room)")
-_OTHER_CODE: Final = re.compile(r"(?:(?:19|20)\d\d|00\d{1,3})(?!\d)")
-_SEED: Final = re.compile(r"(?:\s{0,3}(?:\d{1,2}[.)]\s?)?[a-z]{3,8}(?![a-z]),?){6,24}")
+_HAS_OTHER_CODES: Final = lazy_re(r"(?:building|house|phone|card|office|room)")
+_OTHER_CODE: Final = lazy_re(r"(?:(?:19|20)\d\d|00\d{1,3})(?!\d)")
+_SEED: Final = lazy_re(r"(?:\s{0,3}(?:\d{1,2}[.)]\s?)?[a-z]{3,8}(?![a-z]),?){6,24}")
 _SEED_LEAST: Final = 6
 _QUOTES: Final = "\"'“”‘’「」『』`\\"
 _ENDS: Final = ".,;:!?…)]}>*_`'\"。，；！？"
@@ -123,12 +125,12 @@ _PROSE: Final = frozenset(
     str string int bool bytes null nil true false todo tbd n/a na unchanged xxx xxxx
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-_PROSE_ZH: Final = re.compile(
+_PROSE_ZH: Final = lazy_re(
     "(?:不|否|对的|錯|错|一样|一樣|同|由|在|我|你|您|他|她|它|谁|哪|怎|旧|必|空|给|用|指|一|个|默认|以前|之前|刚|随机|没|有|要|需|很|太|最|至少"
     "|多|少|昨|今|明|上|下|见|無|无|忘|发|存|放|保|写|记|只|和|跟|老|新|正确|两|几|那|这|该|其|什|被|已|还|能|可|会|为了|大|小|长|短|强|弱|八|六|四|请)"
 )
 #: What replaces a secret that is elsewhere: variables, calls, placeholders, marks of what was hidden.
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazy_re(
     r"""\$|%\(|%[A-Za-z]|<[^>]|\{|\[hidden\]|\[?redacted|\[已隐去|\[已删除|[*•·x.…_-]{3,}\Z|[*•]{3,}
       |(?:self|this|os|sys|env|environ|args|opts?|options|config|conf|cfg|settings|request|req|process|secrets|params?|data
          |user|form|values|ctx|event|body|vars?|import|document|props|state)[.\[]
@@ -137,35 +139,35 @@ _PLACEHOLDER: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 #: What the password is named after: Bob's birthday, 鲍勃的生日.
-_OWNER: Final = re.compile(r"[^\W\d_]{1,30}(?:['’]s\s+[a-z]|\s?的)", re.IGNORECASE)
+_OWNER: Final = lazy_re(r"[^\W\d_]{1,30}(?:['’]s\s+[a-z]|\s?的)", re.IGNORECASE)
 #: After "password:" on a line of its own the secret is the whole next line.
-_WHOLE_LINE: Final = re.compile(r"[^\S\n]*(?:\n|\Z)")
-_BEFORE_CODE: Final = re.compile(
+_WHOLE_LINE: Final = lazy_re(r"[^\S\n]*(?:\n|\Z)")
+_BEFORE_CODE: Final = lazy_re(
     r"(?:(?<=[\s，。；：:])|\A|(?<=[\u4e00-\u9fff]))(?P<value>[#*]?(?=[a-z]*\d)[a-z0-9#*_.@!-]{3,40})[^\S\n]{0,2}(?:is|was|就?是)"
     r"[^\S\n]{0,2}(?:(?:the|my|our|your|his|her|their|new|old|current|我们?的?|你的?|他的?|她的?|家里?的?|新的?|的)[^\S\n]{0,2}){0,3}"
     r"(?:[^\W\d_]{1,12}[^\S\n]?的?[^\S\n]?){0,2}\Z"
 )
 _BACK: Final = 80
-_OPENED_BY: Final = re.compile(rf"\b(?:{_OPENED})\b", re.VERBOSE)
+_OPENED_BY: Final = lazy_re(rf"\b(?:{_OPENED})\b", re.VERBOSE)
 #: In a .netrc and on a command line a blank is enough between a label and its secret.
-_LOGIN: Final = re.compile(r"(?:--|\blogin\s+\S{1,60}\s+)\Z")
+_LOGIN: Final = lazy_re(r"(?:--|\blogin\s+\S{1,60}\s+)\Z")
 #: The line below the head of a table, and a row.
-_RULER: Final = re.compile(r"\n[ ]{0,3}\|?[ ]?:?--[-:| ]{0,400}(?=\n)")
-_ROW: Final = re.compile(r"\n([^\n|]{0,400}\|[^\n]{0,2000})")
+_RULER: Final = lazy_re(r"\n[ ]{0,3}\|?[ ]?:?--[-:| ]{0,400}(?=\n)")
+_ROW: Final = lazy_re(r"\n([^\n|]{0,400}\|[^\n]{0,2000})")
 _MOST_HEADER: Final = 400
-_QUERY: Final = re.compile(r"[?&#;][\w.-]{0,30}\Z")
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_HEX: Final = re.compile(r"(?:0x)?[0-9a-fA-F]{20,}")
-_FOUR_DIGITS: Final = re.compile(r"\d{4}")
-_PHRASE: Final = re.compile(r"[\"'“]?(?:[a-z]{3,12}[ -]){2,11}[a-z]{3,12}[\"'”]?")
+_QUERY: Final = lazy_re(r"[?&#;][\w.-]{0,30}\Z")
+_DATE: Final = lazy_re(r"\d{4}-\d\d-\d\d")
+_HEX: Final = lazy_re(r"(?:0x)?[0-9a-fA-F]{20,}")
+_FOUR_DIGITS: Final = lazy_re(r"\d{4}")
+_PHRASE: Final = lazy_re(r"[\"'“]?(?:[a-z]{3,12}[ -]){2,11}[a-z]{3,12}[\"'”]?")
 _LEAST_DIGITS: Final = 3
 _JUDGED: Final = 80
 _SHORTEST_KEY: Final = 6
 _LONG: Final = 20
 _OFTEN: Final = 0.3
-_HAN: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+_HAN: Final = lazy_re(r"[\u3040-\u30ff\u4e00-\u9fff]")
 #: Names of algorithms, files and formats, which have digits as a password has.
-_FORM_NAME: Final = re.compile(
+_FORM_NAME: Final = lazy_re(
     r"(?:sha|md|base|utf|aes|rsa|oauth|v|id_ed|ed|ipv|http|hs|rs|es)[-_]?\d{1,5}(?:[-_]\w+)?"
     r"|id_rsa|wifi\d|pbkdf2|argon2\w*|s3|k8s"
 )

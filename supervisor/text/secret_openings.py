@@ -14,6 +14,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.secret_labels import AFTER_NUMBER, Found, around, is_mixed
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ _STEMS: Final = tuple(
 )
 _AROUND: Final = 60
 #: What is in each turn of a dial.
-_SIDE: Final = re.compile(r"左|右|left|right|(?<![a-z])[lr] ?[0-9]")
+_SIDE: Final = lazy_re(r"左|右|left|right|(?<![a-z])[lr] ?[0-9]")
 
 #: The two halves of a login: after a word for one any name, after what one logs in to only common names such as "admin".
 _PAIR: Final = rf"""
@@ -166,5 +167,5 @@ def _halves(pattern: str, stems: Iterable[str], lower: str) -> Iterator[Found]:
 
 @cache
 def _compiled(*patterns: str, flags: int = 0) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns, compiled at first use: most texts need none, and a one-shot command should not wait for them."""
-    return tuple(re.compile(pattern, flags) for pattern in patterns)
+    """Return the patterns, which are the same at each call."""
+    return tuple(lazy_re(pattern, flags) for pattern in patterns)

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -91,7 +93,7 @@ def _is_decoration(char: str) -> bool:
 def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern of the phrases, longest first. A Latin phrase ends at the end of a word: "no" is not in "north"."""
     longest = sorted({one.casefold() for one in phrases}, key=lambda one: (-len(one), one))
-    return re.compile("|".join(re.escape(one) + (r"(?![a-z0-9])" if one[0].isascii() else "") for one in longest))
+    return lazy_re("|".join(re.escape(one) + (r"(?![a-z0-9])" if one[0].isascii() else "") for one in longest))
 
 
 _COURTESIES: Final = _any_of(SKIP_PREFIXES)

@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.chinese import to_simplified
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
 _SEPARATE: Final = frozenset("Lu Ll Lt Nd Nl No Pc Pd Ps Pe Pi Pf Po Sc Sm Zs Zl Zp Cc".split())  # noqa: SIM905 - read as a list
 #: Full-width forms, and the one letter whose lower case has two characters: translating them keeps positions.
 _FOLDED: Final[Mapping[int, int | str]] = {**{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}, 0x130: "i"}
-_LATIN: Final = re.compile(r"[A-Za-z0-9]+")
+_LATIN: Final = lazy_re(r"[A-Za-z0-9]+")
+_HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 _WORD_CHARS: Final = 15  # of a Latin word that a snippet may skip to begin with the next word
 #: A sentence or a line, with what ends it.
-_SENTENCE: Final = re.compile(r"[^\n.!?。！？；;]*(?:[.!?；;]+(?=\s|$)|[。！？]+|[.!?；;]+|\n+|$)")
+_SENTENCE: Final = lazy_re(r"[^\n.!?。！？；;]*(?:[.!?；;]+(?=\s|$)|[。！？]+|[.!?；;]+|\n+|$)")
 #: A piece of code with its fences; the group is the first fence.
-_CODE: Final = re.compile(r"^[ \t]*(```[\w+#.-]*|~~~[\w+#.-]*)[ \t]*$.*?^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
+_CODE: Final = lazy_re(r"^[ \t]*(```[\w+#.-]*|~~~[\w+#.-]*)[ \t]*$.*?^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
 #: What is left out between two parts of an excerpt.
 GAP: Final = "\n…\n"
 #: The most occurrences of one term that are considered.
@@ -142,14 +144,9 @@ def _joined(text: str, spans: Sequence[tuple[int, int]]) -> str:
 def _comparable(text: str, terms: Sequence[str]) -> str:
     """Return the text in lower case and simplified Chinese, as terms are; every character keeps its position."""
     low = text.translate(_FOLDED).lower()
-    if not any(not term.isascii() and _han_run().match(term) for term in terms):
+    if not any(not term.isascii() and _HAN_RUN.match(term) for term in terms):
         return low
-    return _han_run().sub(lambda run: known if len(known := to_simplified(run[0])) == len(run[0]) else run[0], low)
-
-
-@cache
-def _han_run() -> re.Pattern[str]:
-    return re.compile(f"[{HAN}]+")
+    return _HAN_RUN.sub(lambda run: known if len(known := to_simplified(run[0])) == len(run[0]) else run[0], low)
 
 
 def _word_start(text: str, start: int, most: int) -> int:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_THOUGHT: Final = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+from recalld.supervisor.text.lazy_re import lazy_re
+
+_THOUGHT: Final = lazy_re(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def after_thoughts(text: str) -> str:

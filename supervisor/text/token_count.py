@@ -8,9 +8,9 @@ characters, `tokens.cjk_weight` can be lowered by the server's usage figures. So
 from __future__ import annotations
 
 import math
-import re
 from typing import Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN, KANA
 
 #: Tokens that the chat template adds to each message.
@@ -22,7 +22,7 @@ _ASCII_MARK: Final = 0.8  # a bracket, operator or comma; two of them are often 
 _LINE_BREAK: Final = 1.0  # together with blank lines around it; an indent is one more
 _LETTER: Final = 1.0  # of another script
 _SIGN: Final = 3.0  # an emoji, a control character: up to one token a byte
-_PIECE: Final = re.compile(
+_PIECE: Final = lazy_re(
     rf"(?P<cjk>[{HAN}{KANA}\u3000-\u303f\uff00-\uffef\uac00-\ud7a3]+)|(?P<key>(?<=[0-9])[A-Za-z]+|[A-Za-z]+(?=[0-9]))|(?P<word>[A-Za-z]+)|(?P<digits>[0-9]+)"
     # one blank before a word belongs to the word's token; before a digit or a Han character it does not
     r"|(?P<lines>[ \t]*\n\s*)|(?P<blank>[ \t]{2,}|[ \t](?=[^\x21-\x2f\x3a-\x7e]))|(?P<mark>[!-/:-@\[-`{-~]+)"

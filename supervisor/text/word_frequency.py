@@ -10,12 +10,12 @@ dictionary: data/chinese.txt says how rare each word of a question is, to a hund
 from __future__ import annotations
 
 import math
-import re
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.chinese import han_frequency
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN, stem, stems, tokens
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ _GUESSED: Final = 0.6
 _TELLING: Final = 0.6
 #: Zipf's law: the word of rank r occurs about 100,000 / r times in a million words.
 _ZIPF: Final = 100_000.0
-_HAN: Final = re.compile(f"[{HAN}]")
+_HAN: Final = lazy_re(f"[{HAN}]")
 #: A number of so many digits is as rare as a name. A word of fewer Latin letters than the second is part of a name, or an
 #: abbreviation.
 _DIGITS: Final = 4
 _SHORT: Final = 3
 #: A Chinese number with its unit, which is not a word of the dictionary (三首, 十岁), and the most that it is worth.
-_COUNTED: Final = re.compile(
+_COUNTED: Final = lazy_re(
     "[零一二两三四五六七八九十百千万几半]{1,3}[岁个首本次天年月日号点分秒块元斤米句行张条件位名人遍回种层楼间杯]?"
 )
 _COUNT: Final = 0.2

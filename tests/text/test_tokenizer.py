@@ -3,7 +3,7 @@ import sys
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recalld.supervisor.text.chinese import is_noun
@@ -148,3 +148,9 @@ def test_word_frequency_rates_terms_as_rarer_than_everyday_words():
 
 def test_is_noun_accepts_nouns_and_rejects_a_wrong_guess():
     assert [is_noun(word) for word in ("备份", "洗衣机", "得算")] == [True, True, False]
+
+
+@given(st.text(st.characters(max_codepoint=0x7F)))
+@example("C++ and C# don't cost 1,200.5: v3.11, node_modules")
+def test_tokens_of_a_text_in_ascii_are_those_beside_another_script(text):
+    assert [*tokens(text), "naif"] == tokens(f"{text} naïf")

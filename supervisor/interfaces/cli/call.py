@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ from recalld.supervisor.storage.clock import Clock, fixed_clock, to_wire, utc_no
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, from_os_error
 from recalld.supervisor.storage.instant import read_instant, why_no_instant
 from recalld.supervisor.storage.output import is_journal
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable, printable_line
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _ENTROPY_BYTES: Final = 10
 #: The beginning of commands in sentences that need `-w`; `init` names its workspace itself, and an installed `service` has
 #: the workspace of its unit.
-_COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init |service (?!install))")
+_COMMAND: Final = lazy_re(r"`recalld (?=[a-z])(?!init |service (?!install))")
 #: The prefix of an error in the journal: its priority, as in sd-daemon(3).
 ERROR_MARK: Final = "<3>"
 #: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.

@@ -7,19 +7,22 @@ under the names of the command and the option.
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.interfaces.cli.output import columns
 from recalld.supervisor.storage.catalogue import Text, render, template
+from recalld.supervisor.text.lazy_re import lazy_re
+
+if TYPE_CHECKING:
+    import re
 
 #: The text that the parser adds to an option's help.
-_EXTRA: Final = re.compile(r"\[(?:(?P<range>[^\[\];]+); )?(?P<required>required)\]$|\[default: (?P<default>[^\]]+)\]$")
+_EXTRA: Final = lazy_re(r"\[(?:(?P<range>[^\[\];]+); )?(?P<required>required)\]$|\[default: (?P<default>[^\]]+)\]$")
 #: A word that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
-_PIECE: Final = re.compile(r" *(?:[!-~]+|[^!-~\s][，。；：、）」？]*)")
+_PIECE: Final = lazy_re(r" *(?:[!-~]+|[^!-~\s][，。；：、）」？]*)")
 #: The parser's messages about wrong arguments, each with the code of its text; groups are the fields.
 _FAULTS: Final = tuple(
-    (re.compile(pattern), code)
+    (lazy_re(pattern), code)
     for pattern, code in (
         (r"No such command (?P<name>.+?)\. Did you mean (?P<near>.+)", "usage.no_command_near"),
         (r"No such command (?P<name>.+)", "usage.no_command"),

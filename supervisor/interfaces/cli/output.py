@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -18,6 +17,7 @@ from unicodedata import east_asian_width
 from recalld.supervisor.events import priority
 from recalld.supervisor.storage.catalogue import Text, find
 from recalld.supervisor.storage.clock import from_wire, local, to_wire
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable_json, printable_line
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ Render: TypeAlias = "Callable[[object], str]"
 _HOW: Final = {"none": Text("search.found_none"), "failed": Text("search.failed"), "literal": Text("search.literal")}
 #: The labels of the counts by the flag `archived` in `status`; JSON has the values of the flag.
 _FLAGS: Final = {"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"}
-_BLANKS: Final = re.compile("[ -]")
-_WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_BLANKS: Final = lazy_re("[ -]")
+_WIRE_TIME: Final = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: If a folder has more entries, only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
 

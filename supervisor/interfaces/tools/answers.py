@@ -10,10 +10,10 @@ gets the JSON.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.snippet import is_grapheme_boundary
 from recalld.supervisor.text.token_count import estimate_tokens
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TRUNCATED: Final = "…[truncated]"
 #: The score of the search that becomes 0.5 here.
 _MIDDLE: Final = 5.0
-_HALF: Final = re.compile("[\ud800-\udfff]")
+_HALF: Final = lazy_re("[\ud800-\udfff]")
 #: Fields that are in the JSON even if they are "" or False.
 _ALWAYS: Final = frozenset({"text", "snippet", "new"})
 _JSON_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean"}

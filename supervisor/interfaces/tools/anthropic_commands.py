@@ -17,6 +17,7 @@ from recalld.supervisor.protocol.marks import pins_more, with_marks_of
 from recalld.supervisor.protocol.paths import is_foreign
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.lazy_re import lazy_re
 
 #: The folder that the model sees: memory.md in it is the long-term file, everything else is in memory/.
 ROOT: Final = "/memories"
@@ -30,7 +31,7 @@ _LONGEST_NAME: Final = 255
 #: The most bytes of a new name: the names of its kept versions, and of the temporary files for these, are longer.
 _LONGEST_GIVEN: Final = 200
 #: An encoded dot, slash, backslash or NUL; or a backslash, which is a slash on other systems.
-_ODD: Final = re.compile(r"%(?:2e|2f|5c|00)|\\", re.IGNORECASE)
+_ODD: Final = lazy_re(r"%(?:2e|2f|5c|00)|\\", re.IGNORECASE)
 
 
 class Refused(Exception):

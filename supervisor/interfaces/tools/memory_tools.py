@@ -10,7 +10,6 @@ The conversation (*session*, *chat*) and the *channel*, the source of what is wr
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -44,6 +43,7 @@ from recalld.supervisor.storage.errors import (
     as_supervisor_error,
     refuse_no_text,
 )
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ MAX_RESULTS: Final = 5
 #: How many recent entries are read if no line numbers are given; 000.
 RECENT: Final = 10
 _EVERY: Final = 1_000_000_000  # more lines than any file has
-_CITED: Final = re.compile(r"L?(\d+)(?:-L?(\d+))?")
+_CITED: Final = lazy_re(r"L?(\d+)(?:-L?(\d+))?")
 
 
 class MemoryTools:

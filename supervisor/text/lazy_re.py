@@ -1,0 +1,41 @@
+"""
+Regular expressions that are compiled at their first use.
+
+recalld has several hundred, and compiling them all takes longer than an answer. A command that runs once uses a few.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, AnyStr, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def lazy_re(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """
+    Return what `re.compile` returns, but compile it at its first use.
+
+    >>> lazy_re("[0-9]+").findall("22 and 80")
+    ['22', '80']
+    """
+    return cast("re.Pattern[AnyStr]", _Lazy(pattern, flags))
+
+
+class _Lazy:
+    """Has the pattern as text, and from its first use on the methods of the compiled pattern as its own attributes."""
+
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        """Compile the pattern; Python asks here only for what is not yet an attribute."""
+        compiled = re.compile(self.pattern, self._flags)
+        methods: Mapping[str, Any] = {method: getattr(compiled, method) for method in _METHODS}
+        self.__dict__.update(methods)
+        return getattr(compiled, name)
+
+
+_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn", "flags", "groupindex", "groups")
