@@ -80,12 +80,12 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     from recalld.supervisor.interfaces.cli.call import Call, Once, run_and_exit
 
     call = Call(argv, once=Once.of(once) if once else None, is_mute=is_mute)
-    if command_of(argv) == "append":
-        from recalld.supervisor.interfaces.cli.append import append, plain_options
+    if _is_served(argv):
+        from recalld.supervisor.interfaces.cli.plain import plain_command
 
-        options = plain_options(argv)
-        if options is not None:
-            run_and_exit(call, lambda: append(call, **options), at_once=True)
+        if plain := plain_command(argv):
+            command, given = plain
+            run_and_exit(call, lambda: command(call, **given), at_once=True)
     from recalld.supervisor.interfaces.cli.app import run_command
 
     if _is_served(argv):

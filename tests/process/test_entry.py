@@ -7,15 +7,15 @@ import json
 import re
 import signal
 import socket
+import sys
 import threading
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.interfaces.cli import append as append_command
-from recalld.supervisor.interfaces.cli import turn
+from recalld.supervisor.interfaces.cli import plain, turn
 from recalld.supervisor.interfaces.cli.app import run_command
-from recalld.supervisor.interfaces.cli.append import plain_options
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.entry import SERVED_COMMANDS
 from recalld.supervisor.interfaces.serve import Answers
@@ -157,8 +157,15 @@ PLAIN = [
     ["append", "--role", "user", "--role", "tool", "--text", "-", "--at", "2026-01-28", "--session", "a", "-w", "W"],
     ["--now", "2026-01-28", "append", "--jsonl", "--channel", "微信", "--chat", "group", "--workspace", "W"],
     ["append"],
+    ["inject"],
+    ["inject", "--query", "榛子", "--known", "1", "--json", "--known", "--known", "--session", "a"],
+    ["-w", "W", "--now", "2026-01-28", "inject", "--now", "2026-01-29", "--query", "--json", "--chat", "group"],
+    ["context", "--query", "榛子", "--system", "Be brief.", "--text", "-w", "V", "--workspace", "W"],
+    ["search", "榛子"],
+    ["search", "--limit", "3", "search", "--json", "--limit", "007"],
+    ["-w", "W", "search", "what about -w", "--session", "--json"],
 ]
-#: What the parser reads, or refuses, or what is not `append`.
+#: What the parser reads, or refuses, or what is no command of these.
 OTHERS = [
     ["append", "--role"],
     ["append", "--role=user", "--text", "榛子"],
@@ -173,24 +180,59 @@ OTHERS = [
     ["--role", "user", "append"],
     ["append", "--no-json"],
     ["append", "--", "x"],
+    ["inject", "榛子"],
+    ["inject", "--text"],
+    ["inject", "--query", "榛子", "--known"],
+    ["context", "--system", ""],
+    ["search"],
+    ["search", "榛子", "花生"],
+    ["search", ""],
+    ["search", "-榛子"],
+    ["search", "--query", "榛子"],
+    ["search", "榛子", "--limit", "0"],
+    ["search", "榛子", "--limit", "-1"],
+    ["search", "榛子", "--limit", "三"],
+    ["search", "榛子", "--limit", "1000000000"],
+    ["search", "--", "-榛子"],
     ["status"],
+    ["get", "memory.md"],
     [],
 ]
 
 
 @pytest.mark.parametrize("argv", PLAIN, ids=" ".join)
-def test_plain_options_are_what_the_parser_reads(argv, monkeypatch):
-    given: dict[str, object] = {}
-    monkeypatch.setattr(append_command, "append", lambda _call, **options: given.update(options) or 0)
+def test_plain_command_has_what_the_parser_reads(argv, monkeypatch):
+    found = plain.plain_command(argv)
+    assert found
+    command, given = found
+    read: dict[str, object] = {}
+
+    def called(_call, *unnamed, **options):
+        names = command.__code__.co_varnames[1 : command.__code__.co_argcount]
+        read.update(options | dict(zip(names, unnamed, strict=True)))
+        return 0
+
+    monkeypatch.setattr(sys.modules[command.__module__], command.__name__, called)
     call = Call(argv)
     assert run_command(turn.commands(), call) == 0
     before = {name: value for name, value in (("workspace", call.given_workspace), ("now", call.given_now)) if value}
-    assert plain_options(argv) == before | {name: value for name, value in given.items() if value}
+    defaults = {name: list(value) if isinstance(value, tuple) else value for name, value in command.__kwdefaults__.items()}
+    assert given == before | {name: value for name, value in read.items() if value != defaults.get(name)}
 
 
 @pytest.mark.parametrize("argv", OTHERS, ids=" ".join)
-def test_plain_options_leave_the_rest_to_the_parser(argv):
-    assert plain_options(argv) is None
+def test_plain_command_leaves_the_rest_to_the_parser(argv):
+    assert plain.plain_command(argv) is None
+
+
+@pytest.mark.parametrize("command", plain.COMMANDS)
+def test_plain_commands_have_every_option_of_the_parser(command):
+    function = getattr(import_module(f"recalld.supervisor.interfaces.cli.{plain.COMMANDS[command]}"), command)
+    options = {param.name: param for param in turn.commands().commands[command].params if param.name != "help"}
+    assert {name for name, param in options.items() if param.param_type_name == "argument"} == {
+        name for name in options if name not in function.__kwdefaults__
+    }
+    assert options.keys() == {*function.__code__.co_varnames[1 : function.__code__.co_argcount], *function.__kwdefaults__}
 
 
 def test_served_commands_are_those_that_the_supervisor_knows():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.append import read_lines
@@ -21,38 +20,12 @@ from recalld.supervisor.storage.instant import why_not_said_at
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from recalld.supervisor.interfaces.cli.call import Call
     from recalld.supervisor.workspace import Workspace
 
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
-_OPTIONS: Final = frozenset({"role", "text", "at", "session", "channel", "chat", "now"})
-
-
-def plain_options(argv: list[str]) -> dict[str, Any] | None:
-    """
-    Return the options of a command line with `append` and nothing that needs a parser; None for any other.
-
-    Loading typer takes longer than writing the message. A command line with a fault, or for help, is left to typer.
-
-    >>> plain_options(["append", "--role", "user", "--text", "hi", "--json"])
-    {'role': 'user', 'text': 'hi', 'json': True}
-    """
-    found: dict[str, Any] = {}
-    words, has_command = iter(argv), False
-    for word in words:
-        name = word.removeprefix("--")
-        if word == "append" and not has_command:
-            has_command = True
-        elif word in ("--json", "--jsonl") and has_command:
-            found[name] = True
-        elif word in ("-w", "--workspace") and (value := next(words, "")):
-            found["workspace"] = Path(value)
-        elif word != name and name in _OPTIONS and (has_command or name == "now") and (value := next(words, "")):
-            found[name] = value
-        else:
-            return None
-    return found if has_command else None
 
 
 def append(

@@ -4,38 +4,23 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recalld.supervisor.interfaces.cli import admin, long_term
+from recalld.supervisor.interfaces.cli import recall as asked
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Kind, Now, Session, new_app
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text
-from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
-from recalld.supervisor.operations import long_term as long_term_lines
 from recalld.supervisor.operations import recall, upkeep
 from recalld.supervisor.protocol.attachments import digest_in_name
 from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from recalld.supervisor.index.commit import Inventory
-    from recalld.supervisor.index.hit import SearchResult
     from recalld.supervisor.interfaces.cli.call import Call
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
-
-#: The reasons for which hits are left out that the reader has anyway.
-_SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
-_NOT_ASKED: Final = Text("search.no_question")
-_LEFT_OUT: Final = {
-    "group": Text("search.nothing_to_show"),
-    "known": Text("search.in_conversation"),
-    "size": Text("search.does_not_fit"),
-}
-
-_EVERY: Final = 1_000_000_000  # more lines than any file has
 
 index = typer.Typer(help="The search index, which can be deleted at any time.", rich_markup_mode=None)
 
@@ -49,21 +34,10 @@ def inject(
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
-) -> None:
+) -> int:
     """Print the memory block for an input, and nothing else."""
-    call: Call = ctx.obj
-    made = call.perform(recall.inject, recall.InjectRequest(question=query, known=known), workspace, now, session, chat)
-    if not made.memory:
-        left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
-        call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED, 0)
-    elif not_whole := why_not_whole(made.result):
-        call.say(not_whole, 0)
-    if json:
-        hits = [_hit(hit) for hit in made.shown]
-        fields = {"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}
-        call.show(as_json({**fields, "unsearched": call.render(made.result.unsearched)}))
-    elif made.memory:
-        call.show(made.memory.rstrip("\n"))
+    options: dict[str, Any] = {"query": query, "session": session, "chat": chat, "known": known}
+    return asked.inject(ctx.obj, **options, workspace=workspace, now=now, json=json)
 
 
 def context(
@@ -76,16 +50,10 @@ def context(
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
-) -> None:
+) -> int:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
-    call: Call = ctx.obj
-    made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), workspace, now, session, chat)
-    if not_whole := why_not_whole(made.result):
-        call.say(not_whole, 0)
-    if text and not json:
-        call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
-    else:
-        call.show(as_json(list(made.messages)))
+    options: dict[str, Any] = {"query": query, "system": system, "text": text, "session": session, "chat": chat}
+    return asked.context(ctx.obj, **options, workspace=workspace, now=now, json=json)
 
 
 def search(
@@ -97,23 +65,10 @@ def search(
     limit: Annotated[int, typer.Option("--limit", min=1, help="hits at most")] = 10,
     session: Session = "",
     chat: Kind = "",
-) -> None:
+) -> int:
     """Find memories: path, lines, score."""
-    call: Call = ctx.obj
-    where = workspace, now, session, chat
-    found = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit), *where)
-    every = long_term_lines.ReadRequest(start=1, end=_EVERY)
-    refs = refs_of(found.hits, lambda: call.perform(long_term_lines.read, every, *where).lines) if json else []
-    if not found.hits:
-        call.say(_why_empty(found) if query.strip() else NOT_ASKED, 0)
-    elif not_whole := why_not_whole(found):
-        call.say(not_whole, 0)
-    if json:
-        call.show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(found.hits, refs, strict=True)]))
-    for hit in () if json else found.hits:
-        line = " ".join(hit.unit.text.split())
-        score = "" if hit.score is None else f"{hit.score:6.2f}  "
-        call.show(f"{score}{hit.unit.citation}  {line[:160]}")
+    options: dict[str, Any] = {"limit": limit, "session": session, "chat": chat}
+    return asked.search(ctx.obj, query, **options, workspace=workspace, now=now, json=json)
 
 
 def get(
@@ -220,22 +175,6 @@ def index_rebuild(
 
 def _held(found: Inventory) -> dict[str, int]:
     return {"files": found.files, "units": found.units, "bytes": found.size_bytes}
-
-
-def _hit(hit: Any) -> dict[str, Any]:
-    """Return a hit with the fields of the tool `memory_search`, and the reasons for its score."""
-    unit = hit.unit
-    shown = {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text}
-    return {**shown, "score": None if hit.score is None else round(hit.score, 4), "because": list(hit.because)}
-
-
-def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
-    """Return why there is no memory, as a sentence; *left_out* are the reasons why hits are not shown."""
-    if "group" in left_out:  # always the same sentence, so that it reveals nothing of private memory
-        return _LEFT_OUT["group"]
-    if found.hits:
-        return _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
-    return why_no_hits(found)
 
 
 def register(app: typer.Typer) -> None:
