@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.errors import BadFile, BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.unread import Unread
     from recalld.supervisor.checks.fsck import Ledger, Repairs
     from recalld.supervisor.index.commit import Changes, Inventory
+    from recalld.supervisor.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +176,8 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
     if request.give_up and not ws.unread.remove(request.give_up.name):
         raise BadRequest("--give-up", Text("file.not_recorded", name=request.give_up.name))
     restored = restore_history(ws, now)
+    if not restored:
+        _refuse_unreadable(ws)
     if request.source is None:
         return RestoreAnswer(restored=restored, unread=tuple(ws.unread.read()))
     added, missed = add_missing(
@@ -188,6 +191,18 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
     )
     unread = [*ws.unread.read(), *([missed] if missed else [])]
     return RestoreAnswer(restored=restored, added=added, unread=tuple(unread))
+
+
+def _refuse_unreadable(ws: Workspace) -> None:
+    """Refuse a history.json of which nothing could be restored: it lies there as it was."""
+    from recalld.supervisor.storage.lenient_json import not_utf8
+
+    try:
+        ws.history.read()
+    except BadFile as error:
+        version = ws.history.version()
+        why = not_utf8(version.data, ws.paths.history) if version else None
+        raise BadFile(error.path, why or error.why, Text("file.correct")) from None
 
 
 @operation("archive", StateRequest, owner=True, within_s=600.0)

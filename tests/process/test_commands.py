@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from datetime import datetime
 from pathlib import Path
 
@@ -105,6 +106,21 @@ def test_restore_exits_65_until_a_person_ends_what_it_could_not_read(recalld: Co
     assert name not in recalld("status").out
     assert recalld("restore", "--give-up", name).code == 64
     assert [one["id"] for one in json.loads((recalld.root / "history.json").read_bytes())] == ["木0", "木1", "木3"]
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "nothing was restored"), ("zh", "什么都没有恢复")])
+def test_restore_exits_65_and_names_what_helps_where_it_restores_nothing(recalld: Command, language: str, said: str):
+    recalld("init")
+    recalld.environ["RECALLD_LANGUAGE"] = language
+    history = recalld.root / "history.json"
+    told = '[{"id": "木1", "role": "user", "text": "第一块木板已经锯好了", "createdAt": "2026-01-28T09:00:00Z"}]'.encode("gbk")
+    history.write_bytes(told)
+    done = recalld("restore")
+    (command,) = re.findall(r"`(iconv [^`]+)`", done.err)
+    assert (done.code, said in done.err, history.read_bytes()) == (65, True, told)
+    subprocess.run(["/bin/sh", "-c", command], check=True)
+    assert recalld("restore").code == 0
+    assert recalld("search", "木板").code == 0
 
 
 def test_sentences_name_commands_as_they_must_be_typed(recalld: Command, tmp_path: Path):

@@ -9,6 +9,7 @@ TEXTS: Final = {
     "delete_session": "delete it, and all of the session is summed up again",
     "repair": "repair it or move it away",
     "restore": "`recalld restore` puts it together again",
+    "correct": "nothing was restored; correct it, or move it away",
     "check_rights": "check its owner and mode",
     "remount": "its disk is mounted read-only, mount it writable (`mount -o remount,rw`)",
     "not_regular": "it is a link, a folder or another thing that is not a regular file",
