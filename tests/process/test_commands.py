@@ -149,6 +149,8 @@ def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):
     dated.write_bytes(b"---\nrecalld: 1\n")
     assert talked("status", **auto).out.startswith("有 1 个按日文件坏了")
     (talked.root / "history.json").write_bytes(b"[]")
+    assert talked("status", **auto).out.startswith("有 1 个按日文件坏了")  # the newest days decide
+    shutil.rmtree(talked.root / "memory")
     assert re.match("[A-Za-z0-9]", talked("status", **auto).out)
 
 
