@@ -28,8 +28,10 @@ _WORTH_OF_SEVERAL: Final = 0.3
 _THIRD: Final = 2
 #: A passage with more characters must be worth more to go in first: its score is divided by the root of its length in these.
 _LONG_CHARS: Final = 500
-#: What is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.
+#: What is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score, and only
+#: with this share of the best score.
 _NEIGHBOUR: Final = 0.6
+_NEAR: Final = 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +61,11 @@ def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hi
         return list(hits), []
     share = _WORTH if limits.questions == 1 else _WORTH_OF_SEVERAL
     floor = share * max(hits[_THIRD].rank, 0.0) if len(hits) > _THIRD else 0.0
-    worthy = [hit for hit in hits if hit.rank >= floor]
-    aside = only_neighbours(worthy)
-    order = sorted(worthy, key=lambda hit: -_density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0))
-    return order, [hit for hit in hits if hit.rank < floor]
+    aside = only_neighbours(hits)
+    best = max((hit.rank for hit in hits), default=0.0)
+    kept = [hit for hit in hits if hit.rank >= (max(floor, _NEAR * best) if hit in aside else floor)]
+    order = sorted(kept, key=lambda hit: -_density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0))
+    return order, [hit for hit in hits if hit not in kept]
 
 
 def _density(hit: Hit, limits: BlockLimits) -> float:

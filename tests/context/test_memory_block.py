@@ -407,6 +407,12 @@ def test_pack_ends_where_hits_are_worth_little_beside_the_third_best():
     assert len(pack(hits, [], replace(ZH, hit="line", max_hits=0)).shown) == 6
 
 
+def test_pack_takes_only_good_neighbours_of_an_answer():
+    answer, near, far = hit(10, "花生过敏"), hit(4, "记住了", start=30), hit(3.9, "下雨了", start=60)
+    near, far = (replace(one, because=("window",)) for one in (near, far))
+    assert pack([answer, near, far], [], ZH).shown == (answer, near)
+
+
 def test_pack_takes_what_is_worth_most_for_its_length():
     long, short = hit(10, "茶馆" + "今天去了茶馆。" * 250, "a.md"), hit(8, "茶馆在湖边", "b.md")
     assert [one.score for one in pack([long, short], ["茶馆"], replace(ZH, tokens=120)).shown] == [8]
