@@ -28,8 +28,8 @@ _WORTH_OF_SEVERAL: Final = 0.3
 _THIRD: Final = 2
 #: A passage with more characters must be worth more to go in first: its score is divided by the root of its length in these.
 _LONG_CHARS: Final = 500
-#: What is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score, and only
-#: with this share of the best score.
+#: What is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score. Its
+#: score must be this share of the best.
 _NEIGHBOUR: Final = 0.6
 _NEAR: Final = 0.4
 
