@@ -1,8 +1,8 @@
 """
-Who listens, and which memories they may see: the one rule for injection, search, exact lines and every tool (recall.md).
+Which memories the readers of a chat may see: the one rule for injection, search, exact lines and every tool (recall.md).
 
-With the user alone everything is shown. In a group or a channel the user's own memory is not shown at all: it sees what was
-said in it, and what is marked as shared, or what `[recall] in_groups` allows. What may not be seen is as if it were not there.
+The user alone sees everything. A group or a channel does not see the user's own memory: it sees its own messages and what is
+marked as shared, or what `[recall] in_groups` allows. What it may not see is as if it did not exist.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMED: Final = lazy_re(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audience:
-    """Those who read *chat*; *in_groups* is `[recall] in_groups`."""
+    """The readers of *chat*; *in_groups* is `[recall] in_groups`."""
 
     chat: Chat = DIRECT
     in_groups: Literal["own", "all", "none"] = "own"
@@ -36,23 +36,23 @@ class Audience:
 
     @property
     def readers(self) -> tuple[str, ...]:
-        """The marks of what they may see a part of (`Passage.readers`), where they may not see all."""
+        """The marks of the passages of which they may see something (`Passage.readers`), if they may not see all of memory."""
         if self.in_groups == "none":
             return ()
         return (SHARED, reader_of(self.chat.session)) if self.chat.session else (SHARED,)
 
     def may_see(self, passage: Passage) -> bool:
-        """Tell whether the passage may be shown to them."""
+        """Return whether the passage may be shown to them."""
         if self.sees_all:
             return True
         is_own = passage.chat != "direct" and bool(passage.session) and passage.session == self.chat.session
         return self.in_groups == "own" and (passage.shared or is_own)
 
     def seen_of(self, passage: Passage) -> Sequence[Passage]:
-        """Return what may be shown to them of the passage: all of it, those of its lines that are marked, or nothing."""
+        """Return the parts of the passage that may be shown to them: all of it, the lines that are marked, or nothing."""
         if self.may_see(passage):
             return (passage,)
-        from recalld.supervisor.index.chunking import marked_lines  # here: the user alone needs it for no exact line
+        from recalld.supervisor.index.chunking import marked_lines  # here: a chat with the user alone never needs it
 
         return tuple(marked_lines(passage)) if self.in_groups == "own" else ()
 

@@ -1,10 +1,10 @@
 """
 Recall canaries: questions about archived messages that are asked again from time to time, to see that recall still finds them.
 
-A question is made of the most telling words of its message, as written there. A few are taken from each archive run and kept in
-`.recalld/canaries.jsonl`, a head and then one a line, oldest first; each is asked at most once a day, and dropped when a person
-has deleted or rewritten its message. A fall of the share that is found is an event; words of messages never leave the file,
-which can be deleted: the next canaries come from what is archived then. Source: docs/explanation/recall.md.
+A question consists of the rarest words of its message, as they are written there. A few are taken from each archive run and
+kept in `.recalld/canaries.jsonl`, a head and then one line each, oldest first; each is asked at most once a day, and dropped
+when a person has deleted or rewritten its message. If the share that is found falls, an event reports it. The words of messages
+never leave the file. The file can be deleted: later archive runs give new canaries. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ EVERY: Final = timedelta(days=1)
 #: Below this rate something is wrong; a single canary more or less may be chance.
 SOUND: Final = 0.95
 _CHANCE: Final = 1.0
-#: A word below this rarity (`text.word_frequency`) is everyday talk; one in more messages than this does not tell them apart.
+#: A word below this rarity (`text.word_frequency`) is an everyday word; one in more messages than this does not identify one.
 _MIN_RARITY: Final = 0.5
 _MAX_MESSAGES: Final = 20
 _MIN_WORDS: Final = 2
@@ -59,7 +59,7 @@ _SAMPLE: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canary:
-    """A question about the message *id* in the dated file *file*; when it was last asked, and whether that was found."""
+    """A question about the message *id* in the dated file *file*; when it was last asked, and whether the message was found."""
 
     file: str
     id: str
@@ -88,7 +88,7 @@ class Rate:
 
 
 def rare_words(texts: Sequence[str]) -> list[list[RareWord]]:
-    """Return the rare words of each message in their order; none of a courtesy."""
+    """Return the rare words of each message in their order; a courtesy has none."""
     return [
         []
         if is_chitchat(text)
@@ -99,7 +99,7 @@ def rare_words(texts: Sequence[str]) -> list[list[RareWord]]:
 
 def question_of(rare: Iterable[RareWord], frequency: Callable[[str], int]) -> tuple[str, ...]:
     """
-    Return the most telling of a message's rare words in their order; none if the message has too few.
+    Return the rarest of a message's rare words in their order; none if the message has too few.
 
     *frequency* returns how many messages contain a token, 0 if that is not known.
     """
@@ -142,24 +142,24 @@ def sample(items: Sequence[T], most: int = PER_RUN) -> list[T]:
 
 
 def is_current(canary: Canary, messages: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether the message is still in its file, *messages* (id, text), with the words of the question."""
+    """Return whether the message is still in its file, *messages* (id, text), with the words of the question."""
     text = next((text for identity, text in messages if identity == canary.id), "")
     return bool(text) and set(tokens(canary.question)) <= set(tokens(text))
 
 
 def is_found(canary: Canary, hits: Iterable[Hit], covering: Collection[str]) -> bool:
-    """Tell whether the *hits* have the message, or a file of *covering* (summaries of its file, relative paths)."""
+    """Return whether the *hits* have the message, or a file of *covering* (summaries of its file, relative paths)."""
     return any(hit.unit.message == canary.id or hit.unit.path in covering for hit in hits)
 
 
 def due(canaries: Sequence[Canary], now: datetime, most: int) -> list[Canary]:
-    """Return at most *most* canaries not asked for a day, longest waiting first; a clock that was set back makes them due."""
+    """Return at most *most* canaries not asked for a day, longest waiting first; one asked in the future is due too."""
     waiting = [one for one in canaries if one.asked is None or abs(now - one.asked) >= EVERY]
     return sorted(waiting, key=lambda one: (one.asked is not None, one.asked or now))[:most]
 
 
 def next_due(canaries: Sequence[Canary]) -> datetime | None:
-    """Return when the first of the canaries that were asked is due again; None without."""
+    """Return when the first of the canaries that were asked is due again; None if none was asked."""
     return min((one.asked + EVERY for one in canaries if one.asked), default=None)
 
 

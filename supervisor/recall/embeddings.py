@@ -2,7 +2,7 @@
 Embeddings of texts from any server with OpenAI's `/v1/embeddings` (Ollama, llama.cpp, vLLM, OpenAI).
 
 Texts are sent to the configured address only, and without secrets, as `[privacy]` says. Size, shape and numbers of an answer
-are checked. `recall/installed.py` makes them in this process, by the same rules.
+are checked. `recall/installed.py` makes embeddings in this process, by the same rules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: The gate of a model that was not measured: how far beyond chance a question must come, in standard deviations.
 GATE: Final = 1.75
-#: Characters of a text that are sent: its beginning says what it is about, and models take no more than a page.
+#: Characters of a text that are sent: its beginning says what it is about, and models read about a page.
 MOST_CHARS: Final = 2_000
 #: The most bytes of an answer, for each text: 8,192 numbers as JSON.
 _MOST_BYTES: Final = 250_000
@@ -40,9 +40,9 @@ class Refused(ValueError):
 class Embedder(Protocol):
     """One model that makes vectors of texts."""
 
-    #: How far beyond chance its questions must come, in standard deviations.
+    #: How far beyond chance a question must come with this model, in standard deviations.
     gate: float
-    #: Whether it runs in this process, which then makes all vectors.
+    #: Whether the model runs in this process, which then makes all vectors.
     in_process: bool
 
     @property
@@ -51,7 +51,7 @@ class Embedder(Protocol):
         ...
 
     def load(self) -> None:
-        """Have the model ready, as far as it is in this process; OSError if it can't be had. Never called in a turn."""
+        """Load the model if it runs in this process; OSError if that fails. Never called in a turn."""
         ...
 
     def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -67,7 +67,7 @@ class Embeddings:
     def __init__(self, config: Config, environ: Mapping[str, str]) -> None:
         self._url = config.embeddings.base_url.rstrip("/") + "/embeddings"
         self._model = config.embeddings.model
-        #: Before a question, and before a text of memory.
+        #: What is written before a question, and before a text of memory.
         self._prefixes = (config.embeddings.question_prefix, config.embeddings.text_prefix)
         self._privacy = config.privacy
         self._key = find_key(config.embeddings.api_key_env, environ, "embeddings.api_key_env")
@@ -133,7 +133,7 @@ class Embeddings:
 
 
 def hidden_by(privacy: Privacy) -> list[object]:
-    """Return what the secrets are hidden by: other rules make other vectors."""
+    """Return the settings by which secrets are hidden: other settings make other vectors."""
     from recalld.supervisor.text.redact import RULES  # only a search with embeddings needs it
 
     return [privacy.redact != "off" and RULES, privacy.patterns]
@@ -149,7 +149,7 @@ def plain(text: str, privacy: Privacy) -> str:
 
 
 def unit_rows(rows: Sequence[object], count: int, where: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return the vectors that *where* has made of *count* texts, each with length 1; ValueError if they are none."""
+    """Return the vectors that *where* has made of *count* texts, each with length 1; ValueError if the rows are not vectors."""
     import numpy as np
 
     try:

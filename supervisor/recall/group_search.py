@@ -1,8 +1,8 @@
 """
-Search for an audience that may not see all: everything that counts in it is of what they may see (`index/visible`).
+Search for an audience that may not see all: only what they may see counts in it (`index/visible`).
 
-No backend is asked: one that has read all of memory knows how near the question comes to what they may not see. What they are
-told names no score, no time and no file of others.
+No backend is asked: it has read all of memory, so its scores would depend on what they may not see. The result has no scores,
+no times and no names of files with messages of others.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.clock import Deadline
 
-#: Audiences of which it is kept what they may see.
+#: The most audiences whose part of memory is kept.
 _MOST_KEPT: Final = 8
 
 
 class Parts:
-    """What audiences may see of an index and of the messages that no file holds yet; that of the last ones is kept."""
+    """The parts of an index, and of the messages that no file holds yet, that audiences may see; the last ones are kept."""
 
     def __init__(self, index: Index, unfiled: Unfiled, zone: tzinfo) -> None:
         self._index, self._unfiled, self._zone = index, unfiled, zone
@@ -57,23 +57,23 @@ class Parts:
         return seen
 
     def newest_words(self, audience: Audience, now: datetime) -> str:
-        """Return the words that were said last of what they may see, "" if there are none. BadFile if the index is damaged."""
+        """Return the newest words that they may see, "" if there are none. BadFile if the index is damaged."""
         passages = self.seen_by(audience, now).passages
         last = max(passages, key=lambda one: one.at.timestamp() if one.at else 0.0, default=None)
         return last.text if last else ""
 
     def part(self, audience: Audience) -> Part:
-        """Return what keeps the part that they may see, from search to search."""
+        """Return the part that they may see, which is kept from search to search."""
         key = audience.in_groups, *audience.readers
         with self._keeping:
             part = self._kept.pop(key) if key in self._kept else Part(audience)
-            self._kept[key] = part  # behind the others: the last that were asked for stay
+            self._kept[key] = part  # last in order: those that were used last are kept
             for other in [*self._kept][:-_MOST_KEPT]:
                 del self._kept[other]
         return part
 
     def unfiled(self, audience: Audience, now: datetime, skip: Callable[[Message], bool]) -> tuple[Passage, ...]:
-        """Return what they may see of the messages that no file holds yet, but for those to *skip*."""
+        """Return the messages that no file holds yet and that they may see, except those to *skip*."""
         talks = {"", audience.chat.session}
         messages = [
             one
@@ -86,7 +86,7 @@ class Parts:
 
 
 class GroupSearch(Search):
-    """The steps of one search for *audience*, which is asked at *now*."""
+    """The steps of one search for *audience*, as of *now*."""
 
     asks_backend = False
 
@@ -97,12 +97,12 @@ class GroupSearch(Search):
         self._unfiled: tuple[Passage, ...] = ()
 
     def unfiled(self, question: str, now: datetime, _deadline: Deadline) -> UnfiledPassages:
-        """Return what they may see of the messages that no file holds yet."""
+        """Return the messages that no file holds yet and that they may see."""
         self._unfiled = self._parts.unfiled(self._audience, now, is_asked_by(question))
         return UnfiledPassages(passages=self._unfiled)
 
     def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages) -> Answer:
-        """Return what the index answers of what they may see."""
+        """Return the answer of the index to them."""
         self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
         settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
         found = self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, part=self._view)
@@ -110,7 +110,7 @@ class GroupSearch(Search):
 
     @property
     def is_readable(self) -> bool:
-        """Whether what they may see is searched by its words."""
+        """Whether words are searched."""
         return True
 
     def frequency(self, word: str) -> int:
@@ -126,9 +126,9 @@ class GroupSearch(Search):
         return self._parts.seen_by(self._audience, self._now).first_day
 
     def told(self, result: SearchResult) -> SearchResult:
-        """Return the result as they are told it: files by their days, no time, and of what failed that something did."""
+        """Return the result as they may see it: days in place of files, no time, and no reason where something failed."""
         hits = tuple(replace(hit, unit=_named_by_day(hit.unit)) for hit in result.hits)
-        unsearched = result.unsearched and Text("search.part_unread")  # the reasons name files of other talks
+        unsearched = result.unsearched and Text("search.part_unread")  # the reasons name files of other conversations
         files = self.attempt(lambda: len(self._seen.view.overlay.groups), 0)
         return replace(result, hits=hits, files=files, pinned=(), unsearched=unsearched, ms=0.0)
 
@@ -144,7 +144,7 @@ class GroupSearch(Search):
 
 
 def heard(hit: Hit) -> Hit:
-    """Return a hit of a search for a group as it is told: a message by its id, as `get` takes it, and without a score."""
+    """Return a hit as a group may see it: a message by its id, as `get` takes it, and without a score."""
     unit = hit.unit
     if unit.message:
         unit = replace(unit, path=path_by_id(unit.message), start=1, end=unit.text.count("\n") + 1)
@@ -152,7 +152,7 @@ def heard(hit: Hit) -> Hit:
 
 
 def _named_by_day(unit: Passage) -> Passage:
-    """Return the passage with its day for the path of a dated file: where that is, and the words of its name, are others'."""
+    """Return the passage with its day in place of the path of a dated file, whose name and folder may reveal other messages."""
     if unit.file == BY_ID[:-1]:
         return unit
     return replace(unit, path=f"memory/{PurePath(nameless(unit.path)).name}" if unit.message else unit.path)

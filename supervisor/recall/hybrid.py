@@ -1,8 +1,8 @@
 """
-The backend `hybrid`: texts that mean what a question asks are found beside those that share its words.
+The backend `hybrid`: finds texts that mean what a question asks, in addition to those that share its words.
 
 Vectors of memory are made beforehand, in the background or by `index rebuild`, and kept in `.recalld/vectors/`; in
-a turn only the question's vector is made. Whatever the server does, a turn has what the words have found.
+a turn only the question's vector is made. If the server fails, a turn still has what the words have found.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BATCH: Final = 32
 _PATIENCE_S: Final = 60.0
 #: A text that every model accepts.
 _PLAIN: Final = "memory"
-#: A model is calibrated again when there are so many times as many vectors: while they are made, and after the last.
+#: A model is calibrated again when the number of vectors has grown by this factor: while they are made, and after the last.
 _GROWN: Final = 1.2
 _SETTLED: Final = 1.02
 #: The least cosine of two vectors that one model made of one text.
@@ -68,7 +68,7 @@ class Hybrid:
         self._embeddings, self._files, self._most_bytes = embeddings, files, most_bytes
         self._store = VectorStore(files, paths.vectors, paths.state / "vectors.lock", embeddings.name)
         self._read: tuple[Stat | None, Calibration | None] = (None, None)
-        #: The names of the texts of each content that is done, and how many vectors there were then.
+        #: The names of the texts of each content whose vectors are made, and how many vectors there were then.
         self._done: dict[str, list[int]] = {}
         self._rows = 0
         #: The vectors of the foreign questions, once the model was asked in this process.
@@ -115,13 +115,13 @@ class Hybrid:
     # ── outside of a turn ────────────────────────────────────────────────────
 
     def learnt(self) -> frozenset[str]:
-        """Return the contents of files that are done (see `Learner.learnt`); none if somebody has deleted vectors."""
+        """Return the contents whose vectors are made (see `Learner.learnt`); none if somebody has deleted vectors."""
         if self._count() < self._rows:
             self._done = {}
         return frozenset(self._done)
 
     def learn(self, content: str, units: Sequence[Passage]) -> None:
-        """Make the vectors that the passages of a file lack (see `Learner.learn`); those of small talk answer nothing."""
+        """Make the vectors that the passages of a file lack (see `Learner.learn`); small talk gets none: it answers nothing."""
         self._embeddings.load()
         self._ask_foreign()
         texts = {int(unit.unit, 16): unit.text for unit in units if not is_small_talk(unit.text)}
@@ -134,7 +134,7 @@ class Hybrid:
         self._calibrate()
 
     def keep(self, contents: Collection[str]) -> None:
-        """Forget what is of none of these contents, and other models' vectors (see `Learner.keep`)."""
+        """Delete the vectors of all other contents, and of other models (see `Learner.keep`)."""
         self._calibrate(_SETTLED)
         self._done = {content: names for content, names in self._done.items() if content in contents}
         if self._done.keys() >= {*contents}:
@@ -149,7 +149,7 @@ class Hybrid:
         return sum(segment.stat.size for segment in self._store.segments()) >= self._most_bytes
 
     def _make(self, texts: dict[int, str]) -> None:
-        """Make and store the vectors of *texts*; one that the server refuses gets a vector of zeros, and the others theirs."""
+        """Make and store the vectors of *texts*; a text that the server refuses gets a vector of zeros."""
         try:
             made = self._embeddings.vectors(list(texts.values()), _PATIENCE_S)
         except Refused:
@@ -172,9 +172,9 @@ class Hybrid:
 
     def _ask_foreign(self) -> None:
         """
-        Have the vectors of the foreign questions; ValueError if the model behind the name has changed.
+        Get the vectors of the foreign questions. ValueError if the model behind the name has changed.
 
-        Then all vectors are deleted, and made again by the next call.
+        All vectors are then deleted, and the next call makes them again.
         """
         if self._foreign is not None:
             return
@@ -194,7 +194,7 @@ class Hybrid:
         raise ValueError("the model behind the name has changed; the vectors of memory are made again")
 
     def _calibrate(self, grown: float = _GROWN) -> None:
-        """Calibrate the model, if there are *grown* times as many vectors as when it was calibrated last."""
+        """Calibrate the model, if the number of vectors has grown by the factor *grown* since it was calibrated last."""
         segments, calibration = self._store.segments(), self._calibration()
         rows = self._count()
         if self._foreign is None or not rows or (calibration and rows < grown * calibration.rows):

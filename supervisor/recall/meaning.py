@@ -1,12 +1,12 @@
 """
-Which texts mean what a question asks, and whether they do at all: exact search among vectors, with a gate of its own.
+Which texts mean what a question asks, if any do: exact search among vectors, with a gate of its own.
 
-The cosine of a model says little by itself: with one every two sentences are at 0.8, with another none are, Chinese ones lie
-nearer together than English ones, and some texts are near to everything. So each model is calibrated from the memory itself.
-The middle of memory is subtracted from its vectors, that of questions from theirs. What a question has in common with
-*foreign* questions (foreign.txt), which no memory answers, does not count, and neither does what a text has in common with them
-(cross-domain similarity local scaling, Conneau et al. 2018). How near these come to this memory is how near a question comes by
-chance: one that comes no nearer finds nothing. Why so, with figures: docs/decisions/0018, docs/explanation/recall.md.
+The cosine of a model says little by itself: with one model any two sentences are at 0.8, with another none are; Chinese
+sentences are nearer together than English ones, and some texts are near to everything. So each model is calibrated from the
+memory itself. The middle of memory is subtracted from its vectors, and the middle of questions from theirs. What a question or
+a text has in common with *foreign* questions (foreign.txt), which no memory answers, does not count (cross-domain similarity
+local scaling, Conneau et al. 2018). How near the foreign questions come to this memory is how near a question comes by chance:
+one that comes no nearer finds nothing. Reasons and figures: docs/decisions/0018, docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ FOREIGN: Final = tuple((Path(__file__).parent / "foreign.txt").read_text(encodin
 #: Which of them are Chinese.
 _HAN: Final = lazy_re(f"[{HAN}]")
 _IS_CHINESE: Final = np.array([bool(_HAN.search(question)) for question in FOREIGN])
-#: What a question, and a text, has in common with foreign questions: the mean of so many nearest, and its weight.
+#: What a question or a text has in common with foreign questions: the mean of so many nearest ones, and its weight.
 _NEAREST: Final = 3
 _COMMON: Final = 0.5
-#: How near a question comes to memory is the mean of so many nearest texts: what is remembered was hardly said just once.
+#: How near a question comes to memory is the mean of so many nearest texts: what is remembered was usually said more than once.
 WITNESSES: Final = 2
 #: The least that a text must have once the gate is passed, in standard deviations from how near foreign questions come.
 _LEAST: Final = -1.0
 #: A gate that nothing passes.
 _NEVER: Final = 1e9
-#: As many foreign questions count with the texts of memory in its middle: a young one has hardly any.
+#: The middle of memory includes so many foreign questions, since a young memory has hardly any texts.
 _PRIOR: Final = 20
 _FIELDS: Final = ("foreign", "middle", "gates", "floors")
-#: Rows that are multiplied at a time: they stay in the processor's cache.
+#: Rows that are multiplied at a time: they fit into the processor's cache.
 _ROWS: Final = 512
-#: The bits of float16 become float32 by shifting them; sign and exponent then stand right, and the value is too small by this.
+#: Shifted by so many bits, float16 is a float32 with the right sign and digits, and too small by the factor `_SCALE`.
 _SHIFT: Final = 13
 _SIGN_AND_VALUE: Final = -0x70002000
 _SCALE: Final = np.float32(2.0**112)
@@ -83,7 +83,7 @@ def _rows(bits: np.ndarray[Any, np.dtype[np.int16]]) -> Iterator[tuple[slice, Fl
 
 
 def _unit(vectors: Floats) -> Floats:
-    """Return the vectors with length 1; one without a length stays as it is."""
+    """Return the vectors with length 1; a vector of zeros stays as it is."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
@@ -122,7 +122,7 @@ class Calibration:
 
     @cached_property
     def _others(self) -> Floats:
-        """The foreign questions, seen from their middle."""
+        """The foreign questions, relative to their middle."""
         return _unit(self.foreign - self._asked)
 
     def nearness(self, asked: str, vector: Floats, segment: Segment) -> Floats:
@@ -136,7 +136,7 @@ class Calibration:
         return np.asarray((near - floor) / max(float(gate - floor), 1e-6), np.float32)
 
     def measure(self, segment: Segment) -> Floats:
-        """Return the distances and what is in common, two rows; measured once a file."""
+        """Return two rows, distances and what is in common; each file is measured once."""
         if segment.name not in self.measured or self.measured[segment.name].shape[1] != len(segment.names):
             self.measured[segment.name] = self._measured(segment)[0]
         return self.measured[segment.name]
@@ -166,7 +166,7 @@ class Calibration:
 
 
 def parse_calibration(data: bytes) -> Calibration:
-    """Return the calibration that `to_bytes` made; ValueError if the bytes are none, or of other foreign questions."""
+    """Return the calibration that `to_bytes` made; ValueError if the bytes are not one, or have other foreign questions."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             if any(one.compress_type != zipfile.ZIP_STORED or one.file_size > len(data) for one in packed.infolist()):

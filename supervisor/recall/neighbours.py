@@ -1,9 +1,9 @@
 """
 Which hits are only neighbours of an answer, and which of these are needed to understand it. Pure.
 
-A passage is found by the words of the messages around it too, so that "the second one" is found by its question. One that has
-no word of the question itself is no hit of its own: it is shown where it answers a hit that asks, or is what a tool answered,
-and where the hit after it points back to it; elsewhere it comes after what has the words.
+A passage is also found by the words of the messages around it, so that "the second one" is found by its question. A hit without
+any word of the question is only a neighbour. It is needed if it answers a hit that asks, if it is the answer of a tool, or if
+the hit after it points back to it; otherwise it comes after the hits with words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WINDOW: Final = "window"
 NEXT_MESSAGE: Final = 6
 _NEXT_SECTION: Final = 2
 _ASKS: Final = ("?", "？")
-#: Between a message that no file holds yet and the next one of the same talk, at most.
+#: The most time between a message that no file holds yet and the next one of the same conversation.
 _SOON: Final = timedelta(minutes=5)
 #: Characters of a message that may point back to the one before it.
 _SHORT: Final = 200
@@ -33,9 +33,9 @@ _SHORT: Final = 200
 
 def are_neighbours(one: Passage, other: Passage) -> bool:
     """
-    Tell whether no other message, section or line is between two passages of a file, of which *one* is the first.
+    Return whether no other message, section or line is between two passages of a file, of which *one* is the first.
 
-    Of messages that no file holds yet the time tells, since they have no lines.
+    Messages that no file holds yet have no lines; for them the time decides.
     """
     if one.tier == other.tier == "unfiled" and one.at and other.at:
         return one.session == other.session and timedelta() <= other.at - one.at <= _SOON
@@ -59,7 +59,7 @@ def only_neighbours(hits: Sequence[Hit]) -> frozenset[Hit]:
 
 
 def is_neighbour(hit: Hit) -> bool:
-    """Tell whether the hit was found by the words around it alone."""
+    """Return whether the hit was found only by the words around it."""
     return bool(hit.because) and hit.because[0] == WINDOW
 
 

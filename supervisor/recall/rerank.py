@@ -1,9 +1,9 @@
 """
 Rerank the hits of the index with the configured backend, add those that it finds by itself, and have it prepare memory.
 
-`[recall] backend` names it: `bm25` is none, `hybrid` finds what means the same (`recall/hybrid.py`), `auto` does so in a
-supervisor that has the model of `recalld[meaning]`, any other name is an entry point of an installed package. A backend raises
-scores and adds hits: one that is absent, slow or failing never loses one that BM25 has found. It runs in a thread of its own,
+`[recall] backend` names it: `bm25` means no backend, `hybrid` finds what means the same (`recall/hybrid.py`), `auto` is
+`hybrid` in a supervisor that has the model of `recalld[meaning]`, any other name is an entry point of an installed package. A
+backend raises scores and adds hits: if it is absent, slow or failing, no hit of BM25 is lost. It runs in a thread of its own,
 within the turn's time. Source: docs/explanation/recall.md.
 """
 
@@ -81,7 +81,7 @@ class Learner(Protocol):
         ...
 
     def keep(self, contents: Collection[str]) -> None:
-        """Forget what was prepared of none of these *contents*; called after the last of them."""
+        """Delete what was prepared for all other contents than these; called after the last `learn`."""
         ...
 
 
@@ -115,7 +115,7 @@ class Reranker:
         passages: Callable[[Collection[str]], Sequence[Passage]] = lambda _: (),
     ) -> list[Hit] | None:
         """
-        Return the hits with the backend's scores added, and those that it has found, best first; None if it says nothing.
+        Return the hits with the backend's scores added, and those that it has found, best first; None if it has neither.
 
         *passages* returns the passages with these words (`Passage.unit`). An error is in `fault` until the backend works
         again.
@@ -183,10 +183,10 @@ def add_found(
     hits: Sequence[Hit], found: BackendResult, passages: Callable[[Collection[str]], Sequence[Passage]]
 ) -> list[Hit] | None:
     """
-    Return *hits* and the passages that were *found* beside them, in their new order; no hit is lost, and no score is lowered.
+    Return *hits* and the other passages that were *found*, in their new order; no hit is lost, and no score is lowered.
 
-    What was found adds up to half of the best hit's score, by its share of the highest one found; without hits it is half of 1.
-    None if nothing was found.
+    A passage that was found gets up to half of the best hit's score added, by its share of the highest score found; without
+    hits up to half of 1. None if nothing was found.
     """
     said = [max(0.0, score or 0.0) for score in found.scores]
     top = max([*said, *found.near.values()], default=0.0)
@@ -239,10 +239,10 @@ def precompute_vectors(
     control: Control,
 ) -> tuple[int, str]:
     """
-    Have the backend *name* prepare the messages *unfiled* and each file of memory, the newest first, that it has not prepared.
+    Have the backend *name* prepare the messages *unfiled*, and then each file of memory that is not prepared, the newest first.
 
-    Returns how many files, and why it failed, "" if it did not. Each content is prepared once. A failure is the event
-    `backend_failed` and ends the call; the next one goes on.
+    Returns the number of files, and the reason of a failure or "". Each content is prepared once. A failure is reported by the
+    event `backend_failed` and ends the call; the next call goes on.
     """
     backend = reranker.backend()
     if not isinstance(backend, Learner):
@@ -266,19 +266,19 @@ def precompute_vectors(
         backend.keep({_UNFILED, *wanted})
     except SupervisorError as error:
         fault = error.sentence
-    except (OSError, ValueError) as error:  # a Text among its arguments is in the language of who reads it
+    except (OSError, ValueError) as error:  # its arguments may have a Text, which is rendered in the language of the reader
         fault = next((one for one in error.args if isinstance(one, Text)), str(error))
     events.transition("backend_failed", fault, cleared="backend_back", what="vectors", backend=name, why=fault)
     return done, fault
 
 
 def used_name(config: Recall) -> str:
-    """Return the name of the backend that is used where one is: that of `auto` is `hybrid`."""
+    """Return the name of the backend that may be used: for `auto` it is `hybrid`."""
     return "hybrid" if config.backend == AUTO else config.backend
 
 
 def words_alone(config: Recall, *, is_loaded: bool) -> Text | None:
-    """Return why `auto` finds nothing by meaning though `recalld[meaning]` is installed; *is_loaded*: the memory is there."""
+    """Return why `auto` finds nothing by meaning though `recalld[meaning]` is installed; *is_loaded*: the model is loaded."""
     if config.backend != AUTO:
         return None
     from recalld.supervisor.recall.installed import fault, is_installed
@@ -290,7 +290,7 @@ def backend_of(
     config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths, *, lasting: bool = False
 ) -> Backend | Finder | None:
     """
-    Return the configured backend, None for `bm25`, and for `auto` but in a *lasting* process that has `recalld[meaning]`.
+    Return the configured backend. None for `bm25`, and for `auto` except in a *lasting* process that has `recalld[meaning]`.
 
     *environ* holds API keys. BadConfig if it can't be made.
     """

@@ -1,7 +1,7 @@
 """
-Search memory for a question: the query, the index, the reranker, and a literal search where nothing else finds anything.
+Search memory for a question: the query, the index, the reranker, and a literal search if nothing else finds anything.
 
-A search never fails a turn: at its deadline it ends with the hits it has so far, and whatever goes wrong becomes an event.
+A search never fails a turn: at its deadline it ends with the hits that it has so far, and an error becomes an event.
 `query/` decides what a question asks, `index/` finds and scores passages, `context/` chooses what the assistant is shown.
 Source: docs/explanation/recall.md.
 """
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 T = TypeVar("T")
-#: The most hits that a search returns: of the ordinary memories and of the originals each.
+#: The most hits that a search returns of ordinary memories, and the most of originals.
 LIMIT: Final = 100
 LITERAL_LIMIT: Final = 20
 #: Per cent.
 _ALL: Final = 100
-#: Seconds of one part of an index that is made whole.
+#: The time of one part, when all of an index is made in parts, in seconds.
 _PART_S: Final = 10.0
 #: Characters by which a hit is judged when time is up.
 _LATE_CHARS: Final = 1_000
@@ -102,9 +102,9 @@ class Searcher:
         """
         Return the passages that answer *question*, asked at *now* after the messages *recent* (oldest first), best first.
 
-        With *is_input* the question is what a user has just said: it is no answer to itself where history.json has it already,
-        and the result has the first lines of memory.md as well. For an *audience* that may not see all nothing counts but what
-        it may see.
+        With *is_input* the question is a new message of the user: it is not found itself if history.json already has it, and
+        the result has the pinned lines of memory.md too. For an *audience* that may not see all, only what it may see counts.
+
         Never raises: an error becomes an event, and the result has the hits that were found without the failed step. Without
         a *deadline* the search ends `[recall] timeout_ms` after the libraries are loaded.
         """
@@ -121,7 +121,7 @@ class Searcher:
         how = "bm25" if hits else "none"
         reranked = search.attempt(lambda: search.reranked(query, hits, deadline, unfiled), None)
         if reranked:
-            # where originals are a fallback they stay behind the others
+            # originals that are a fallback stay after the others
             hits = sorted(reranked, key=lambda hit: self.settings.originals == "fallback" and hit.unit.tier == "original")
             how = used_name(self.settings)
         if not hits:
@@ -148,7 +148,7 @@ class Searcher:
         return search.told(result)
 
     def for_input(self, question: str, now: datetime, recent: Sequence[Message], audience: Audience) -> SearchResult:
-        """Return the passages for what a user has just said to *audience*, as `search` does."""
+        """Return the passages for a new message of the user that *audience* reads, as `search` does."""
         return self.search(question, now, recent, is_input=True, audience=audience)
 
     def refresh(
@@ -157,10 +157,10 @@ class Searcher:
         """
         Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
 
-        After *for_s* seconds of work it ends with what it has made; the next time it goes on. A damaged index is
-        rebuilt, with an event. *wait_s* is how long to wait for another process that writes the index; if it still does, the
-        changes are held in memory, as far as a turn's time allows. May raise OSError, and BadFile where even a new index
-        can't be read.
+        After *for_s* seconds of work the index has what was made by then; the next call goes on. A damaged index is rebuilt,
+        and an event reports it. *wait_s* is how long to wait for another process that writes the index; if it still does, the
+        changes are held in memory, as far as a turn's time allows. OSError for an error of the disk, BadFile if even a new
+        index can't be read.
         """
         control = replace(control, deadline=within(wait_s + self.settings.timeout_ms / 1000))
         try:
@@ -181,14 +181,14 @@ class Searcher:
 
     def refresh_whole(self, wait_s: float = 0.0, control: Control = UNLIMITED) -> Changes:
         """
-        Bring all of the index up to date, as `refresh` does, in parts: what is made is found meanwhile, and a kill costs one.
+        Bring all of the index up to date, as `refresh` does, in parts: a finished part is found already, and a kill loses one.
 
-        Ends early where another process has the lock, or *control* says stop.
+        Ends early if another process has the lock, or *control* says stop.
         """
         total = part = self.refresh(wait_s, control, for_s=_PART_S)
         before, for_s = 0, _PART_S
         while self.index.made_percent < _ALL and not part.shared and not control.should_stop():
-            # what does not grow is a file that takes longer than a part
+            # if a part makes no progress, one file takes longer than a part
             before, for_s = self.index.made_percent, _PART_S if self.index.made_percent > before else UNENDING
             part = self.refresh(wait_s, control, for_s=for_s)
             total = total.then(part)
@@ -200,14 +200,14 @@ class Searcher:
         self.events.emit("index_damaged", why=error.why)
 
     def _load_libraries(self, query: Query, now: datetime) -> None:
-        """Load what the search needs, which the first time of a process takes longer than the search itself."""
+        """Load the libraries that the search needs; the first time in a process this takes longer than the search itself."""
         if not query.is_empty:
             load_numpy()
             self.unfiled.load_tokenizer(now)
 
     @property
     def _unread(self) -> Mapping[str, str]:
-        """Why each file that can't be read is not searched."""
+        """The files that are not searched because they can't be read, with the reason."""
         return {**self.index.unread, **self.unfiled.unread}
 
     def _parsed(self, question: str, now: datetime, recent: Sequence[Message], first_day: Callable[[], date | None]) -> Query:
@@ -235,14 +235,14 @@ class Search:
         return otherwise
 
     def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
-        """Return the messages that no file holds yet, but for those that are the *question*, in a line or in all of it."""
+        """Return the messages that no file holds yet, except those that are the *question* or a line of it."""
         found = self.of.unfiled.passages(now, deadline, is_asked_by(question))
         if found.left:
             self.faults.append(Text("search.unfiled_unsearched", count=found.left))
         return found
 
     def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
-        """Return what the index answers; if it is damaged, what the files held in memory do until it is rebuilt."""
+        """Return the answer of the index; if it is damaged, the answer of the files held in memory, until it is rebuilt."""
         if query.is_empty:
             return Answer()
         try:
@@ -255,14 +255,14 @@ class Search:
         return answer
 
     def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
-        """Return what the index answers, with the originals as `[recall] originals` says."""
+        """Return the answer of the index, with the originals as `[recall] originals` says."""
         # a message that is no longer unfiled is in a file that may be too new for the index
         self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
         settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
         return self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, unfiled.overlay)
 
     def reranked(self, query: Query, hits: list[Hit], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit] | None:
-        """Return the hits with those of the backend; None if it has none, or the question has no words but of days."""
+        """Return the hits with those of the backend; None if it has none, or the question only names days."""
         if not self.asks_backend or query.only_days or not any(word.isalpha() for word in query.words):
             return None
         index, tiers = self.of.index, TIERS[self.of.settings.originals]
@@ -272,10 +272,10 @@ class Search:
 
     def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """
-        Return the newest passages with the words that *passed* the gate but are everywhere, so that no score tells them apart.
+        Return the newest passages with the words that *passed* the gate but are everywhere, so that scores do not differ.
 
-        Without such words, those that contain a part of the question that is no word of the index. What the gate stops is
-        not found in this way either.
+        Without such words, return those that contain a part of the question that is not a word of the index. What the gate
+        stops is not found in this way either.
         """
 
         def is_known(run: str) -> bool:
@@ -300,7 +300,7 @@ class Search:
         hits = [*filter(is_answer, self.containing(wanted, unfiled, deadline))]
         return newest_and_fullest(hits, wanted) if passed else hits
 
-    # ── what they work on ────────────────────────────────────────────────────
+    # ── what the steps search ────────────────────────────────────────────────
 
     @property
     def is_readable(self) -> bool:
@@ -329,7 +329,7 @@ class Search:
         return min(filter(None, (day_of_name(PurePath(path).name) for path in self.of.index.records())), default=None)
 
     def told(self, result: SearchResult) -> SearchResult:
-        """Return the result as who asked is told it."""
+        """Return the result as the audience may see it."""
         return result
 
     def emit_events(self, hits: int) -> None:
@@ -341,7 +341,7 @@ class Search:
 
 
 def is_asked_by(question: str) -> Callable[[Message], bool]:
-    """Return what tells whether a message is the *question*, in a line or in all of it."""
+    """Return the test whether a message is the *question* or a line of it."""
     asked = f"\n{question.strip()}\n"
     lines = frozenset(asked.split("\n"))  # most messages have none of them, and a question may be a pasted file
 
@@ -363,7 +363,7 @@ def _reasons(faults: Iterable[str]) -> str:
 
 
 def _unmade(percent: int) -> Iterator[str]:
-    """Yield how far the index is, while it is being made."""
+    """Yield how much of the index is made, while it is not whole."""
     if percent < _ALL:
         yield Text("search.index_unfinished", percent=percent)
 
@@ -378,7 +378,7 @@ def _unread(files: Mapping[str, str]) -> Iterator[str]:
 
 
 def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield the hits without the unfiled messages that a file among them holds: it was written a moment ago."""
+    """Yield the hits, without an unfiled message that is also a hit from its file, which was written a moment ago."""
     filed = {(hit.unit.message, hit.unit.text[:MOST_CHARS]) for hit in hits if hit.unit.tier != "unfiled"}
     for hit in hits:
         if hit.unit.tier != "unfiled" or (hit.unit.message, hit.unit.text[:MOST_CHARS]) not in filed:

@@ -1,10 +1,10 @@
 """
-Passages of the messages that no dated file holds yet, or whose file is gone, so that what was acknowledged is found at once.
+Passages of the messages that no dated file holds yet, or whose file is gone, so that a message is found once it is accepted.
 
-They come from history.json, from the seen journal (where another program has just lost them) and from the drop-box; those of a
-file that is gone from history.json or any copy of it (`archive/deletions`). They are
-scored with the files, as one memory (`index/snapshot`), with the group of their day, which is the one that they will be filed
-under. Their path has the id in place of lines, since their place in history.json changes. Nothing is written here.
+They come from history.json, from the seen journal (if another program has just lost them) and from the drop-box; the messages
+of a file that is gone come from history.json or a copy of it (`archive/deletions`). They are scored with the files, as one
+memory (`index/snapshot`), in the group of the day that they will be filed under. Their path has the id in place of lines, since
+their place in history.json changes. This module writes nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Deadline
     from recalld.supervisor.storage.files import Files
 
-#: Messages of one group: a new message makes only the last groups of its talk again.
+#: Messages of one group: after a new message only the last groups of its conversation are made again.
 _GROUP: Final = 16
 #: Chunks of messages that have been filed since, after which all are made again.
 _MOST_OLD: Final = 200
@@ -62,7 +62,7 @@ _HAN: Final = lazy_re(f"[{HAN}]")
 
 @dataclass(frozen=True, slots=True)
 class UnfiledPassages:
-    """The passages, as the index searches them and one by one; *left* messages are missing, since time was up."""
+    """The passages, as an overlay of the index and one by one; *left* messages are missing, since time was up."""
 
     overlay: Overlay = NOTHING
     passages: tuple[Passage, ...] = ()
@@ -99,14 +99,14 @@ class Unfiled:
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """Why each file that could not be read last time was not, by its path in the workspace."""
+        """The files that could not be read last time, by their path in the workspace, with the reason."""
         return self._unread
 
     def messages(self, now: datetime) -> list[Message]:
         """
-        Return the messages, oldest first, those of one time in the order of history.json, in which they will be filed.
+        Return the messages, oldest first; those of one time in the order of history.json, in which they will be filed.
 
-        Those without an id get the one that they will be filed under.
+        A message without an id gets the one that it will be filed under.
         """
         with self._lock:
             return self._messages(now)
@@ -118,7 +118,7 @@ class Unfiled:
         ids = {message.id for message in present}
         # the journal's copies have the names of pictures in place of their bytes
         found = {one.key: journal.unwritten.get(one.key, one) for one in present if _is_unfiled(one, journal)}
-        # another program has lost these, or they wait in the drop-box
+        # messages that another program has lost, or that wait in the drop-box
         others = [*journal.unwritten.values(), *self._dropped()]
         found |= {one.key: one for one in others if one.id not in ids and journal.file_of(one.key) is None}
         return sorted(found.values(), key=lambda one: one.created_at or now)
@@ -144,7 +144,7 @@ class Unfiled:
     def passages(
         self, now: datetime, deadline: Deadline = NEVER, skip: Callable[[Message], bool] = lambda _: False
     ) -> UnfiledPassages:
-        """Return the passages of the messages but those to *skip*, the newest first to be made until the *deadline*."""
+        """Return the passages of the messages, except those to *skip*; the newest are made first, until the *deadline*."""
         with self._lock:  # what is made is kept for the next search, which another thread may be beginning
             return self._passages(now, deadline, skip)
 
@@ -173,7 +173,7 @@ class Unfiled:
         """
         Yield the texts of the message whose path ends with *identity*; none if there is no such message.
 
-        One that was filed since is found in its dated file, by what *journal* has recorded.
+        A message that was filed meanwhile is found in its dated file, which *journal* has recorded.
         """
         wanted = unquote(identity, errors="surrogatepass")
         yield from (block_of(one) for one in self.searched(now) if one.id in {wanted, identity})
@@ -187,7 +187,7 @@ class Unfiled:
         """Return the chunks of the messages by day, oldest first, and how many there was no time to make."""
         days: defaultdict[str, list[Chunk]] = defaultdict(list)
         left = 0
-        half = deadline.part(0.5)  # the other half is for their words
+        half = deadline.part(0.5)  # the other half is for tokenising them
         if len(self._chunks) > _MOST_OLD + 2 * len(messages):
             self._chunks = {}
         for message in reversed(messages):
@@ -199,7 +199,7 @@ class Unfiled:
         return {day: chunks[::-1] for day, chunks in days.items()}, left
 
     def _chunk(self, message: Message, deadline: Deadline) -> Chunk | None:
-        """Return the chunk of the message; None when it has to be made, and time is up."""
+        """Return the chunk of the message; None if it is not made yet and time is up."""
         before, chunk = self._chunks.get(message.key, (None, None))
         if chunk and (before is message or before == message):
             return chunk
@@ -213,7 +213,8 @@ class Unfiled:
         """
         Return the messages of history.json; none while it can't be read, which `unread` says and the supervisor reports.
 
-        While nothing changes they are the same: one without a time keeps that of the first look, and what was made of it.
+        While the file does not change they are the same objects: a message without a time keeps the time when it was first
+        read.
         """
         try:
             history, version = self._history.read(_PATIENCE_S), self._journal.version
@@ -237,7 +238,7 @@ class Unfiled:
                 self._leave_out(path, error)
 
     def _leave_out(self, path: Path, error: Exception) -> None:
-        """Keep why a file is not read, without what mends it, which `status` says."""
+        """Keep the reason why a file is not read, without the remedy, which `status` shows."""
         if isinstance(error, ValueError):
             why = error.args[0]
         else:
@@ -247,19 +248,19 @@ class Unfiled:
 
 
 def _is_unfiled(message: Message, journal: SeenJournal) -> bool:
-    """Tell whether no file holds the message; a flag is believed unless the journal has the words."""
+    """Return whether no file holds the message; its flag decides, unless the journal has its words."""
     if message.key in journal.unwritten:
         return True
     return message.archived is Archived.NO and journal.file_of(message.key) is None
 
 
 def path_by_id(identity: str) -> str:
-    """Return the path of a message by its id, of which only letters, digits and marks of no meaning stay as they are."""
+    """Return the path of a message by its id; characters other than letters, digits and harmless marks are encoded."""
     return BY_ID + quote(identity, safe="-_.:@+", errors="surrogatepass")
 
 
 def _windows(day: str, talk: Sequence[Chunk]) -> Iterator[tuple[tuple[object, ...], Sequence[Chunk], range]]:
-    """Yield the groups of a talk: what identifies each, its messages with their neighbours, and the places of its own."""
+    """Yield the groups of a conversation: the key of each, its messages with their neighbours, and the places of its own."""
     reach = CONTEXT_WIDTHS[-1]
     for start in range(0, len(talk), _GROUP):
         first = max(0, start - reach)

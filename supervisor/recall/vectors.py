@@ -1,10 +1,10 @@
 """
-Vectors of texts, kept beside the index: files that are written once, and mapped into memory to be searched.
+Vectors of texts, kept next to the index: files that are written once, and mapped into memory to be searched.
 
-A file belongs to one model, by its name. It has the names of its texts (`Passage.unit`), sorted, and below them a vector in
-float16 for each. New vectors are a new file, which takes in the files before it that are not larger than itself, so that there
-are few. All of it can be made again: the folder may be deleted at any moment, and a file that was cut off or written over is
-left out. A text that the model refuses has a vector of zeros, so that it is not sent again.
+The name of a file says which model it belongs to. A file has the names of its texts (`Passage.unit`), sorted, and then a vector
+in float16 for each. New vectors go into a new file, which includes the older files that are not larger than itself, so that
+there are few files. All of them can be made again: the folder may be deleted at any moment, and a file that is truncated or
+overwritten is left out. A text that the model refuses has a vector of zeros, so that it is not sent again.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files
 
-#: The beginning of a file: a mark with its version, the numbers of vectors and of their elements, the checksum of the rest.
+#: The head of a file: a mark with its version, the number of vectors, the number of their elements, the checksum of the rest.
 _HEAD: Final = struct.Struct("<8sIII12x")
 _MARK: Final = b"recalld1"
-#: A model, a number that grows, the checksum.
+#: The name of a file: the model, a number that grows, the checksum.
 _NAME: Final = lazy_re(r"([0-9a-f]{16})-(\d{8})-[0-9a-f]{8}\.f16")
 _OURS: Final = lazy_re(r"[0-9a-f]{16}(?:-\d{8}-[0-9a-f]{8}\.f16|\.npz)")
 #: How long to wait for another process that writes vectors.
@@ -57,7 +57,7 @@ class Segment:
         return int(self.bits.shape[1])
 
     def rows(self, names: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return the places in *names* of those that it has, and the row of each."""
+        """Return the places of those *names* that the file has, and the row of each."""
         asked = np.array(names, np.uint64)
         at = np.minimum(np.searchsorted(self.names, asked), len(self.names) - 1)
         there = np.flatnonzero(self.names[at] == asked)
@@ -65,12 +65,12 @@ class Segment:
 
 
 class VectorStore:
-    """The vectors of the model *name* in *folder*; *lock* is the lock file of those who write."""
+    """The vectors of the model *name* in *folder*; *lock* is the lock file for writing."""
 
     def __init__(self, files: Files, folder: Path, lock: Path, name: str) -> None:
         self._files, self._folder, self._lock = files, folder, lock
         self._model = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
-        #: What else is known of the model.
+        #: The file with the calibration of the model.
         self.note = folder / f"{self._model}.npz"
         self._opened: dict[str, tuple[Stat, Segment | None]] = {}
 
@@ -82,7 +82,7 @@ class VectorStore:
             ours = sorted(name for name in stats if (match := _NAME.fullmatch(name)) and match[1] == self._model)
             self._opened = {name: self._look(name, stats[name]) for name in ours}
             found = [segment for _, segment in self._opened.values() if segment]
-            # subtle: of two models behind one name the older one's vectors can't be compared with the newer's
+            # subtle: if the model behind the name has changed, its older vectors can't be compared with the newer ones
             return tuple(segment for segment in found if segment.size == found[-1].size)
         return ()
 
@@ -109,7 +109,7 @@ class VectorStore:
             self._write(held[len(held) - count :], np.array(names, np.uint64), bits)
 
     def keep(self, names: Collection[int]) -> None:
-        """Drop the vectors of all other texts, once they are a tenth."""
+        """Delete the vectors of all other texts, once these are a tenth."""
         wanted = np.fromiter(names, np.uint64, len(names))
         held = self.segments()
         dead = sum(int(np.count_nonzero(~np.isin(segment.names, wanted))) for segment in held)
@@ -126,7 +126,7 @@ class VectorStore:
             self._files.remove(self.note)
 
     def remove_others(self) -> None:
-        """Delete what other models have here."""
+        """Delete the files of other models."""
         with contextlib.suppress(Busy), self._files.lock(self._lock, 0.0):
             self._files.check_folder(self._folder)
             names = self._files.disk.names(self._folder)
@@ -158,10 +158,10 @@ class VectorStore:
         bits: np.ndarray[Any, np.dtype[np.int16]],
         wanted: np.ndarray[Any, np.dtype[np.uint64]] | None = None,
     ) -> None:
-        """Replace the files *old* by one with their vectors and the new ones, of them only those *wanted* (None: all)."""
+        """Replace the files *old* by one with their vectors and the new ones, but only those *wanted* (None: all)."""
         names = np.concatenate([names, *(segment.names for segment in reversed(old))])
         bits = np.concatenate([bits, *(segment.bits for segment in reversed(old))])
-        names, rows = np.unique(names, return_index=True)  # the first of equal ones, so the newest vector
+        names, rows = np.unique(names, return_index=True)  # of equal names the first, which has the newest vector
         if wanted is not None:
             chosen = np.isin(names, wanted)
             names, rows = names[chosen], rows[chosen]
@@ -179,7 +179,7 @@ class VectorStore:
 
 
 def _open(path: Path, stat: Stat) -> Segment:
-    """Return the file, mapped; ValueError if it is cut off, or not as it was written."""
+    """Return the file, mapped; ValueError if it is truncated or has changed."""
     if stat.size < _HEAD.size or not modes.S_ISREG(stat.mode):
         raise ValueError("it is cut off, or no file")
     data = np.memmap(path, np.uint8, "r")
