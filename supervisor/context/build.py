@@ -1,9 +1,9 @@
 """
 Build a turn: what is put before the assistant, and the receipt of it (recall.md; docs/reference/protocol.md, 7).
 
-`read_input` reads what is asked, the caller runs recall for it, `inject` and `context` build the blocks, `save_receipt` writes
-the receipt, and `replay` builds the memory block of an old receipt again. No fault of a file costs the turn: what can't be read
-is left out, and an event reports it. Which hits fit the block is decided in `memory_block`, which messages in `history_window`.
+`read_input` reads the question, the caller runs recall for it, `inject` and `context` build the blocks, `save_receipt` writes
+the receipt, and `replay` builds the memory block of an old receipt again. A file that can't be read does not cost the turn: it
+is left out, and an event reports it. `memory_block` decides which hits fit the block, `history_window` which messages do.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ T = TypeVar("T")
 #: Recall for a question, asked at a moment after the recent messages (oldest first), for those who read the answer.
 Recall: TypeAlias = "Callable[[str, datetime, Sequence[Message], Audience], SearchResult]"
 
-#: A text with more characters than this for each token of the context fills it, whatever they are.
+#: A text with more characters than this for each token of the context fills it, whatever characters they are.
 _CHARS_PER_TOKEN: Final = 8
 #: The tags around memory, and the line with the time before the question.
 _FRAME_TOKENS: Final = 40
 #: The pinned lines of memory.md have at most this part of the budget of memory.
 _PINNED_DIVISOR: Final = 4
-#: In a block of fewer characters a tag is the path alone, which has the day: what was said is worth more than where.
+#: In a block of fewer characters a tag is only the path, which has the day: the words are worth more than their place.
 _BRIEF_CHARS: Final = 200
 #: The running summary has at most this part of the budget of the history.
 _SUMMARY_DIVISOR: Final = 2
@@ -66,7 +66,7 @@ _PATIENCE_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injection:
-    """One turn: the blocks, the messages they make, what recall returned, the hits shown and left out, and the receipt."""
+    """One turn: the blocks, the messages made of them, the result of recall, the hits shown and left out, and the receipt."""
 
     memory: str
     history: tuple[WindowMessage, ...]
@@ -84,7 +84,7 @@ class Injection:
         return self.receipt.id
 
     def json_fields(self) -> dict[str, Any]:
-        """Return what a program gets that is not Python: what is put before the assistant, and where it is from."""
+        """Return the turn for a program in another language: what is put before the assistant, and its sources."""
         hits = [
             {"path": hit.unit.path, "startLine": hit.unit.start, "endLine": hit.unit.end, "snippet": hit.unit.text}
             for hit in self.shown
@@ -93,7 +93,7 @@ class Injection:
         return {"turn": self.id, "memory": self.memory, "messages": self.messages, "tokens": tokens, "hits": hits}
 
     def __repr__(self) -> str:
-        """Return what fits a screen: the beginning of the block, and numbers."""
+        """Return a text that fits a screen: the beginning of the block, and numbers."""
         return (
             f"Injection(id={self.id!r}, memory={self.memory[:60]!r}, memory_tokens={self.memory_tokens}, "
             f"history_tokens={self.history_tokens}, {len(self.messages)} messages, {len(self.shown)} hits shown, "
@@ -120,7 +120,7 @@ def read_input(
     zone: tzinfo,
     events: Events,
 ) -> Asked:
-    """Return what is asked, with the conversation before it: *question*, asked in *chat*, or the open inputs of inbox.json."""
+    """Return the input and the conversation before it: *question*, asked in *chat*, or the open inputs of inbox.json."""
     messages: History = attempt("history", partial(history.read, _PATIENCE_S), (), paths, events)
     inbox: tuple[Message, ...] = ()
     if question is None:
@@ -153,8 +153,8 @@ def context(
     """
     Return the whole turn: the client's *system* prompt as given, the recent history, memory and the question.
 
-    *kept* is the running summary of the asked session, which is shown in place of the messages that it has. One that takes more
-    than half of the budget of the history is left out, and they are shown.
+    *kept* is the running summary of the session, which is shown in place of the messages that it covers. If it takes more than
+    half of the budget of the history, it is left out and the messages are shown.
     """
     budget = turn_budgets(asked, system, result, config).history
     if kept and _summary_tokens(kept.text, config) <= budget // _SUMMARY_DIVISOR:
@@ -216,7 +216,7 @@ def _pinned_budget(memory_tokens: int, config: Config) -> int:
 
 
 def _pinned(asked: Asked, result: SearchResult, config: Config) -> tuple[Passage, ...]:
-    """Return the pinned lines of memory.md: none in a group, none where a hit is a line."""
+    """Return the pinned lines of memory.md; none in a group, and none if a hit is a line."""
     return result.pinned if asked.chat.is_direct and config.recall.hit != "line" else ()
 
 
@@ -226,7 +226,7 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
 
     The history block and the budget are those of the receipt; files, configuration and rules are those of now.
     """
-    from difflib import unified_diff  # here: no turn should wait for its import
+    from difflib import unified_diff  # here: a turn should not wait for its import
 
     entries = [read_message({**one, "text": one.get("content")}, config.archive.zone) for one in receipt.history]
     chat = chat_of({"session": receipt.session, "chat": receipt.chat})
@@ -307,7 +307,7 @@ def _receipt(
         tokens["summary"] = _summary_tokens(asked.summary, config)
         limits["summary"] = budgets.history // _SUMMARY_DIVISOR
     return Receipt(
-        # with the settings: asked again under others, the same block comes of other reasons
+        # with the settings, since under other settings the same block has other reasons
         id=turn_id(now, asked.question, json.dumps(list(messages)), memory.text, json.dumps(settings)),
         at=now,
         question=asked.question,
@@ -350,7 +350,7 @@ def _miss(miss: Miss) -> dict[str, Any]:
 
 
 def _finite(number: float) -> float:
-    """Return the number rounded, 0.0 for one that JSON has no form for."""
+    """Return the number rounded, 0.0 for one that JSON can't express."""
     return round(number, 4) if math.isfinite(number) else 0.0
 
 

@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.render import Language
     from recalld.supervisor.index.hit import Hit
 
-#: What the next best line of a file adds to the worth of the file, beside the line before it (docs/explanation/recall.md).
+#: What the next best line of a file adds to the worth of the file, as a share of what the line before it added.
 _NEXT_LINE: Final = 0.3
-#: Hits below this share of the third best score are not worth their place: one lucky best hides no others. Where an input has
-#: Hits below this share of the third best score are not worth their place: one lucky best hides no others. Where an input has
-#: several questions, the best of another one may be worth less.
+#: Hits below this share of the third best score are not worth their place; it is not the best score, so that one lucky hit
+#: hides no others. The second number is for an input with several questions, since the best hit of one may be worth less.
 _WORTH: Final = 0.4
 _WORTH_OF_SEVERAL: Final = 0.3
 _THIRD: Final = 2
-#: A passage with more characters must be worth more to go in first: its score is divided by the root of its length in these.
+#: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
 _LONG_CHARS: Final = 500
-#: What is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score. Its
-#: score must be this share of the best.
+#: A hit that is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.
+#: Its score must be at least the second share of the best.
 _NEIGHBOUR: Final = 0.6
 _NEAR: Final = 0.4
 
@@ -42,7 +41,7 @@ class BlockLimits:
     max_hits: int = 15  # 0: no limit
     hit: Literal["file", "line"] = "file"
     line_chars: int = 300  # 0: every message whole, however few then fit
-    pinned_tokens: int = 0  # of the pinned lines of memory.md, beside *tokens*
+    pinned_tokens: int = 0  # of the pinned lines of memory.md, in addition to *tokens*
     max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
     citations: bool = True  # line numbers in the tags
     days: bool = True  # after the tags
@@ -56,7 +55,7 @@ class BlockLimits:
 
 
 def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hit]]:
-    """Return the hits that are worth their place, those first that are worth most for their length, and the others."""
+    """Return the hits that are worth their place, the best for their length first, and the others."""
     if limits.hit == "line":
         return list(hits), []
     share = _WORTH if limits.questions == 1 else _WORTH_OF_SEVERAL
@@ -69,14 +68,14 @@ def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hi
 
 
 def _density(hit: Hit, limits: BlockLimits) -> float:
-    """Return what the hit is worth for its length; the assistant's words, where they are asked for, are worth all of it."""
+    """Return the worth of the hit for its length; for the assistant's words, if they are asked for, length does not matter."""
     if limits.role == hit.unit.role == "assistant":
         return hit.rank
     return hit.rank / math.sqrt(max(1.0, len(hit.unit.text) / _LONG_CHARS))
 
 
 def best_files_first(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
-    """Return the hits with those of the max_hits best files first. The others come in if one of these has no line that fits."""
+    """Return the hits, those of the max_hits best files first; the others are used if one of these has no line that fits."""
     worth: dict[object, float] = {}
     share: dict[object, float] = {}
     for hit in sorted(hits, key=lambda hit: -hit.rank):

@@ -1,4 +1,4 @@
-"""What of a search is shown once: hits that say the same words, and summaries that quote a message shown beside. Pure."""
+"""Shows the same words once: of hits with the same words, and of summaries that quote a message that is shown. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.hit import Hit, Passage
 
-#: A shorter message says nothing that a summary would be a quotation of. In characters without blanks.
+#: A shorter message is too short to be recognised as quoted in a summary. In characters without blanks.
 _MIN_QUOTE: Final = 6
 
 
 def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], list[tuple[Hit, str]]]:
-    """Return the hits to show beside the *pinned* ones, best first, and the rejected ones: "same words" or "empty"."""
+    """Return the hits to show in addition to the *pinned* ones, best first, and the rejected: "same words" or "empty"."""
     places = {lines_of(hit.unit) for hit in pinned}
     seen: set[tuple[object, ...]] = {_words_of(hit.unit) for hit in pinned}
     kept: list[Hit] = []
@@ -42,16 +42,16 @@ def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], lis
 
 class _Told(NamedTuple):
     """
-    What better hits say, without blanks: a summary and the messages it is made from may both be found.
+    The words of better hits, without blanks.
 
-    An extract quotes its messages, and the same words are not shown twice.
+    A summary and its messages may both be found. An extract quotes its messages, and the same words are not shown twice.
     """
 
     messages: list[str]
     summaries: list[str]
 
     def without(self, hit: Hit) -> Hit | None:
-        """Return the hit, a section of a summary without the lines that quote a message; None if all of it is told."""
+        """Return the hit, a section of a summary without the lines that quote a message; None if nothing new is left."""
         unit, words = hit.unit, _joined(hit.unit.text)
         if unit.tier != "summary":
             if len(words) < _MIN_QUOTE or not unit.role:
@@ -81,5 +81,5 @@ def _words_of(unit: Passage) -> tuple[object, ...]:
 
 
 def is_visible(text: str) -> bool:
-    """Tell whether there is something to see in the text."""
+    """Return whether the text has a visible character."""
     return bool(text.strip()) and (text.isprintable() or bool(shown(text, 1)))

@@ -1,4 +1,4 @@
-"""The history block of a turn: what was said before the question, without secrets, in the budget of the history."""
+"""The history block of a turn: the messages before the question, without secrets, in the budget of the history."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.request import Asked
     from recalld.supervisor.protocol.config import Config
 
-#: For each message of the block so many are looked at: results of tools are not shown, and no message twice.
+#: For each message of the block so many messages are read: results of tools are not shown, and no message is shown twice.
 _LOOKED_AT: Final = 3
 
 
 def oldest_shown(asked: Asked, config: Config) -> datetime | None:
-    """Return the time of the oldest message that the history of a turn shows; None where it shows all of them."""
+    """Return the time of the oldest message that the history of a turn shows; None if it shows all of them."""
     shown = history_block(asked, config.context.history_tokens, config).said
     place = next((n for n, one in enumerate(asked.before) if shown and one.id == shown[0].id), 0)
     return asked.before[place].created_at if place else None

@@ -1,12 +1,12 @@
 """
 The history block: which of the last messages it shows, and how much of each (003, 历史会话; 上下文注入预算).
 
-`share` makes the budgets smaller for a small model. `window` takes the newest messages, at most twenty. Its oldest leave in
-steps of a half, so that it begins with the same message for some turns, and a server that keeps its work for an equal
-beginning reads only what is new. Long messages of the assistant are always cut. Those of the user are cut, oldest first, only
-if the block would otherwise exceed its budget or lose a message. To show at least five messages all are cut shorter; fewer
-are shown only if nothing readable would remain of them. Where the budget has room left, the first message of each day has a
-line with the day before it.
+`share` makes the budgets smaller for a small model. `window` takes the newest messages, at most twenty. The oldest are dropped
+half of the block at a time, so that it begins with the same message for some turns, and a server with a prefix cache reads only
+what is new. Long messages of the assistant are always cut. Those of the user are cut, oldest first, only if the block would
+otherwise exceed its budget or lose a message. To show at least five messages all are cut shorter; fewer are shown only if
+nothing readable would remain of them. If the budget has room left, the first message of each day has a line with the day before
+it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def share(window_tokens: int, fixed_tokens: int, limits: Budgets, least_messages
     *least_messages* short messages.
 
     >>> share(8192, 500, Budgets(), 5), share(4096, 2572, Budgets(), 5), share(0, 500, Budgets(), 5)
-    (Budgets(memory=1881, history=3762), Budgets(memory=512, history=333), Budgets(memory=2048, history=4096))
+    (Budgets(memory=1881, history=3762), Budgets(memory=512, history=332), Budgets(memory=2048, history=4096))
     """
     if not window_tokens:
         return limits
@@ -110,25 +110,25 @@ def share(window_tokens: int, fixed_tokens: int, limits: Budgets, least_messages
 
 def window(messages: Sequence[Message], limits: WindowLimits, before: int = 0) -> Window:
     """
-    Return the history block for *messages* (oldest first): what was said, each once; no prompts and nothing of tools.
+    Return the history block for *messages* (oldest first): each message once, without prompts and messages of tools.
 
-    *before* is the number of messages of the talk before them.
+    *before* is the number of messages of the conversation before them.
     """
-    talk = _WindowBuilder(_newest(_once(messages, before), limits), limits)
-    while talk.count > limits.least and not talk.fits(talk.all_cut()):
-        talk.drop_oldest()
-    if talk.fits(talk.all_cut()):
-        return talk.with_days(talk.block(_as_long_as_may_be(talk)))
-    while talk.count:
-        caps = _equally_short(talk)
+    builder = _WindowBuilder(_newest(_once(messages, before), limits), limits)
+    while builder.count > limits.least and not builder.fits(builder.all_cut()):
+        builder.drop_oldest()
+    if builder.fits(builder.all_cut()):
+        return builder.with_days(builder.block(_as_long_as_may_be(builder)))
+    while builder.count:
+        caps = _equally_short(builder)
         if caps:
-            return talk.with_days(talk.block(caps))
-        talk.drop_oldest()
+            return builder.with_days(builder.block(caps))
+        builder.drop_oldest()
     return Window()
 
 
 def _newest(kept: Mapping[int, Message], limits: WindowLimits) -> list[Message]:
-    """Return the newest messages, as many as may be shown or up to half fewer: the first is that of a step of the talk."""
+    """Return the newest messages, as many as may be shown or up to half fewer: the first is a step of the conversation."""
     places, step = list(kept), max(1, limits.most // _STEPS)
     if len(places) <= limits.most:
         return list(kept.values())
@@ -137,24 +137,24 @@ def _newest(kept: Mapping[int, Message], limits: WindowLimits) -> list[Message]:
     return [message for place, message in kept.items() if place >= min(begin, at_least)]
 
 
-def _as_long_as_may_be(talk: _WindowBuilder) -> list[int]:
+def _as_long_as_may_be(builder: _WindowBuilder) -> list[int]:
     """Return lengths at which all messages fit: the user's whole, except as many of the oldest as have to be cut."""
-    longest, caps = talk.all_cut(), [0 if role == "user" else talk.limits.message_chars for role in talk.roles]
+    longest, caps = builder.all_cut(), [0 if role == "user" else builder.limits.message_chars for role in builder.roles]
     for i, cap in enumerate(longest):
-        if talk.fits(caps):
+        if builder.fits(caps):
             break
         caps[i] = cap
     return caps
 
 
-def _equally_short(talk: _WindowBuilder) -> list[int]:
+def _equally_short(builder: _WindowBuilder) -> list[int]:
     """Return the greatest lengths at which all messages fit, the assistant's half of the user's (003); [] if too short."""
-    most, found = talk.limits.message_chars, []
+    most, found = builder.limits.message_chars, []
     low, high = _MIN_CHARS, 2 * most
     while low <= high:
         middle = (low + high) // 2
-        caps = [min(most, middle if role == "user" else max(_MIN_CHARS, middle // 2)) for role in talk.roles]
-        if talk.fits(caps):
+        caps = [min(most, middle if role == "user" else max(_MIN_CHARS, middle // 2)) for role in builder.roles]
+        if builder.fits(caps):
             found, low = caps, middle + 1
         else:
             high = middle - 1
@@ -163,9 +163,9 @@ def _equally_short(talk: _WindowBuilder) -> list[int]:
 
 def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
     """
-    Return the messages that can be shown, by their places in the talk.
+    Return the messages that can be shown, by their places in the conversation.
 
-    Of those with one id, or one time, speaker and text, it is the newest. *before* is the place of the first.
+    Of messages with the same id, or the same time, speaker and text, the newest is taken. *before* is the place of the first.
     """
     seen: set[tuple[object, ...]] = set()
     kept: dict[int, Message] = {}
@@ -228,7 +228,7 @@ class _WindowBuilder:
         return Window(tuple(said), tokens)
 
     def _days(self) -> list[date | None]:
-        """Return the local day of each message; one without a time has that of the message before it."""
+        """Return the local day of each message; one without a time has the day of the message before it."""
         days: list[date | None] = []
         for message in self._messages:
             at = message.created_at

@@ -6,11 +6,11 @@ a file comes first, the others follow in the order of time, below one tag that n
 their own, with their lines. `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below
 `## Memory`.
 
-`pack` takes the hits once, those first that are worth most for their length, and ends where they are worth little beside the
-best. A line goes in if the whole block, header and tags included, then still has at most the tokens of the budget; a smaller
-line may follow a larger one that did not fit. Of a long answer of the assistant the sentences with the question's words go in.
-`max_chars` is the clamp of 001: whole snippets while they fit, then one cut snippet, then none. `render` writes lines, tags and
-entries, `text/token_count` says what a text costs.
+`pack` adds the hits one by one, the best for their length first, and stops at hits that are worth little compared to the best.
+A line is added if the whole block, with header and tags, then still fits the budget of tokens; a smaller line may follow a
+larger one that did not fit. A long answer of the assistant is shown as the sentences with the question's words. `max_chars` is
+the clamp of 001: whole snippets while they fit, then one cut snippet, then none. `render` writes lines, tags and entries,
+`text/token_count` says what a text costs.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.choice import BlockLimits
     from recalld.supervisor.index.hit import Passage
 
-#: The reason of a line that a person wants shown whatever is asked.
+#: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"
-#: So many of the pinned lines that have no room are named; each receipt has them.
+#: So many of the pinned lines for which there is no room are named in each receipt.
 _MOST_UNPINNED: Final = 20
-#: A snippet that is cut shorter than this says nothing. In characters.
+#: A snippet that is cut shorter than this says nothing, in characters.
 _MIN_CUT_CHARS: Final = 20
-#: The share of the budget up to which a message is shown whole where a hit is a file. A longer one is cut at line_chars.
+#: If a hit is a file, a message of at most this share of the budget is shown whole. A longer one is cut at line_chars.
 _WHOLE_SHARE: Final = 0.25
-#: several questions, the best of another one may be worth less.
-#: An answer of the assistant with more characters is shown as an excerpt: in characters, and where its words are asked for.
+#: An answer of the assistant with more characters is shown as an excerpt; the second number is for where its words are asked
+#: for.
 _ANSWER_CHARS: Final = 1_200
 _EXCERPT_CHARS: Final = 500
 _ASKED_EXCERPT_CHARS: Final = 1_000
 #: A token has at most this many ASCII characters: a word of five letters and its blank.
 _CHARS_PER_TOKEN: Final = 6
-#: The tiers whose passages were said on their day; a summary has been written later.
+#: The tiers whose passages are messages of their day; a summary was written later.
 _SAID: Final = frozenset({"dated", "unfiled", "original"})
 
 
@@ -84,11 +84,11 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     """
     Return the memory block for the hits of a search; a longer line is cut around *terms*.
 
-    The *pinned* lines of memory.md stand before the hits, in a budget of their own, those that are given first rather than the
-    others; where characters are limited they come after the hits, so that an answer is never crowded out. Hits of the same
-    score keep their order. The reasons for what is left out, pinned lines too: "tokens" or "characters" (the block would be
-    over its budget), "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see),
-    "worth" (too little beside the best).
+    The *pinned* lines of memory.md come before the hits, in a budget of their own, which the first of them use first. If
+    characters are limited, they come after the hits, so that they never crowd out an answer. Hits of the same score keep their
+    order. The reasons why a hit or a pinned line is left out: "tokens" or "characters" (the block would be over its budget),
+    "files" or "lines" (more than max_hits), "same words" (a better hit has them), "empty" (nothing to see), "worth" (too little
+    compared to the best).
     """
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
@@ -135,7 +135,7 @@ class MemoryBlock:
         has_note = limits.note and limits.hit == "file"
         self._head = f"{HEADER}\n{NOTE[limits.language]}\n" if has_note else f"{HEADER}\n"
         self._size = _Size(token_cost(self._head, limits.cjk_weight), len(self._head))
-        self._groups: dict[object, list[_Line]] = {}  # in the order in which they came in
+        self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
         self._sources: dict[object, tuple[str, float]] = {}  # with their tokens
         self._is_closed = False
         self._pinned_tokens = 0.0
@@ -143,7 +143,7 @@ class MemoryBlock:
 
     def pin(self, passages: Sequence[Passage], hits: Sequence[Hit]) -> list[tuple[Hit, str]]:
         """
-        Add those of the *passages* that fit into their budget and are not shown; one of the *hits* keeps its score.
+        Add the *passages* that fit into their budget and are not shown yet; one that is among the *hits* keeps its score.
 
         Returns the others, each with the reason.
         """
@@ -174,7 +174,7 @@ class MemoryBlock:
         found = self._groups.keys() - self._pinned_groups
         if 0 < limits.max_hits <= len(found) and group not in found:
             return "files" if limits.hit == "file" else "lines"
-        if self._is_too_long(hit.unit.text):  # most of what is found: not worth looking for secrets in
+        if self._is_too_long(hit.unit.text):  # most hits; secrets need not be looked for in them
             return "tokens"
         hit = self._without_secrets(hit)
         line = self._fitting(hit)
@@ -211,7 +211,7 @@ class MemoryBlock:
         return PackedBlock(text, tokens, whole_tokens(self._pinned_tokens), len(entries), tuple(hits), left_out)
 
     def _without_secrets(self, hit: Hit) -> Hit:
-        """Return the hit with its secrets hidden: before it is cut, since half a secret does not look like one."""
+        """Return the hit with its secrets hidden; called before it is cut, since half a secret does not look like one."""
         text = self._limits.hide(hit.unit.text)
         return hit if text == hit.unit.text else replace(hit, unit=replace(hit.unit, text=text))
 
@@ -226,7 +226,7 @@ class MemoryBlock:
         return self._within(min(room, share), hit, 0) or self._within(room, hit, chars)
 
     def _is_long_answer(self, unit: Passage) -> bool:
-        """Tell whether the passage is shown as an excerpt, of the sentences with the question's words."""
+        """Return whether the passage is shown as an excerpt, of the sentences with the question's words."""
         return self._limits.hit == "file" and unit.role == "assistant" and len(unit.text) > _ANSWER_CHARS
 
     @property
@@ -234,12 +234,12 @@ class MemoryBlock:
         return _ASKED_EXCERPT_CHARS if self._limits.role == "assistant" else _EXCERPT_CHARS
 
     def _is_too_long(self, text: str) -> bool:
-        """Tell whether the text has no room, neither whole nor cut; a long secret in it, which is hidden shorter, counts."""
+        """Return whether the text fits neither whole nor cut; a secret in it counts as it is, though hidden it is shorter."""
         chars, room = self._limits.line_chars, self._limits.tokens - self._size.tokens
         return self._least(text, chars if 0 < chars < len(text) else 0) > room
 
     def _least(self, text: str, chars: int) -> float:
-        """Return a number of tokens that the text has at least as a line of *chars* characters, 0: whole."""
+        """Return a lower bound of the tokens of the text as a line of *chars* characters, 0: whole."""
         least = _min_tokens(text, self._limits.cjk_weight)
         return least * (chars / len(text) / 2 if chars else 1.0)  # half: parts of a text differ
 
@@ -291,7 +291,7 @@ class MemoryBlock:
         return _Size(tokens, chars)
 
     def _entries(self, lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], str, float]]:
-        """Yield the entries of one file: its lines, what stands before them, the tag and a new day, and the tokens of that."""
+        """Yield the entries of one file: the lines, the tag and the day before them, and the tokens of tag and day."""
         before = None
         for runs in _entries_of(lines):
             day = runs[0][0].hit.unit.day if self._limits.hit == "file" else None
@@ -312,7 +312,7 @@ class MemoryBlock:
 
 
 def _min_tokens(text: str, cjk_weight: float) -> float:
-    """Return a number of tokens that the text has at least: once the block is nearly full, most lines need no estimate."""
+    """Return a lower bound of the tokens of the text, so that few lines need an estimate once the block is nearly full."""
     wide = (len(text.encode("utf-8", "surrogatepass")) - len(text)) / 2  # a Han character has three bytes
     return max(0.0, len(text) - wide) / _CHARS_PER_TOKEN + wide * min(1.0, cjk_weight)
 
@@ -322,12 +322,12 @@ def _is_pinned(line: _Line) -> bool:
 
 
 def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
-    """Return what sorts the files of a block: what is pinned, then the best answer first."""
+    """Return the sort key of the files of a block: pinned ones first, then by the best answer."""
     return not any(map(_is_pinned, lines)), -max(line.hit.rank for line in lines)
 
 
 def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
-    """Return the entries of one file, of a day each, in runs of neighbours: what is pinned, the best line, then the others."""
+    """Return the entries of one file, one for each day, in runs of neighbours: pinned, then the best line, then the others."""
     entries: list[list[list[_Line]]] = []
     before: _Line | None = None
     best = max((line.hit.rank for line in lines), default=0.0)
@@ -344,13 +344,13 @@ def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
 
 
 def _share_an_entry(one: _Line, other: _Line) -> bool:
-    """Return whether one tag names both: each unfiled message has its own, which is its id."""
+    """Return whether one tag names both lines: each unfiled message has its own tag, with its id."""
     is_alone = one.is_fenced or other.is_fenced or one.hit.unit.tier == "unfiled"
     return not is_alone and one.hit.unit.day == other.hit.unit.day
 
 
 def _stretches(units: Sequence[Passage]) -> tuple[tuple[int, int], ...]:
-    """Return the lines of the units in stretches, in the order of the file."""
+    """Return the spans of lines of the units, in the order of the file."""
     found: list[tuple[int, int]] = []
     before: Passage | None = None
     for unit in sorted(units, key=_place):
@@ -363,5 +363,5 @@ def _stretches(units: Sequence[Passage]) -> tuple[tuple[int, int], ...]:
 
 
 def _place(unit: Passage) -> tuple[float, int, int]:
-    """Return what sorts the units of a file: their lines; of messages that no file holds yet, their time."""
+    """Return the sort key of the units of a file: their lines; for messages that no file holds yet, their time."""
     return (unit.at.timestamp() if unit.at and unit.tier == "unfiled" else 0.0, unit.start, unit.end)

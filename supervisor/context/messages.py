@@ -1,9 +1,9 @@
 """
-The chat-completions messages of a turn: where the memory block stands, and where days and the time are said (recall.md).
+The chat-completions messages of a turn: the places of the memory block, the days and the time (recall.md).
 
 There is never more than one system message: the chat templates of several model families refuse a second one. By default memory
-stands in the last message, before the question. What comes before it is then the same in the next turn, and a server that keeps
-its work for an equal beginning (a prefix cache) does not read the conversation again.
+is in the last message, before the question. What comes before it is then the same in the next turn, so that a server with a
+prefix cache does not read the conversation again.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def turn_messages(
     """
     Return the messages ``{role, content}``: the system prompt as it is given, the recent history, the question.
 
-    *summary* is what was said before that history; it follows the system prompt, or begins the question. *memory* stands where
-    *place* says, between the tags ``<memory>``. The question follows a line with the time *now*, in its zone. With *alternate*
-    messages of one role in a row are joined and the first one is the user's.
+    *summary* is the summary of the conversation before that history; it follows the system prompt, or begins the question.
+    *memory* is in the place *place*, between the tags ``<memory>``. A line with the time *now*, in its zone, comes before the
+    question. With *alternate* consecutive messages of one role are joined and the first message is the user's.
     """
     quoted = f"<memory>\n{memory}</memory>" if memory.strip() else ""
     asked = [time_line(now, language), question] if question.strip() else []
@@ -58,11 +58,11 @@ def turn_messages(
         case "question":
             last = [quoted, *asked]
     last = [summary, *last] if in_question else last
-    talk = [(one.role, one.content) for one in said if one.text.strip()]
+    earlier = [(one.role, one.content) for one in said if one.text.strip()]
     if alternate:
-        first = next((n for n, (role, _) in enumerate(talk) if role == "user"), len(talk))
-        talk = talk[first:]
-    turn = [*talk, ("user", before), ("user", _JOINT.join(part for part in last if part))]
+        first = next((n for n, (role, _) in enumerate(earlier) if role == "user"), len(earlier))
+        earlier = earlier[first:]
+    turn = [*earlier, ("user", before), ("user", _JOINT.join(part for part in last if part))]
     turn = [(role, text) for role, text in turn if text.strip()]
     begin = [("system", _JOINT.join(part for part in system_parts if part.strip()))]
     whole = [*(one for one in begin if one[1].strip()), *(_joined(turn) if alternate else turn)]
@@ -81,7 +81,7 @@ def time_line(now: datetime, language: Language) -> str:
 
 
 def _joined(turn: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the messages with those of one role in a row as one."""
+    """Return the messages; consecutive ones of one role are joined."""
     joined: list[tuple[str, str]] = []
     for role, text in turn:
         if joined and joined[-1][0] == role:

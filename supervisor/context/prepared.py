@@ -40,9 +40,9 @@ _SECOND_NS: Final = 1e9
 
 class PreparedContexts:
     """
-    Writes the context of each new version of inbox.json; it remembers the last version that it has handled.
+    Writes the context of each new version of inbox.json, and remembers the last version that it has handled.
 
-    *summary_of* returns the running summary that is kept of a session, None where it can't be read.
+    *summary_of* returns the running summary of a session, None if it can't be read.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class PreparedContexts:
 
     @property
     def is_pending(self) -> bool:
-        """Whether inbox.json is another than the one that was handled last: it failed, or is being written."""
+        """Whether inbox.json is not the version that was handled last: its context failed, or somebody is writing it."""
         stat = self._files.disk.stat(self._paths.inbox)
         return stat is not None and stat != self._stat
 
@@ -117,7 +117,7 @@ class PreparedContexts:
             return ()
 
     def _report_broken(self, inbox: FileVersion, why: str) -> None:
-        """Report an unreadable inbox once it has not changed for one poll: before that, somebody may be writing it."""
+        """Report an unreadable inbox if it has not changed since the last poll; before that, somebody may be writing it."""
         if self._broken is None or self._broken[0] != inbox.stat:
             self._broken = (inbox.stat, time.monotonic())
         if time.monotonic() - self._broken[1] >= self._config.care.poll.total_seconds():

@@ -36,7 +36,7 @@ class ReceiptStore:
         try:
             self._files.create(self._folder / f"{receipt.id}.json", render_receipt(receipt))
         except FileExistsError:
-            return  # the same turn: its id is made of its content
+            return  # the same turn: the id is made of the content
         self._rotate(receipt.id)
 
     def put(self, context: Receipt) -> None:
@@ -76,8 +76,8 @@ class ReceiptStore:
         """Delete the receipts written longest ago beyond the limits; that of the turn *written* just now always stays."""
         stats = self._files.disk.stats(self._folder)
         stats = {identity: stats[f"{identity}.json"] for identity in turn_ids(stats)}
-        # by the time of writing, since the context of an old input has an old id; what seems to be later than the newest was
-        # written before the clock was set back
+        # by the time of writing, since the context of an old input has an old id; a file that seems to be later than the newest
+        # was written before the clock was set back
         last = stats.pop(written)
         size = last.size
         order = {identity: (stat.mtime_ns <= last.mtime_ns, stat.mtime_ns, identity) for identity, stat in stats.items()}

@@ -3,7 +3,7 @@ How a stored text is written into the memory block: a harmless quotation after a
 
 Stored text comes from people, models and web pages, and must never be more than a quotation. It can't make a source tag, a
 heading, a fence, one of recalld's comments, another entry or a chat template's mark, and it can't move a cursor or change the
-direction of writing. What looks like such a mark gets a backslash, so that a reader sees that it was escaped.
+direction of writing. What looks like such a mark gets a backslash, which shows that it was escaped.
 
 In prose a line break becomes a blank, as in a line of memory.md (000), and an entry is one line. Code, lists and tables keep
 their lines, between two lines `~~~` that no stored text can make. ` | ` separates two messages of one entry; a stored bar that
@@ -41,7 +41,7 @@ _MAX_CHARS: Final = 20_000
 _MOST_INDENT: Final = 12
 
 _ANSI: Final = lazy_re(r"\x1b\[[0-?]*[ -/]*[@-~]")
-#: Control characters that are no blanks; characters that change the direction of writing or are invisible.
+#: Control characters that are not blanks; characters that change the direction of writing or are invisible.
 _UNSEEN: Final = lazy_re(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
@@ -67,9 +67,9 @@ _MARKUP: Final = (
     r"system|user|assistant|tool|memory|memories|context|instructions?|think|thinking|thought|reasoning"
     r"|tool_calls?|tool_response|function_calls?|start_of_turn|end_of_turn|s|bos|eos|sys"
 )
-#: What a text may not begin with, nor a message after a bar: it would be said by another.
+#: What a text, or a message after a bar, may not begin with: it would seem to be another speaker's.
 _SPEAKERS: Final = "|".join((*_ROLES["zh"], *_ROLES["zh"].values()))
-#: A mark of recalld's own, which imitates nothing: no backslash before it.
+#: A mark of recalld's own, which gets no backslash.
 _HIDDEN: Final = "|".join(re.escape(mark[1:]) for mark in HIDDEN.values())
 _ESCAPED: Final = (
     (lazy_re(rf"<(?=!--|[|｜<]|/?(?:{_MARKUP})\b)", re.IGNORECASE), r"<\\"),
@@ -108,7 +108,7 @@ def shown(text: str, chars: int, terms: Sequence[str] = ()) -> str:
 
 def has_layout(text: str) -> bool:
     r"""
-    Tell whether the text loses its sense on one line: a heading, a fence of code, or two lines of a list, a table or code.
+    Return whether the text needs its lines: it has a heading, a fence of code, or two lines of a list, a table or code.
 
     >>> has_layout("买：\n- 米\n- 油"), has_layout("早。\n\n今天下雨。")
     (True, False)
@@ -213,13 +213,13 @@ def entry(source: str, said: Sequence[str]) -> str:
 
 
 def spoken(role: str, text: str, name: str = "", language: Language = "en") -> str:
-    """Return the text with its speaker before it; a note has none."""
+    """Return the text after its speaker; a note has none."""
     return f"{speaker(role, name, language)}: {text}" if role else text
 
 
 def speaker(role: str, name: str = "", language: Language = "en") -> str:
     """
-    Return role and name as they stand before what was said, harmless, the role of 20 characters at most.
+    Return role and name as they are written before a message, escaped, the role of 20 characters at most.
 
     >>> speaker("user", "Anna"), speaker("user", "小周", "zh"), speaker("assistant", "", "zh")
     ('user Anna', '用户 小周', '助手')

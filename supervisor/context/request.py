@@ -1,9 +1,9 @@
 """
 The input of a turn, and which hits its audience may see (001; 003, 关键词提取).
 
-`resolve_input` decides what is asked: which inputs are open, which conversation they belong to, and what was said before them;
-`with_summary` puts the running summary in place of what it has of that.
-`admit` removes hits that the audience must not see (`recall/audience`), and hits that the turn already contains.
+`resolve_input` decides what is asked: which inputs are open, which conversation they belong to, and which messages are before
+them. `with_summary` puts the running summary in place of the messages that it covers. `admit` removes hits that the audience
+must not see (`recall/audience`), and hits that the turn already contains.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """
-    The question ("" if there is none), its chat, and what user and assistant said before it, oldest first.
+    The question ("" if there is none), its chat, and the messages of user and assistant *before* it, oldest first.
 
     *known* are the ids of the messages that the client itself puts before the assistant. *summary* is the running summary of
-    what was said in its session before *before*, "" without one.
+    the messages of the session that are older than *before*, "" without one.
     """
 
     question: str
@@ -48,26 +48,26 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     Return what is asked: *question*, asked in *chat*, or (None) the inputs of *inbox* that have no answer yet.
 
     Inputs of several conversations are never mixed, since one audience may not see what the other may: the conversation of the
-    newest input counts. All direct chats are one conversation (003), but where a *question* is asked in a session only what was
-    said in that is before it; a group's conversation is its session.
+    newest input counts. All direct chats are one conversation (003), but if a *question* is asked in a session, only messages
+    of that session are before it; a group's conversation is its session.
     """
-    talk = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _says_something(one)]
+    messages = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _says_something(one)]
     session = chat.session if question is not None else ""
     if question is not None:
         waiting: tuple[Message, ...] = ()
     else:
-        open_inputs = [one for one in inbox if not _is_answered(one, talk)]
+        open_inputs = [one for one in inbox if not _is_answered(one, messages)]
         chat = chat_of(open_inputs[-1].raw) if open_inputs else DIRECT
         waiting = tuple(one for one in open_inputs if is_same_conversation(chat, chat_of(one.raw)))
         question = "\n".join(one.text for one in waiting)
-    before = [m for m in _of_talk(talk, chat, session) if not any(_is_message(one, m) for one in waiting)]
+    before = [m for m in _of_conversation(messages, chat, session) if not any(_is_message(one, m) for one in waiting)]
     if before and before[-1].role == "user" and before[-1].text.strip() == question.strip():
-        before.pop()  # the input was appended to history before it was asked
+        before.pop()  # the input itself, which was appended to history already
     return Asked(question, chat, waiting, tuple(before))
 
 
 def with_summary(asked: Asked, kept: RunningSummary, now: datetime) -> Asked:
-    """Return what is asked with the running summary of its session in place of what it has, where it may be seen."""
+    """Return the input with the running summary of its session in place of the messages that it covers, if it may be seen."""
     session = asked.chat.session
     if not kept.text or kept.marker is None or (kept.is_private and not asked.chat.is_direct):
         return asked
@@ -81,14 +81,14 @@ def with_summary(asked: Asked, kept: RunningSummary, now: datetime) -> Asked:
     return replace(asked, summary=kept.text, before=tuple(one for one in asked.before if not is_covered(one)))
 
 
-def _of_talk(talk: Iterable[Message], chat: Chat, session: str) -> list[Message]:
+def _of_conversation(messages: Iterable[Message], chat: Chat, session: str) -> list[Message]:
     """
-    Return the messages of the conversation, with a *session* named only those of it.
+    Return the messages of the conversation; if a *session* is named, only those of it.
 
-    An answer that names no session is of the one that was spoken in before it.
+    An answer that names no session belongs to the session of the message before it.
     """
     found, spoken_in = [], ""
-    for message in talk:
+    for message in messages:
         other = chat_of(message.raw)
         spoken_in = other.session if other.session or message.role != "assistant" else spoken_in
         if is_same_conversation(chat, other) and session in {"", spoken_in}:
@@ -97,7 +97,7 @@ def _of_talk(talk: Iterable[Message], chat: Chat, session: str) -> list[Message]
 
 
 def _says_something(message: Message) -> bool:
-    """Tell whether the message has words, or pictures or files that were sent without a word."""
+    """Return whether the message has words, or pictures or files without words."""
     return bool(message.text.strip()) or isinstance(message.raw.get("content"), list) or bool(message.raw.get("images"))
 
 
@@ -115,13 +115,13 @@ def _is_message(one: Message, other: Message) -> bool:
     return one.created_at is not None and (one.created_at, one.text) == (other.created_at, other.text)
 
 
-def _is_answered(one: Message, talk: Sequence[Message]) -> bool:
+def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
     """Return whether the input is in history and a message of the assistant follows it in its conversation."""
-    place = next((i for i, message in enumerate(talk) if _is_message(one, message)), None)
+    place = next((i for i, message in enumerate(messages) if _is_message(one, message)), None)
     if place is None:
         return False
     chat = chat_of(one.raw)
-    return any(m.role == "assistant" and is_same_conversation(chat, chat_of(m.raw)) for m in talk[place + 1 :])
+    return any(m.role == "assistant" and is_same_conversation(chat, chat_of(m.raw)) for m in messages[place + 1 :])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """
-Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that only stand beside them.
+Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that are only next to them.
 
-A question asks for a secret if it has a word for one: for a secret with a label ("the wifi password is …") this label, for any
-other one a word of `_ASKING`; a code is asked for by its own label alone. Of the secrets asked for, those are shown whose
-sentence shares the most words with the question: the password of the bank is not shown with that of the wifi. In a group none
-is shown.
+A question asks for a secret if it has the right word: for a secret with a label ("the wifi password is …") this label, for any
+other secret a word of `_ASKING`; only its own label asks for a code. Of the secrets that are asked for, those are shown whose
+sentence shares the most words with the question: the password of the bank is not shown with that of the wifi. A group sees
+none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SENTENCE_CHARS: Final = 200
 #: edges that are dropped, since half a secret does not look like one.
 _MOST_CHARS: Final = 100_000
 _EDGE_CHARS: Final = 4_000
-#: Tokens that mean the same label in a question and beside a secret.
+#: Tokens that mean the same label in a question and next to a secret.
 _SAME: Final = {
     **dict.fromkeys(("passwd", "passphras", "passcod", "pwd", "pw", "pass", "密码", "口令"), "password"),
     **dict.fromkeys(("passwort", "kennwort", "contrasena", "senha", "パス"), "password"),
@@ -48,7 +48,7 @@ _ASKING: Final = frozenset(
     邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码 联系 联系方式
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-#: Words that ask for a secret with the same word in its label alone: a question for a door's code is none for a key.
+#: Words that ask only for a secret with the same word in its label: a question about the code of a door does not ask for a key.
 _CODES: Final = frozenset(
     """
     code combin combo cvv cvc puk seed phrase mnemon open unlock
@@ -58,7 +58,7 @@ _CODES: Final = frozenset(
 
 
 def redact_history(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
-    """Return what is asked with the last *most* messages before it, their secrets hidden, where a turn shows none at all."""
+    """Return the input with the last *most* messages before it; their secrets are hidden if a turn shows no secrets at all."""
     if _reveals(asked, privacy):
         return asked
 
@@ -114,5 +114,5 @@ def _shared(secret: Secret, words: frozenset[str]) -> int:
     """Return how many of the question's *words* the secret's sentence has; -1 if the question does not ask for it."""
     label, own = _words(secret.label), _words(f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")
     is_asked = bool(words & (label & (_ASKING | _CODES) or _ASKING))
-    # a secret without words is a message of its own, found by the messages around it
+    # a secret without words is a whole message, which is found by the messages around it
     return len(own & words) if is_asked and (own & words or not own) else -1
