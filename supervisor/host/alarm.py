@@ -80,7 +80,7 @@ class Alarm:
         try:
             yield
         except (SupervisorError, OSError) as error:
-            refused = as_supervisor_error(error, "run", "the workspace")
+            refused = as_supervisor_error(error, "run", Text("file.workspace"))
             self._write(SAID, f"{render(refused).rstrip('.。')}\n".encode("utf-8", "replace"))
             raise
 

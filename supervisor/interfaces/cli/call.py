@@ -111,7 +111,7 @@ class Call:
         try:
             print(printable(text))
         except OSError as error:
-            raise OSError(error.errno, error.strerror, "standard output") from error
+            raise OSError(error.errno, error.strerror, Text("file.standard_output")) from error
 
     def say(self, sentence: object, code: int) -> int:
         """Print the sentence on standard error, in the language of the reader, and return the exit code."""
@@ -309,7 +309,7 @@ def exit_code_of(call: Call, command: Callable[[], int]) -> int:
     except BrokenPipeError:
         return 0  # the reader of the output has closed it
     except OSError as error:
-        return _refused(call, error, error.filename or "the workspace")
+        return _refused(call, error, error.filename or Text("file.workspace"))
 
 
 def run_and_exit(call: Call, command: Callable[[], int], *, at_once: bool = False) -> NoReturn:
@@ -335,7 +335,7 @@ def run_and_exit(call: Call, command: Callable[[], int], *, at_once: bool = Fals
 def unprinted(call: Call, error: OSError) -> int:
     """Return the exit code after the output could not be printed; 0 if its reader has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output goes there at the end of the process
-    return 0 if isinstance(error, BrokenPipeError) else _refused(call, error, "standard output")
+    return 0 if isinstance(error, BrokenPipeError) else _refused(call, error, Text("file.standard_output"))
 
 
 def _refused(call: Call, error: OSError, where: str) -> int:

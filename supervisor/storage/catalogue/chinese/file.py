@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "workspace": "工作区",
+    "standard_output": "标准输出",
     "no_progress": "看不出这个会话总结到了哪里（{kind}）",
     "delete_session": "把它删掉，整个会话会重新总结一遍",
     "repair": "请修好它或把它移开",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "workspace": "the workspace",
+    "standard_output": "standard output",
     "no_progress": "it does not say how far the session is summed up ({kind})",
     "delete_session": "delete it, and all of the session is summed up again",
     "repair": "repair it or move it away",
