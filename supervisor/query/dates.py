@@ -132,8 +132,8 @@ def _rules(text: str) -> Iterator[tuple[re.Pattern[str], DaysOf]]:
     if not text.isascii():
         from recalld.supervisor.query import dates_zh
 
-        yield from dates_zh.RULES
+        yield from dates_zh.RULES if dates_zh.HINT.search(text) else ()
     if _LATIN.search(text):
         from recalld.supervisor.query import dates_en
 
-        yield from dates_en.RULES
+        yield from dates_en.RULES if dates_en.HINT.search(text) else ()

@@ -209,6 +209,11 @@ def _rule(pattern: str) -> re.Pattern[str]:
     return lazy_re(pattern, re.IGNORECASE)
 
 
+#: Each rule needs one of these; a text without them is spared all of them.
+HINT: Final = _rule(
+    "[0-9]|next|last|this|past|previous|ago|back|yesterday|today|tonight|spring|summer|autumn|fall|winter"
+    "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|new year|valentine|halloween|christmas|xmas"
+)
 _COUNT: Final = rf"(?:[0-9]{{1,3}}|{'|'.join(_NUMBERS)}|(?:a )?few|several|a couple(?: of)?|couple(?: of)?)"
 RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
     (

@@ -178,6 +178,8 @@ def _ago(match: re.Match[str], today: date) -> Days | None:
     return ago(today, number(match["n"]), _UNIT[match["unit"]])
 
 
+#: Each rule needs one of these; a text without them is spared all of them.
+HINT: Final = lazy_re("[日号天月年周期拜季晚夜早历旦节庆诞]|五一")
 _BACK: Final = "(?P<back>上上|上|这|本)"
 _WEEK: Final = "个?(?:周|星期|礼拜)"
 #: What may not come before a weekday: 每周三 and 下周三 name no day in the past.

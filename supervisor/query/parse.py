@@ -110,7 +110,7 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
                 word: _SPAN_WEIGHT for word in tokens(sentence[span.start : span.end]) if word.isascii() and word.isalpha()
             }
     words |= dict.fromkeys(plain, 1.0)
-    little = _LITTLE.findall(sentence)
+    little = [] if sentence.isascii() else _LITTLE.findall(sentence)
     return {word: REQUEST_WEIGHT if word in _SAYING or word in little else counts for word, counts in words.items()}
 
 
@@ -148,7 +148,7 @@ _ASKS: Final = lazy_re(r"[?？][\s!！」』”\"')）]*$")
 #: What is between two questions of one sentence, and what each of them contains.
 _BETWEEN_QUESTIONS: Final = lazy_re(
     r"[,，;；、]?\s*\b(?:and|also|plus)\s+(?=(?:also\s+)?(?:what|when|where|who|whose|which|how|why|is|are|was|did|do|does)\b)"
-    r"|[,，;；]\s*(?:还有|另外|以及|顺便)?|(?<=[哪儿里谁么少几点号啥])\s+(?=[\u4e00-\u9fff])",
+    r"|[,，;；]\s*(?:还有|另外|以及|顺便)?|(?<=[哪儿里谁么少几点号啥])\s+(?=(?-i:[\u4e00-\u9fff]))",
     re.IGNORECASE,
 )
 _ASKS_ITSELF: Final = lazy_re(
@@ -285,6 +285,8 @@ def _days_and_words(
 def _names_in(question: str) -> set[str]:
     """Return the tokens of the question that are names: with a capital, a surname with a title, a nickname."""
     names = {token for name in NAMED.findall(question) for token in tokens(name)}
+    if question.isascii():
+        return names
     names |= {surname for found in _SURNAMED.findall(question) for surname in found}
     return names | {name for found in _NICKNAMED.findall(question) for name in found[:2]}
 

@@ -14,13 +14,13 @@ counts as the word itself (`other_spellings`). Each number was measured (docs/ex
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.parse import NAMED, REQUEST_WEIGHT
+from recalld.supervisor.text.line_table import line_of
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -101,22 +101,5 @@ def same_words(token: str) -> tuple[str, ...]:
 
 def _line_of(path: Path, token: str) -> Iterator[tuple[str, int]]:
     """Yield the tokens of the line of *token* in the table, each with its similarity in hundredths."""
-    table, wanted = _table(path), token.encode("utf-8", "surrogatepass")
-    low, high = 0, len(table)
-    while low < high:  # both are the beginning of a line, or the end of the last
-        start = table.rfind(b"\n", low, (low + high) // 2) + 1 or low
-        end = table.find(b"\n", start)
-        found, _, others = table[start:end].partition(b" ")
-        if found == wanted:
-            yield from ((other[:-_DIGITS], int(other[-_DIGITS:])) for other in others.decode().split())
-            return
-        if found < wanted:
-            low = end + 1
-        else:
-            high = start
-
-
-@cache
-def _table(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    others = line_of(path, token) or ""
+    yield from ((other[:-_DIGITS], int(other[-_DIGITS:])) for other in others.split())

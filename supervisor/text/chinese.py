@@ -18,6 +18,7 @@ import os
 import warnings
 from functools import cache, lru_cache
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -66,7 +67,7 @@ def load_to_cut(characters: int) -> None:
 
 def cut_whole(run: str) -> list[str]:
     """Return the words of a run in order; jieba guesses those that the dictionary does not have."""
-    return [str(word) for word in _jieba().lcut(run)] if len(run) > 1 else [run]
+    return _cutter().cut_whole(run) if len(run) > 1 else [run]
 
 
 def han_frequency(word: str) -> float:
@@ -117,6 +118,15 @@ class _Cutter:
         mapped = _mapped() if self._left else None
         return mapped.cut_for_search(run) if mapped else list(_searching()(run))
 
+    def cut_whole(self, run: str) -> list[str]:
+        """Return the words of the run; jieba guesses only where characters that are words by themselves stand side by side."""
+        self._left -= min(self._left, len(run))
+        mapped = _mapped() if self._left else None
+        words = mapped.cut(run) if mapped else []
+        if not words or any(len(one) == len(other) == 1 for one, other in pairwise(words)):
+            return [str(word) for word in _jieba().lcut(run)]
+        return words
+
 
 @cache
 def _cutter() -> _Cutter:
@@ -163,13 +173,17 @@ class MappedDictionary:
     def cut_for_search(self, run: str) -> list[str]:
         """Return the words of the run and the shorter words in them, in jieba's order."""
         found = []
-        for word in (word for part in _IN_DICTIONARY.findall(run) for word in self._cut(part)):
+        for word in self.cut(run):
             for size in _PARTS:
                 if len(word) > size:
                     parts = (word[at : at + size] for at in range(len(word) - size + 1))
                     found += [part for part in parts if self.frequency(part)]
             found.append(word)
         return found
+
+    def cut(self, run: str) -> list[str]:
+        """Return the words of the run in order; a character that no word of the dictionary has is a word."""
+        return [word for part in _IN_DICTIONARY.findall(run) for word in self._cut(part)]
 
     def _cut(self, run: str) -> list[str]:
         """Return the most probable words of the run, as jieba computes them."""

@@ -12,14 +12,12 @@ from __future__ import annotations
 import math
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from recalld.supervisor.text.chinese import han_frequency
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN, stem, stems, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from recalld.supervisor.text.line_table import line_of
+from recalld.supervisor.text.tokenizer import HAN, stem, tokens
 
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
 _COMMON: Final = 3000.0
@@ -30,6 +28,11 @@ _GUESSED: Final = 0.6
 _TELLING: Final = 0.6
 #: Zipf's law: the word of rank r occurs about 100,000 / r times in a million words.
 _ZIPF: Final = 100_000.0
+#: The words of data/english.txt.
+_COMMON_WORDS: Final = 6_000
+#: The rank of each stem of the two lists (script/stem-ranks), and the rarity of each Chinese word.
+_STEM_RANKS: Final = Path(__file__).parent / "data/stem_ranks.txt"
+_CHINESE_WORDS: Final = Path(__file__).parent / "data/chinese.txt"
 _HAN: Final = lazy_re(f"[{HAN}]")
 #: A number of so many digits is as rare as a name. A word of fewer Latin letters than the second is part of a name, or an
 #: abbreviation.
@@ -66,7 +69,7 @@ def rarity(token: str) -> float:
     if token in _chat():
         return 0.0
     if not _HAN.match(token):
-        return _of_english(token, _ranks())
+        return _of_english(token, _COMMON_WORDS)
     if len(token) > 1 and not han_frequency(token):
         return _GUESSED
     return _scaled(han_frequency(token))
@@ -81,18 +84,19 @@ def rarity_asked(token: str) -> float:
     >>> rarity_asked("7"), rarity_asked("4386"), rarity_asked("gpt")
     (0.25, 1.0, 1.0)
     """
-    if not _HAN.match(token):
+    if token.isascii() or not _HAN.match(token):
         is_code = token.isascii() and (token.isdigit() or len(token) < _SHORT)
-        rare = 0.0 if token in _chat() else _of_english(token, _ranks_asked())
+        rare = 0.0 if token in _chat() else _of_english(token)
         return min(rare, len(token) / _DIGITS) if is_code else rare
     if token in _chat():
         return 0.0
-    return min(_COUNT, _of_chinese().get(token, 1.0)) if _COUNTED.fullmatch(token) else _of_chinese().get(token, 1.0)
+    return min(_COUNT, _of_chinese(token)) if _COUNTED.fullmatch(token) else _of_chinese(token)
 
 
-def _of_english(token: str, ranks: Mapping[str, int]) -> float:
-    """Return the rarity by Zipf's law; 1.0 for a word without a rank."""
-    return _scaled(_ZIPF / ranks.get(token, _ZIPF))
+def _of_english(token: str, most: float = math.inf) -> float:
+    """Return the rarity by Zipf's law; 1.0 for a word that is not among the *most* common."""
+    rank = _rank(token)
+    return _scaled(_ZIPF / rank) if rank and rank <= most else 1.0
 
 
 def _scaled(per_million: float) -> float:
@@ -116,37 +120,19 @@ def is_known(token: str) -> bool:
     >>> is_known("backup"), is_known("备份"), is_known("becuas")
     (True, True, False)
     """
-    return han_frequency(token) > 0 if _HAN.match(token) else token in _ranks()
+    return han_frequency(token) > 0 if _HAN.match(token) else 0 < _rank(token) <= _COMMON_WORDS
 
 
-@cache
-def _ranks() -> dict[str, int]:
-    """Return the rank of each common stem; the most common word has rank 1."""
-    return _ranked(_words("english"))
+@lru_cache(maxsize=10_000)
+def _rank(token: str) -> int:
+    """Return the rank of a stem, 1 for the most common, 0 for one that is in no list."""
+    return int(line_of(_STEM_RANKS, token) or 0)
 
 
-@cache
-def _ranks_asked() -> dict[str, int]:
-    """Like `_ranks`, of the words of questions."""
-    return _ranked(_words("english") + _words("english_more"))
-
-
-def _words(name: str) -> list[str]:
-    return (Path(__file__).parent / f"data/{name}.txt").read_text(encoding="ascii").split()
-
-
-def _ranked(words: list[str]) -> dict[str, int]:
-    ranks: dict[str, int] = {}
-    for rank, word in enumerate(stems(words), 1):
-        ranks.setdefault(word, rank)
-    return ranks
-
-
-@cache
-def _of_chinese() -> dict[str, float]:
-    """Return the rarity of each Chinese word that occurs once in a million."""
-    lines = (Path(__file__).parent / "data/chinese.txt").read_text(encoding="utf-8").splitlines()
-    return {word: float(value) for value, *words in map(str.split, lines) for word in words}
+@lru_cache(maxsize=10_000)
+def _of_chinese(token: str) -> float:
+    """Return the rarity of a Chinese word; 1.0 for one that occurs less than once in a million."""
+    return float(line_of(_CHINESE_WORDS, token) or 1.0)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recalld.supervisor.query import dates_en, dates_zh
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.dates import spans
 
@@ -153,3 +155,12 @@ def test_dates_reads_250000_characters_of_any_repeated_piece(piece):
     found = spans(text, TODAY)
     assert all(0 <= span.start < span.end <= len(text) for span in found)
     assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize("language", [dates_en, dates_zh], ids=["English", "Chinese"])
+@given(st.data())
+def test_every_rule_needs_what_the_hint_of_its_language_looks_for(language, data):
+    pattern, _ = data.draw(st.sampled_from(language.RULES))
+    text = data.draw(st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True))
+
+    assert language.HINT.search(text)

@@ -13,6 +13,7 @@ from recalld.supervisor.text import chinese
 from recalld.supervisor.text.chinese import (
     MappedDictionary,
     cut_for_search,
+    cut_whole,
     han_frequency,
     jieba_cut_for_search,
     load_to_cut,
@@ -47,6 +48,25 @@ def test_mapped_dictionary_has_the_frequency_of_every_han_word_of_jieba(mapped):
 def test_jieba_rjieba_and_the_mapped_dictionary_cut_written_text_alike(run, mapped):
     rjieba = pytest.importorskip("rjieba")
     assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run) == mapped.cut_for_search(run)
+
+
+@pytest.mark.parametrize("run", [*WRITTEN, "服务器", "备份脚本上传失败", "我妈生日几号", "小宇过敏"])
+def test_cut_whole_returns_the_words_of_jieba(run):
+    assert cut_whole(run) == chinese._jieba().lcut(run)
+
+
+def test_cut_whole_agrees_with_jieba_on_random_runs(mapped):
+    random.seed(5)
+    words = [word for word in chinese._jieba().FREQ if re.fullmatch("[\u4e00-\u9fd5]{1,4}", word)]
+    runs = ["".join(random.choices(words, k=random.randint(1, 5))) for _ in range(500)]
+
+    assert [run for run in runs if chinese._Cutter().cut_whole(run) != chinese._jieba().lcut(run)] == []
+
+
+def test_cut_whole_loads_no_library_where_nothing_is_guessed(monkeypatch):
+    monkeypatch.setattr(chinese, "_jieba", lambda: pytest.fail("was loaded"))
+
+    assert chinese._Cutter().cut_whole("备份脚本上传失败") == ["备份", "脚本", "上传", "失败"]
 
 
 def test_cut_for_search_loads_a_library_for_what_is_long_alone(monkeypatch):

@@ -125,19 +125,19 @@ def test_tokenizer_loads_jieba_and_the_stemmer_only_when_needed(code, absent):
 
 
 def test_spelled_loads_jieba_silently_and_caches_in_the_user_folder(tmp_path):
-    probe = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('备份脚本')])"
+    probe = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('小宇备份')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, "-W", "error", "-c", probe], capture_output=True, text=True, check=True, env=env)
-    assert (done.stdout, done.stderr) == ("['备份', '脚本']\n", "")
+    assert (done.stdout, done.stderr) == ("['小宇', '备份']\n", "")
     assert [path.relative_to(tmp_path).parts[:2] for path in tmp_path.rglob("jieba.cache")] == [("cache", "recalld")]
 
 
 def test_spelled_returns_the_same_words_without_a_cache_folder(tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
-    probe = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('备份脚本')])"
+    probe = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('小宇备份')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=env)
-    assert (done.stdout, done.stderr) == ("['备份', '脚本']\n", "")
+    assert (done.stdout, done.stderr) == ("['小宇', '备份']\n", "")
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"]
 
 
