@@ -164,22 +164,16 @@ def _ask(
     If the turn *shows_history*, the messages that it no longer shows have overflowed.
     """
     from recalld.supervisor.context.build import read_input
-    from recalld.supervisor.context.history_block import oldest_shown
-    from recalld.supervisor.operations.long_term import OverflowRequest, summarize_overflow
     from recalld.supervisor.recall.audience import Audience
 
     ws = memory.ws
     stores: dict[str, Any] = {"history": ws.shown_history, "files": ws.files, "paths": ws.paths, "events": ws.events}
     read = partial(read_input, question, memory.audience.chat, zone=ws.zone, **stores)
 
-    def overflow(asked: Asked) -> OverflowRequest:
-        since = oldest_shown(asked, ws.config) if shows_history else None
-        return OverflowRequest(session=asked.chat.session, since=since, in_turn=True)
-
     if ws.config.turns.overflow == "memory":
         ws.attempt(
             "summing up what overflows",
-            lambda: summarize_overflow.run(memory, overflow(read())),
+            lambda: _sum_up_overflow(memory, read(), shows_history=shows_history),
             None,
         )
     memory.refresh()
@@ -188,6 +182,14 @@ def _ask(
         asked = read_input("", memory.audience.chat, zone=ws.zone, **stores)
     audience = Audience(chat=asked.chat, in_groups=ws.config.recall.in_groups)
     return asked, now, ws.searcher.for_input(asked.question, now, asked.before, audience)
+
+
+def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> None:
+    from recalld.supervisor.context.history_block import oldest_shown
+    from recalld.supervisor.operations.long_term import OverflowRequest, summarize_overflow
+
+    since = oldest_shown(asked, memory.ws.config) if shows_history else None
+    summarize_overflow.run(memory, OverflowRequest(session=asked.chat.session, since=since, in_turn=True))
 
 
 def _saved(memory: Visible, turn: Injection) -> Injection:
