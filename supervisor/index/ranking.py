@@ -189,9 +189,9 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
     is_known = query.only_days or is_dated
-    known = max((_known(gate, query, one.candidate) for _, one in looked_at), default=0.0)
+    is_asked_of_oneself = query.is_own and not is_known
     is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
-    if query.is_own and not is_known and _is_unknown(gate, is_there):
+    if is_asked_of_oneself and _is_unknown(gate, is_there):
         is_open = any(_has_telling(gate, query, one.candidate) for _, one in looked_at)
     return Verdict(
         nearest,
@@ -200,7 +200,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
         tuple(filter(is_there, others)),
         tuple(word for word in others if not is_there(word)),
         nearest is not None and is_open,
-        query.is_own and not is_known and known < 1.0,
+        is_asked_of_oneself and all(_known(gate, query, one.candidate) < 1.0 for _, one in looked_at),
     )
 
 
