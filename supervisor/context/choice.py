@@ -62,9 +62,13 @@ def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hi
     floor = share * max(hits[_THIRD].rank, 0.0) if len(hits) > _THIRD else 0.0
     aside = only_neighbours(hits)
     best = max((hit.rank for hit in hits), default=0.0)
-    kept = [hit for hit in hits if hit.rank >= (max(floor, _NEAR * best) if hit in aside else floor)]
+    kept: list[Hit] = []
+    left_out: list[Hit] = []
+    for hit in hits:
+        least = max(floor, _NEAR * best) if hit in aside else floor
+        (kept if hit.rank >= least else left_out).append(hit)
     order = sorted(kept, key=lambda hit: -_density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0))
-    return order, [hit for hit in hits if hit not in kept]
+    return order, left_out
 
 
 def _density(hit: Hit, limits: BlockLimits) -> float:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
 MOST_CHARS: Final = 50_000
-#: The end of a message that asks.
-_ASKS: Final = ("?", "？")
 #: Roles that a question may ask for.
 _ROLES: Final = ("", "user", "assistant")
 #: The head of a stored document: day, role, whether it asks, whether it is a standing wish, the bytes of group, key and words,
@@ -77,7 +75,7 @@ class Document:
         text = " ".join(self.words[0]).encode("utf-8", "surrogatepass")
         group, key, role = self.group.encode(), self.key.encode(), self.passage.role
         role_number = _ROLES.index(role) if role in _ROLES else 0
-        asks = self.passage.text.rstrip().endswith(_ASKS)
+        asks = self.passage.asks
         wishes = role == "user" and is_standing_wish(self.passage.text)
         head = _HEAD.pack(self.day, role_number, asks, wishes, len(group), len(key), len(text), *self.lengths)
         return b"".join((head, group, key, *map(term_numbers, self.words), text, encode_passage(self.passage)))

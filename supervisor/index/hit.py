@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 #: a covered file in originals/.
 Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
 #: The path of a message up to its id: of one that no dated file holds yet (its place in history.json changes), and of any
+#: The end of a message that asks.
+_ASKS: Final = ("?", "？")
 #: message in a group.
 BY_ID: Final = "history.json#"
 #: The reader of a passage (`Passage.readers`) that is marked for all groups.
@@ -48,6 +50,11 @@ class Passage:
     def searched(self) -> str:
         """The text that is searched: the name of the speaker, and the words."""
         return f"{self.speaker}\n{self.text}" if self.speaker else self.text
+
+    @property
+    def asks(self) -> bool:
+        """Whether it ends in a question."""
+        return self.text.rstrip().endswith(_ASKS)
 
     @property
     def citation(self) -> str:

@@ -24,7 +24,6 @@ WINDOW: Final = "window"
 #: Lines from the end of one message to the start of the next, at most: blank, comment, time, blank, fence.
 NEXT_MESSAGE: Final = 6
 _NEXT_SECTION: Final = 2
-_ASKS: Final = ("?", "？")
 #: The most time between a message that no file holds yet and the next one of the same conversation.
 _SOON: Final = timedelta(minutes=5)
 #: Characters of a message that may point back to the one before it.
@@ -65,7 +64,7 @@ def is_neighbour(hit: Hit) -> bool:
 
 def _is_needed(unit: Passage, others: Iterable[Passage]) -> bool:
     return any(
-        (are_neighbours(other, unit) and (unit.role == "tool" or other.text.rstrip().endswith(_ASKS)))
+        (are_neighbours(other, unit) and (unit.role == "tool" or other.asks))
         or (are_neighbours(unit, other) and _points_back(other.text))
         for other in others
     )
