@@ -32,6 +32,7 @@ from zoneinfo import ZoneInfo
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.served import ENVIRON, Served, served
+from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.host.round import run_round
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.query.dates import spans
@@ -41,7 +42,6 @@ from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.redact import redacted
 from recalld.supervisor.workspace import open_workspace
 from recalld.worker.providers import Cancelled, ProviderError
-from recalld.worker.providers.extractive import extract
 from recalld.worker.providers.openai import OpenAi
 
 if TYPE_CHECKING:

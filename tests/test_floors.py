@@ -17,6 +17,7 @@ FLOORS: Final = (
     "recalld.supervisor.text",
     "recalld.supervisor.storage",
     "recalld.supervisor.protocol",
+    "recalld.supervisor.extracts",
     "recalld.supervisor.events",
     "recalld.supervisor.faults",
     "recalld.supervisor.archive",
@@ -40,6 +41,7 @@ TOP: Final = ("recalld", "recalld.__main__", "recalld.llamaindex", "recalld.supe
 WORKER: Final = (
     "recalld.supervisor.storage",
     "recalld.supervisor.protocol",
+    "recalld.supervisor.extracts",
     "recalld.supervisor.text",
     "recalld.worker",
     "recalld.prompts",
@@ -85,6 +87,7 @@ PURE: Final = tuple(
     for package, names in {
         "storage": "errors instant lenient_json",
         "protocol": "attachments dated_file inbox marks message parts period summary_file task turn",
+        "extracts": "extract lines sentences",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "phrases quality retry schedule",
         "query": "calendar dates dates_en dates_zh due intent parse relative_days subject unknown_words",
@@ -99,7 +102,7 @@ PURE: Final = tuple(
 )
 #: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
-    "__future__ array base64 binascii bisect collections contextlib dataclasses datetime enum errno functools hashlib itertools json math re shlex typing unicodedata zlib".split()
+    "__future__ array base64 binascii bisect collections contextlib dataclasses datetime enum errno functools hashlib heapq itertools json math re shlex typing unicodedata zlib".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,

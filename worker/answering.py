@@ -11,13 +11,13 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.extracts.extract import Kind, extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local_day
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.calls import Calls
 from recalld.worker.providers import ListingModel, NoCall, ProviderError, Usage
-from recalld.worker.providers.extractive import Kind, extract
 from recalld.worker.summarize import delivered
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
 from recalld.supervisor.summaries.quality import MAX_CHARS, reject_reason
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
-from recalld.worker.providers.extractive import extract
 from tests.archive.states import SHANGHAI
 from tests.summaries.quality_cases import BAD, EN, GOOD, GOOD_EN, GOOD_ZH, NOT_NOTHING, NOTHING, WRAPPED, ZH
 

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recalld.supervisor.extracts.extract import LIMITS, MONTH_LINES, extract
+from recalld.supervisor.extracts.lines import is_code
+from recalld.supervisor.extracts.sentences import cut, sentences
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.worker.providers import choose
-from recalld.worker.providers.extractive import LIMITS, MONTH_LINES, Extractive, extract
-from recalld.worker.providers.lines import is_code
-from recalld.worker.providers.sentences import cut, sentences
+from recalld.worker.providers.extractive import Extractive
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MORNING = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # 09:00 in Shanghai

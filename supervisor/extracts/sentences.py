@@ -3,7 +3,7 @@ A message cut into sentences of one line each, as they are written; what each of
 
 The lines come from lines.py; the items of a list join the line that announces them, and an answer stays with its question. A
 sentence is rated by cues: what people say of themselves, decisions, plans, numbers, names. Which of them an extract quotes is
-decided in extractive.py.
+decided in extract.py.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.extracts.lines import is_code, lines
 from recalld.supervisor.text.chinese import cut_whole, is_noun, to_simplified
 from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
 from recalld.supervisor.text.word_frequency import is_known
-from recalld.worker.providers.lines import is_code, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,14 +55,14 @@ _WHEN: Final = (
 )
 #: Each cue, and what it adds to a sentence, in words of the rarest kind.
 _CUES: Final = tuple(
-    (re.compile("|".join(patterns), re.IGNORECASE), worth)
+    (lazy_re("|".join(patterns), re.IGNORECASE), worth)
     for patterns, worth in ((_PERSON, 1.2), (_DECISION, 1.6), (_TO_DO, 0.8), (_OWN, 0.6), (_FINDING, 0.8), (_WHEN, 0.6))
 )
 _IS_OF_PERSON: Final = _CUES[0][0]
 _IS_DECISION: Final = _CUES[1][0]
 #: Numbers, dates, code, addresses, titles and names, by their shape; what it adds, and how much it counts.
-_FIGURES: Final = re.compile(r"\d|`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
-_DATA: Final = re.compile(
+_FIGURES: Final = lazy_re(r"\d|`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
+_DATA: Final = lazy_re(
     rf"{_FIGURES.pattern}|《[^》]+》|「[^」]+」|[\"“][^\"”]+[\"”]|周[一二三四五六日]|[一二三四五六七八九十][月号日点]"
     rf"|[{HAN}] ?(?!AI)[A-Za-z]{{2}}|(?<![A-Za-z])(?!AI)[A-Za-z]{{2,}} ?[{HAN}]|(?<=\w )(?!AI)[A-Z]\w*[a-z]\w*"
 )
@@ -70,18 +71,18 @@ _WITH_DATA: Final = 1.5
 _OF_SELF: Final = 1.4
 _OF_OTHER: Final = 0.3  # of the person who is spoken to
 _OF_MACHINE: Final = 0.25
-_SELF: Final = re.compile(r"\b(?:I|me|my|mine|we|our|us)\b|[我咱]|自己")
-_OTHER: Final = re.compile(r"\b(?:you|yours?)\b|[你您]", re.IGNORECASE)
-_QUESTION: Final = re.compile(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
+_SELF: Final = lazy_re(r"\b(?:I|me|my|mine|we|our|us)\b|[我咱]|自己")
+_OTHER: Final = lazy_re(r"\b(?:you|yours?)\b|[你您]", re.IGNORECASE)
+_QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
 #: What comes before a comma in a question, but not in a statement.
-_ASKING: Final = re.compile(
+_ASKING: Final = lazy_re(
     r"^\W*(?:and |but |so )?(?:am|is|are|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|wh\w+|how)\b"
     r"|什么|怎么|怎样|哪|谁|几|多少|是否|(\w)不\1",
     re.IGNORECASE,
 )
 #: An answer of fewer characters says little without its question; so does one that opens like this.
 _CURT: Final = 14
-_REPLY: Final = re.compile(
+_REPLY: Final = lazy_re(
     r"(?:有|没有?|是的?|不是?|对|不对|会|不会|能|不能|要|不要|可以|不可以|行|不行|好|嗯|还没有?|已经|当然)(?:[，,。！!；\s]|的|啊|了|$)"
     r"|(?:yes|yeah|yep|no|nope|not yet|sure|ok|okay|both|neither|of course|true|right|correct)\b"
     r"|i (?:do|did|don't|didn't|have|haven't|am|can|will)\b",
@@ -90,10 +91,10 @@ _REPLY: Final = re.compile(
 #: Words of which a sentence without data has at least so many, and how many a Han character is worth.
 _WORDS: Final = 4
 _HAN_WORD: Final = 0.75
-_HAN: Final = re.compile(f"[{HAN}]")
-_WORD: Final = re.compile(rf"[^\W{HAN}]+(?:['’.-]\w+)*")
+_HAN: Final = lazy_re(f"[{HAN}]")
+_WORD: Final = lazy_re(rf"[^\W{HAN}]+(?:['’.-]\w+)*")
 #: How a sentence opens that greets, thanks, praises, wishes or agrees.
-_COURTESY: Final = re.compile(
+_COURTESY: Final = lazy_re(
     r"(?:and |but |so )?[嗯哦啊恩那也]*[，,]?(?:嗨|你好|您好|哈喽|早安|早上好|晚上好|晚安|再见|不客气|不用谢|没关系"
     r"|谢谢|感谢|辛苦|加油|哇|哎呀|哈哈|好[的啊呀]|[是对][啊呀]|没错|确实|当然|没问题|很高兴|真棒|太[好棒]|听起来|我也?同感"
     r"|[听看]到?[你您]|时间不早|[我真也衷心]*(?:希望|祝|愿|期待|相信)[你您]|随时|(?:如果|要是|有什么).{0,8}(?:需要|问题)"
@@ -105,14 +106,14 @@ _COURTESY: Final = re.compile(
     r"|well done|cheers|enjoy)\b)",
     re.IGNORECASE,
 )
-_CLAUSES: Final = re.compile(r"[，,。！!;；~～…]+|\.(?=\s|$)|\s[—–-]\s")
+_CLAUSES: Final = lazy_re(r"[，,。！!;；~～…]+|\.(?=\s|$)|\s[—–-]\s")
 #: What makes a courtesy worth keeping all the same: a matter of the speaker's own.
-_OWN_MATTER: Final = re.compile(
+_OWN_MATTER: Final = lazy_re(
     r"\bI(?:'m| am|'ve| have)? (?!glad|happy|hope|agree|appreciate|wish|think|bet)\w|\bmy\b"
     r"|我(?![也真很]|希望|祝|相信|会|都|衷心|[为替]你)"
 )
 #: What a sentence says of the conversation itself: advice is taken, company is praised, the next one is looked forward to.
-_OF_CONVERSATION: Final = re.compile(
+_OF_CONVERSATION: Final = lazy_re(
     r"\b(?:your|these|those) (?:\w+ )?(?:advice|suggestions?|methods|help|support|words|company)\b"
     r"|\bshare (?:it |some\w* )?with you\b"
     r"|\bchat(?:ting|ted)? (?:\w+ )?(?:with you|again|more)\b|\btalk(?:ing)? (?:to you|with you|again)\b|\bcompanionship\b"
@@ -120,40 +121,40 @@ _OF_CONVERSATION: Final = re.compile(
     re.IGNORECASE,
 )
 #: How an assistant advises.
-_ADVICE: Final = re.compile(
+_ADVICE: Final = lazy_re(
     r"你(?:还|也)?(?:可以|应该|需要|不妨|要)|[试看]试|尝试|建议"
     r"|\byou (?:can|could|may|might|should|need to|must)\b|\b(?:try|consider|make sure|don't forget)\b",
     re.IGNORECASE,
 )
 #: What assistants say of themselves.
-_DISCLAIMER: Final = re.compile(
+_DISCLAIMER: Final = lazy_re(
     r"作为(?:一[个名位])?(?:虚拟|AI|人工智能|语言模型)|我(?:只)?是(?:一[个名位])?(?:AI|人工智能)|没有实体"
     r"|\bas an? (?:AI|language model)\b|\bI(?:'m| am) (?:just )?an AI\b",
     re.IGNORECASE,
 )
 
 #: What is no word of a topic: addresses, paths, tags, data; and what may be a password.
-_NO_TOPIC: Final = re.compile(
+_NO_TOPIC: Final = lazy_re(
     r"(?:https?|ftp|file)://[^\s，。）」]+|\bdata:\S+|[!-~]{24}…|</?[A-Za-z][^>\n]{0,200}>|&[a-z]{2,6};|~?(?:/[\w.-]+){2,}"
     r"|\b(?:[\w-]+\.)+[a-z]{2,4}\b(?:[/:][^\s，。]*)?"
     r"|(?:密码|口令|密钥|password|passwd|passphrase|secret|api[ _-]?key|token)\s*(?:是|为|is\b)?\W*\S+",
     re.IGNORECASE,
 )
 #: How a sentence opens that means the one before it.
-_LEANING: Final = re.compile(r"[它他她]们?|(?:it|its|it's|they|they're|them|he|she|he's|she's|his|her)\b", re.IGNORECASE)
-_HAN_RUN: Final = re.compile(f"[{HAN}]+")
+_LEANING: Final = lazy_re(r"[它他她]们?|(?:it|its|it's|they|they're|them|he|she|he's|she's|his|her)\b", re.IGNORECASE)
+_HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 _LONGEST_NOUN: Final = 8
-_PRONOUN: Final = re.compile("[我你您他她它这那哪谁]")
-_LATIN_NAME: Final = re.compile(r"(?<![\w./-])[A-Za-z]{3,}(?![\w./-])")
+_PRONOUN: Final = lazy_re("[我你您他她它这那哪谁]")
+_LATIN_NAME: Final = lazy_re(r"(?<![\w./-])[A-Za-z]{3,}(?![\w./-])")
 _STOP: Final = "|".join(sorted(ENGLISH))
-_NOUN_PHRASE: Final = re.compile(
+_NOUN_PHRASE: Final = lazy_re(
     r"\b(?:the|an?|my|our|his|her|their|your|this|some|of|for|in|at|about|with|from)\s"
     rf"((?:(?!(?:{_STOP})\b)[A-Za-z]+(?:-[A-Za-z]+)*\s){{0,2}}(?!(?:{_STOP})\b)[A-Za-z]+(?:-[A-Za-z]+)*)"
     rf"(?=[.,;:!?)\"…]|\s-\s|\s(?:{_STOP})\b|$)",
     re.IGNORECASE,
 )
 #: How an English word ends that is hardly a noun.
-_NO_NOUN: Final = re.compile(r"(?:ed|ly|est|ous|ful|ive|able|ible|less)$", re.IGNORECASE)
+_NO_NOUN: Final = lazy_re(r"(?:ed|ly|est|ous|ful|ive|able|ible|less)$", re.IGNORECASE)
 
 #: Characters of a sentence, and of the items of a list that are put into one.
 LONGEST: Final = 220
@@ -167,20 +168,18 @@ _STUMP: Final = 3
 #: Characters before a full stop that show whether it ends a sentence.
 _READ_BACK: Final = 12
 
-_RUN: Final = re.compile(r"[!-~]+|[^\s!-~，。！？；、：…]+")
-_INVISIBLE: Final = re.compile(
+_RUN: Final = lazy_re(r"[!-~]+|[^\s!-~，。！？；、：…]+")
+_INVISIBLE: Final = lazy_re(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
 )
-_BREAK: Final = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_END: Final = re.compile(
+_BREAK: Final = lazy_re(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_SURROGATE: Final = lazy_re("[\ud800-\udfff]")
+_END: Final = lazy_re(
     rf"[。！？]+[”’\"'）)』」》\]]*|(?<![!?])[!?]+[”\"'）)\]]*(?=\s|$|[{HAN}])|(?<!…)…+(?=\s)|\.[”\"')\]]*(?=\s)",
 )
-_ABBREVIATED: Final = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|dept|Fig|Jr|Sr)|\b[A-Z]|^\d{1,2})$"
-)
+_ABBREVIATED: Final = lazy_re(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|dept|Fig|Jr|Sr)|\b[A-Z]|^\d{1,2})$")
 _OPEN: Final = {"（": "）", "(": ")", "「": "」", "『": "』", "“": "”", "《": "》", "【": "】"}
-_CLAUSE: Final = re.compile(r"[，,；;、：:]\s*|\s[—–-]\s|\s+")
+_CLAUSE: Final = lazy_re(r"[，,；;、：:]\s*|\s[—–-]\s|\s+")
 
 
 def sentences(text: str) -> list[str]:

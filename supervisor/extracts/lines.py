@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
@@ -20,29 +21,29 @@ Kind: TypeAlias = Literal["prose", "item", "fault"]
 #: Lines from which indented or stamped text is a paste, not prose.
 _PASTE_LINES: Final = 3
 
-_HAN: Final = re.compile(f"[{HAN}]")
-_FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_ITEM: Final = re.compile(r"[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D)")
-_MARKS: Final = re.compile(rf"(?:>\s*|#{{1,6}}\s+|{_ITEM.pattern}){{1,8}}")
+_HAN: Final = lazy_re(f"[{HAN}]")
+_FENCE: Final = lazy_re(r"\s{0,3}(`{3,}|~{3,})")
+_ITEM: Final = lazy_re(r"[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D)")
+_MARKS: Final = lazy_re(rf"(?:>\s*|#{{1,6}}\s+|{_ITEM.pattern}){{1,8}}")
 #: A line that says nothing: a rule, a comment of HTML.
-_RULE: Final = re.compile(r"<!--.*-->$|[-=*_|:+\s]{3,}$")
-_ROW: Final = re.compile(r"\|(.*)\|$")
-_CODE: Final = re.compile(
+_RULE: Final = lazy_re(r"<!--.*-->$|[-=*_|:+\s]{3,}$")
+_ROW: Final = lazy_re(r"\|(.*)\|$")
+_CODE: Final = lazy_re(
     r"(?:\t| {4,})\S.*[(){}=;<>]|.*[{}]$|.*[(=].*;$|\w+(?:Error|Exception)\b"
     r"|\s{0,8}(?:at |File \"|Traceback \(|\[?\d[\d:.,TZ+ -]{4,30}\]?\s\[?(?:INFO|WARN|DEBUG|ERROR))",
 )
-_FAULT: Final = re.compile(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
+_FAULT: Final = lazy_re(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
 #: A command as it is typed, and a statement of a program.
-_COMMAND: Final = re.compile(
+_COMMAND: Final = lazy_re(
     r"(?:[$%] |>>> |sudo )*(?:pip3?|pipx|uv|npm|npx|pnpm|yarn|git|apt(?:-get)?|dnf|brew|docker|kubectl|cargo|conda|poetry|curl"
     r"|wget|ssh|scp|rsync|systemctl|chmod|chown|mkdir|cd|python3?|node)"
     r"(?: (?!(?:is|was|are|were|and|but|the|an?|to|for|because|if|that|with|my|I|it|we|you|so|not|on|in)(?: |$))[^\s,;]+)+"
 )
-_STATEMENT: Final = re.compile(
+_STATEMENT: Final = lazy_re(
     r"(?:def|class|func|fn|function) \w+\s*\(.*|(?:const|let|var) \w+ = .*|[\w.\[\]]+ ?= ?\w[\w.]*\(.*\);?|[\w.]+\([^()]*\);"
 )
-_IMPORT: Final = re.compile(r"import [\w.]+(?: as \w+)?|from [\w.]+ import [\w*, ]+")
-_OPTION: Final = re.compile(r"\s--?[A-Za-z]")
+_IMPORT: Final = lazy_re(r"import [\w.]+(?: as \w+)?|from [\w.]+ import [\w*, ]+")
+_OPTION: Final = lazy_re(r"\s--?[A-Za-z]")
 _SUBCOMMANDS: Final = (
     "pip3? (?:install|uninstall|freeze|list|show)",
     "uv (?:add|remove|run|sync|lock|pip|tool|venv)",
@@ -56,18 +57,18 @@ _SUBCOMMANDS: Final = (
 )
 #: What a command has that opens with an English word: a prompt, a path, a file, an address, an assignment, or a subcommand;
 #: "cargo ship arrives" and "node 4 down" have none. The names of other commands are no words.
-_TYPED: Final = re.compile(
+_TYPED: Final = lazy_re(
     r"[`=|]|^(?:[$%]|>>>|sudo|pipx|npm|npx|pnpm|apt-get|dnf|kubectl|wget|scp|rsync|systemctl|chmod|chown|mkdir)\s"
     r"|(?:\s|@|://)(?:~|\.{1,2})?/|\s~$|\w(?:@|://)\w|\b[A-Za-z_][\w/-]*\.[a-z]{2,4}\b"
     rf"|^(?:{'|'.join(_SUBCOMMANDS)})\b"
 )
 #: What an import has that is a program's; "import taxes" and "from Rome import olives" have nothing of it.
-_MODULE: Final = re.compile(
+_MODULE: Final = lazy_re(
     r"`|\w\.\w|_|\*| as |(?:import|from) (?:os|sys|re|json|math|numpy|pandas|torch|typing|pathlib|asyncio|datetime|itertools)\b"
 )
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 #: A day, a date or a time of the clock: a note, and no command, unless there is an option.
-_WHEN: Final = re.compile(
+_WHEN: Final = lazy_re(
     r"\b(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?s?|today|tonight|tomorrow|noon)\b"
     r"|\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|(?<![\w:/])\d{1,2}[:/]\d{1,2}(?![\w:/])|\b\d{4}-\d\d-\d\d\b"
     rf"|\b(?:\d{{1,2}} {_MONTH}|{_MONTH} \d{{1,2}})\b",
