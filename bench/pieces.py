@@ -24,8 +24,8 @@ class Piece(NamedTuple):
     means: tuple[int, ...] | str
 
 
-_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH: Final = rf"\b(?P<m>(?:{'|'.join(_MONTHS)})[a-z]{{0,6}})\b\.?"
+MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH: Final = rf"\b(?P<m>(?:{'|'.join(MONTHS)})[a-z]{{0,6}})\b\.?"
 _YEAR: Final = r"(?P<y>(?:19|20)\d\d)"
 _DAY: Final = r"(?P<d>3[01]|[12]\d|0?[1-9])"
 #: In this order, in a text as `plain` makes it: what one has taken is no other.
@@ -103,7 +103,7 @@ def _means(kind: str, match: re.Match[str], written: str) -> tuple[int, ...] | s
     part = match.groupdict()
     if kind == "date":
         month = part["m"].lower()
-        return int(part.get("y") or 0), int(month) if month.isdigit() else _MONTHS.index(month[:3]) + 1, int(part.get("d") or 0)
+        return int(part.get("y") or 0), int(month) if month.isdigit() else MONTHS.index(month[:3]) + 1, int(part.get("d") or 0)
     if kind == "time":
         return int(part["h"]) % 12, 30 if part.get("half") else int(part.get("min") or 0)
     return number(written) if kind in {"number", "version"} else written.casefold()
