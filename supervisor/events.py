@@ -82,6 +82,8 @@ EVENTS: Final[Mapping[str, str]] = {
     "supervisor_mute": "the supervisor does not respond; commands do their work themselves",
     "degraded": "the disk or the system refuses; recalld waits and tries again",
     "recovered": "nothing is refused any more",
+    "port_refused": "the port of `[serve]` can't be used; the supervisor runs on without HTTP, and tries again",
+    "port_open": "the supervisor answers over HTTP",
     "watch_lost": "there are no file events; changes are found by polling alone",
     "output_lost": "lines could not be printed: nobody read them, or the disk is full; the log has them",
     "error": "a step failed with an unexpected exception; the others went on",
@@ -96,7 +98,7 @@ _WARNINGS: Final = frozenset(
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
         *("recall_fell", "summary_failed"),
-        *("supervisor_mute", "task_put_back", "watch_lost"),
+        *("port_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )
 )
 #: After these events each state that lasts is reported again.

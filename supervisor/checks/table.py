@@ -70,6 +70,7 @@ TABLE: Final = (
     Check("key", "caller", model.credential),
     Check("service", "machine", services.units),
     Check("supervisor", "machine", services.supervisor),
+    Check("supervisor", "machine", services.port),
 )
 
 

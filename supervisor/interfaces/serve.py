@@ -9,7 +9,7 @@ import threading
 from dataclasses import asdict
 from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recalld.supervisor.host.alarm import WELL_S, Alarm
 from recalld.supervisor.host.background import Background
@@ -38,15 +38,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from recalld.supervisor.interfaces.http.changes import Changes
+    from recalld.supervisor.interfaces.http.server import HttpThread
     from recalld.supervisor.interfaces.socket_server import Request
+    from recalld.supervisor.operations.operation import Caller, Operation
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
+#: The types of a request and of an answer.
+Q = TypeVar("Q")
+A = TypeVar("A")
 #: Seconds that a command without an operation may take.
 _WITHIN_S: Final = 2.0
 #: Short operations that change files, which run one after another; all others run side by side.
-_CHANGES: Final = frozenset({"append", "write", "delete"})
+_CHANGES: Final = frozenset({"append", "write", "delete", "replace_long_term"})
 #: The tools of a model that change files.
 _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 #: glibc's M_ARENA_MAX. The default is eight arenas a core, each of which keeps the memory that an index update once needed.
@@ -71,7 +77,11 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
     alarm = Alarm.of(os.environ)
 
     def reopen() -> Workspace:
-        return open_workspace(root, os.environ, clock, print_event, lasting=True)
+        return open_workspace(root, os.environ, clock, report_event, lasting=True)
+
+    def report_event(event: Mapping[str, object]) -> None:
+        print_event(event)
+        http.event(event)
 
     def supervised(_: Path, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
         ws = reopened or reopen()
@@ -81,9 +91,12 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         if before is None:
             return Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
         before.use(ws, workers, background)
+        http.use(ws)
         return before
 
     host = Host([root], supervised, clock, threads)
+    answers = Answers(partial(host.workspace, root))
+    http = HttpService(answers, clock)
     on_signals(host.stop)
     with host:
         ws = host.workspace(root)
@@ -92,8 +105,8 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         def report(why: str) -> None:
             host.workspace(root).events.transition("error", why, what="the socket", why=why)
 
-        answers = Answers(partial(host.workspace, root))
-        with serve_socket(ws.paths, ws.files, answers.answer, report, answers.within_s):
+        with serve_socket(ws.paths, ws.files, answers.answer, report, answers.within_s), http:
+            http.use(ws)
             host.run()
 
 
@@ -105,12 +118,77 @@ def limit_malloc_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
 
 
+class HttpService:
+    """The HTTP service of a supervisor, while `[serve] port` is set; its modules are loaded then, by its own thread."""
+
+    def __init__(self, answers: Answers, clock: Clock) -> None:
+        self._answers, self._clock = answers, clock
+        self._thread: HttpThread | None = None
+        self._changes: Changes | None = None
+        #: Why there is no service, as the last event said; "" if there is one.
+        self._why = ""
+
+    def __enter__(self) -> None:
+        """Begin; `use` starts the service."""
+
+    def __exit__(self, *_: object) -> None:
+        """End the service."""
+        self._end()
+
+    def use(self, ws: Workspace) -> None:
+        """Serve with this configuration from now on."""
+        wanted = ws.config.serve
+        place = (wanted.host, wanted.port, wanted.allow_remote)
+        if self._thread and self._thread.place == place:
+            if self._why:
+                self._report(self._why)  # the log begins anew with another configuration
+            return
+        self._end()
+        if wanted.port:
+            from recalld.supervisor.interfaces.http.changes import Changes
+            from recalld.supervisor.interfaces.http.server import HttpThread, Place
+
+            self._changes = Changes()
+            self._thread = HttpThread(Place(*place), self._answers, self._changes, self._clock, self._report)
+            self._thread.start()
+
+    def event(self, event: Mapping[str, object]) -> None:
+        """Pass an event on to those who listen."""
+        if self._changes:
+            self._changes.event(event)
+
+    def _end(self) -> None:
+        thread, self._thread = self._thread, None
+        if thread:
+            thread.end()
+
+    def _report(self, why: str) -> None:
+        events, serve = self._answers.workspace.events, self._answers.workspace.config.serve
+        fields: dict[str, Any] = {"host": serve.host, "port": serve.port}
+        events.transition("port_refused", why, reason=why, **fields)
+        if not why:
+            events.emit("port_open", **fields)
+        self._why = why
+
+
 class Answers:
     """Runs the requests of the socket in the present workspace; those that change files run one after another."""
 
     def __init__(self, served: Callable[[], Workspace]) -> None:
         self._served = served
         self._changing = threading.Lock()
+
+    @property
+    def workspace(self) -> Workspace:
+        """The present workspace."""
+        return self._served()
+
+    def perform(self, operation: Operation[Q, A], request: Q, caller: Caller) -> A:
+        """Return the answer of an operation for an interface of this process; SupervisorError if there is none."""
+        from recalld.supervisor.operations.operation import perform
+
+        with self._changing if operation.name in _CHANGES else contextlib.nullcontext():
+            return perform(operation, self._served(), request, caller)
 
     def within_s(self, request: Request) -> float:
         """Return how long the answer may take, in seconds."""

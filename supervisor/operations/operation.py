@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Q = TypeVar("Q")
 A = TypeVar("A")
 #: The interface of a request; it changes only the wording of an answer (an option is `--limit`, an argument `limit`).
-Interface: TypeAlias = Literal["python", "command", "socket", "tool"]
+Interface: TypeAlias = Literal["python", "command", "socket", "tool", "http"]
 #: The kinds of chat that a caller may name; "" means the kind in the key of the session.
 CHATS: Final = ("", "direct", "group", "channel")
 

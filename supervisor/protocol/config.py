@@ -125,7 +125,7 @@ PLANNED: Final = frozenset(
             "message_chars",
             "skip_chars",
         ),
-        "serve": ("host", "port", "upstream"),
+        "serve": ("upstream",),
     }.items()
     for name in names
 )

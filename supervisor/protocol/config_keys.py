@@ -378,7 +378,7 @@ class Embeddings(Section):
 
 @section
 class Serve(Section):
-    """The HTTP service on this machine: REST, page, proxy."""
+    """The HTTP service on this machine: REST, MCP, page."""
 
     host: str = text(
         "127.0.0.1",
@@ -386,5 +386,6 @@ class Serve(Section):
         pattern=r"[A-Za-z0-9.:_-]{1,253}",
         allowed=Text("allowed.host"),
     )
-    port: int = whole(8377, "The port that the service listens on; 0: any free one.", most=65535)
+    port: int = whole(0, "The port that the service listens on, such as 8377; 0: there is no service.", most=65535)
+    allow_remote: bool = flag(False, "Allow a host that other machines can reach; whoever has the token reads all of memory.")
     upstream: str = url("The address of the model server behind the proxy.")

@@ -240,6 +240,7 @@ class NoPermission(SupervisorError):
     """This user may not access the file, or it is on a read-only disk. *mend* says what mends it."""
 
     exit_code = 77
+    http_status = 403
     code = "error.no_permission"
     path: PurePath | str
     why: str

@@ -164,6 +164,14 @@ def an_index_that_is_not_brought_up_to_date(it: Broken) -> None:
     it.run_supervisor()
 
 
+def a_port_that_another_program_uses(it: Broken) -> None:
+    refused = (
+        b'{"ts": "2026-01-31T01:00:00.000Z", "event": "port_refused", "reason": "taken", "host": "127.0.0.1", "port": 8377}\n'
+    )
+    it.world.put("log.jsonl", refused)
+    it.run_supervisor()
+
+
 def a_backup_that_failed(it: Broken) -> None:
     keep_last(it.world.ws, LastBackup(it.world.clock(), "/备份", 7, "", "the disk is full"))
 
@@ -229,6 +237,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_clock_that_was_set_back: machine.clock,
     a_message_that_nobody_writes: memory.waiting,
     an_index_that_is_not_brought_up_to_date: machine.lasting,
+    a_port_that_another_program_uses: services.port,
     a_backup_that_failed: services.last_night,
     a_model_without_a_name: model.paused,
     an_index_that_is_damaged: memory.index,

@@ -39,7 +39,7 @@ PROMISED = """
     conversation.max_history 100 · conversation.overflow_min 3
     summarize.message_threshold 20 · summarize.char_threshold 10000 · summarize.keep_recent 10 · summarize.max_chars 4000
     summarize.message_chars 300 · summarize.skip_chars 8 · summarize.char_limit 2000
-    tools.search_results 15 · tools.dialect recall · serve.host 127.0.0.1 · serve.port 8377 · privacy.redact llm
+    tools.search_results 15 · tools.dialect recall · serve.host 127.0.0.1 · serve.port 0 · privacy.redact llm
     log.rotate_bytes 10MB · log.keep_days 30 · log.keep_bytes 500MB
     care.allow_network_fs False · care.poll 1s · care.tree_poll 5s · care.quarantine_limit 10
     care.previous_age 365d · care.previous_bytes 200MB
@@ -172,10 +172,11 @@ REFUSED = {
     "[history]\nsoft_cap = 200\nhard_cap = 100": ("history.soft_cap", "history.hard_cap, which is 100"),
     "[worker]\nbeat = '3m'": ("worker.beat", "180s is more than worker.lease, which is 120s"),
     "[llm]\nbase_url = 'localhost:11434'": ("llm.base_url", "http://"),
-    "[serve]\nport = 65536": ("[serve]", "this section is planned and not there yet"),
+    "[serve]\nport = 65536": ("serve.port", "65536"),
+    "[serve]\nupstream = 'http://127.0.0.1:1/v1'": ("serve.upstream", "this key is planned and not there yet"),
     "[summarize]\nx = 1": ("summarize.x", ""),
     "[turns]\ngreeting = true": ("turns.greeting", "this key is planned and not there yet"),
-    "serve = 3": ("[serve]", "this section is planned and not there yet"),
+    "serve = 3": ("serve", ""),
     "[tool]\nx = 1": ("[tool]", "perhaps tools is meant"),
     "[recall]\ndialect = 'lines'": ("recall.dialect", "perhaps tools.dialect is meant"),
     "[privacy]\npatterns = ['(']": ("privacy.patterns", "regular expressions"),
@@ -230,7 +231,7 @@ def test_language_key_is_read_from_a_wrong_configuration(toml: bytes | None, env
     [
         ("RECALLD_RECALL_MAX_HIT", "5", "perhaps RECALLD_RECALL_MAX_HITS is meant"),
         ("RECALLD_TOOLS_DIALEKT", "lines", "perhaps RECALLD_TOOLS_DIALECT is meant"),
-        ("RECALLD_SERVE_PORTT", "7", "no setting has this variable; docs/reference"),
+        ("RECALLD_SERVE_PORTT", "7", "no setting has this variable; perhaps RECALLD_SERVE_PORT is meant"),
         ("RECALLD_任意", "x", "no setting has this variable"),
         ("RECALLD_", "", "no setting has this variable"),
         ("RECALLD_RECALL_MAX_HITS", "五", "'五' is not allowed, give a whole number"),

@@ -1,0 +1,79 @@
+"""
+Who may ask over HTTP: whoever has the token of the workspace, or the cookie that a browser got for it.
+
+The token is in `.recalld/token`, mode 0600. A cookie and the token of a form are made from it by HMAC, so that nothing is kept
+of a browser, a restart ends no session, and a new token ends all. Every comparison takes the same time, whatever differs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files
+
+#: Bytes of a token, and of what distinguishes one cookie from another.
+_BYTES: Final = 32
+_NONCE_BYTES: Final = 9
+#: The rights that others must not have on the file.
+_OTHERS: Final = 0o077
+
+
+class Access:
+    """The token of the workspace at *paths*, and the cookies and forms that were made with it."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
+        self._files = files
+        self._path = paths.token
+        self._seen: Stat | None = None
+        self._token = ""
+
+    def token(self) -> str:
+        """Return the token; a new one is made where there is none, or where others could read it."""
+        stat = self._files.disk.stat(self._path)
+        if stat is None or stat != self._seen:
+            version = self._files.read_stable(self._path)
+            token = version.data.decode("ascii", "replace").strip() if version else ""
+            if version is None or not token or version.stat.mode & _OTHERS:
+                self._files.remove(self._path)
+                self._files.make_folder(self._path.parent)
+                token = secrets.token_urlsafe(_BYTES)
+                self._files.replace(self._path, f"{token}\n".encode(), None)
+            self._token, self._seen = token, self._files.disk.stat(self._path)
+        return self._token
+
+    def is_token(self, given: str) -> bool:
+        """Return whether this is the token."""
+        return _equal(given, self.token())
+
+    def new_cookie(self) -> str:
+        """Return a value that `is_cookie` accepts as long as the token stays."""
+        nonce = secrets.token_urlsafe(_NONCE_BYTES)
+        return f"{nonce}.{self._signed('cookie', nonce)}"
+
+    def is_cookie(self, given: str) -> bool:
+        """Return whether the value is that of a cookie that was made with this token."""
+        nonce, _, signature = given.partition(".")
+        return _equal(signature, self._signed("cookie", nonce))
+
+    def form_token(self, cookie: str) -> str:
+        """Return what each form carries that changes something: another site can't know it."""
+        return self._signed("form", cookie)
+
+    def is_form_token(self, given: str, cookie: str) -> bool:
+        """Return whether this is the token of a form that was made for the browser with this cookie."""
+        return _equal(given, self.form_token(cookie))
+
+    def _signed(self, purpose: str, text: str) -> str:
+        return hmac.new(self.token().encode(), f"{purpose}:{text}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def _equal(given: str, wanted: str) -> bool:
+    """Compare in a time that depends on neither: both are hashed first, so that the length shows nothing either."""
+    digests = (hashlib.sha256(one.encode("utf-8", "replace")).digest() for one in (given, wanted))
+    return hmac.compare_digest(*digests) and bool(given)

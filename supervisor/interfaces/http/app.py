@@ -1,0 +1,109 @@
+"""The application that a supervisor serves over HTTP: its own routes, MCP, and the page where the wheel has one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from recalld.supervisor.interfaces.http.gate import Gate
+from recalld.supervisor.interfaces.http.json_body import json_object
+from recalld.supervisor.interfaces.http.problem import Refused, of_error, problem
+from recalld.supervisor.interfaces.http.site import form_fields
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import InternalError, SupervisorError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
+
+    from recalld.supervisor.interfaces.http.site import Site
+
+#: The page, which may be left out of an installation.
+_PAGE: Final = "recalld.supervisor.interfaces.page"
+#: Seconds that a browser keeps the cookie: a year, as the token itself lasts.
+_COOKIE_S: Final = 365 * 24 * 3600
+
+
+def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
+    """Return the application for *site*; *is_remote*: other machines may ask."""
+    page: Any = import_module(_PAGE) if find_spec(_PAGE) else None
+
+    async def answer_error(request: Request, error: Exception) -> Response:
+        return await site.run(_response, site, page, request, error)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        watching = asyncio.create_task(site.changes.watch(lambda: site.workspace, site.run))
+        try:
+            yield
+        finally:
+            watching.cancel()
+
+    routes = [*_own_routes(site), *(page.routes(site) if page else ())]
+    handlers: Any = dict.fromkeys((HTTPException, Refused, SupervisorError, Exception), answer_error)
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return Gate(app, site, answer_error, is_remote=is_remote)
+
+
+#: What the router itself refuses.
+_SENTENCES: Final = {404: Text("http.no_path"), 405: Text("http.no_method")}
+
+
+def _response(site: Site, page: Any, request: Request, error: Exception) -> Response:
+    """Return the answer to an error: for a browser the page's, else a problem in JSON; a bug becomes an event."""
+    ws = site.workspace
+    if isinstance(error, HTTPException):  # the router's
+        error = Refused(error.status_code, _SENTENCES.get(error.status_code, Text("http.no_http")), error.headers)
+    if not isinstance(error, (Refused, SupervisorError)):
+        ws.events.report("http", [InternalError.of("a request over HTTP", error)])
+    status, sentence, headers, more = of_error(error, site.language(request), str(ws.paths.root))
+    is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api/", "/mcp"))
+    if page and is_browser:
+        shown: Response = page.problem(site, request, status, sentence)
+        shown.headers.update(headers)
+        return shown
+    return problem(status, sentence, headers, **more)
+
+
+def _own_routes(site: Site) -> list[BaseRoute]:
+    async def health(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def enter(request: Request) -> Response:
+        """Return the cookie for the token, which comes as JSON from a script or as a form."""
+        is_form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+        body = await request.body()
+        given = form_fields(body) if is_form else json_object(request, body)
+        if not await site.run(site.access.is_token, str(given.get("token", "")).strip()):
+            raise Refused(401, Text("http.token"), {"WWW-Authenticate": "Bearer"})
+        found: Response = RedirectResponse("/", 303) if is_form else Response(status_code=204)
+        value = await site.run(site.access.new_cookie)
+        found.set_cookie(site.cookie_name, value, max_age=_COOKIE_S, httponly=True, samesite="strict", path="/")
+        return found
+
+    async def leave(_: Request) -> Response:
+        found = Response(status_code=204)
+        found.delete_cookie(site.cookie_name, httponly=True, samesite="strict", path="/")
+        return found
+
+    async def events(_: Request) -> Response:
+        return StreamingResponse(site.changes.stream(), media_type="text/event-stream")
+
+    return [
+        Route("/healthz", health),
+        Route("/session", enter, methods=["POST"]),
+        Route("/session", leave, methods=["DELETE"]),
+        Route("/events", events),
+    ]

@@ -1,0 +1,187 @@
+"""
+What every request passes before a handler runs: Host and Origin, token or cookie, kind and size of its body.
+
+A page of another site can make a browser send requests here, and a name that is bound to this address (DNS rebinding) makes
+them look like its own. So the Host has to be an address of this service, and an Origin the same as the Host. No answer carries
+a CORS header, a body has to be JSON where no form is expected, and the cookie is sent to this site alone.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import TYPE_CHECKING, Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+
+from recalld.supervisor.interfaces.http.problem import RETRY_AFTER, Refused
+from recalld.supervisor.storage.catalogue import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from recalld.supervisor.interfaces.http.site import Site
+
+#: Requests that are answered at once.
+MOST_AT_ONCE: Final = 32
+#: The most bytes of a body; that of a request that saves the whole long-term file may have more.
+MOST_BODY: Final = 1 << 20
+MOST_LONG_TERM: Final = 8 << 20
+#: Paths that need no token: they show nothing of the memory.
+OPEN_PATHS: Final = frozenset({"/healthz", "/session"})
+STATIC: Final = "/static/"
+#: Where the long-term file is saved as a whole.
+LONG_TERM_PATHS: Final = frozenset({"/api/memory/long-term", "/api/replace_long_term", "/long-term"})
+#: The names of this machine to itself.
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_JSON: Final = "application/json"
+#: What a browser may load into a page and send from it: from this service alone, and no script within a page.
+_POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+_HEADERS: Final = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Gate:
+    """Passes on to *app* what may be asked of *site*; *answer_error* makes the response to what a request raised."""
+
+    def __init__(
+        self, app: ASGIApp, site: Site, answer_error: Callable[[Request, Exception], Awaitable[Response]], *, is_remote: bool
+    ) -> None:
+        self._app, self._site, self._answer_error = app, site, answer_error
+        self._is_remote = is_remote
+        self._running = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request, begun = Request(scope), False
+
+        async def send_guarded(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in {**_HEADERS, "Cache-Control": "no-store"}.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        self._running += 1
+        try:
+            await self._check(request)
+            await self._app(scope, _limited(request, receive), send_guarded)
+        except ClientDisconnect:
+            pass
+        except Exception as error:  # noqa: BLE001 - a bug fails this request alone
+            if not begun:
+                await (await self._answer_error(request, error))(scope, receive, send_guarded)
+        finally:
+            self._running -= 1
+
+    async def _check(self, request: Request) -> None:
+        """Raise Refused for a request that no handler may see."""
+        self._check_place(request)
+        if self._running > MOST_AT_ONCE:
+            raise Refused(503, Text("http.many"), {"Retry-After": str(RETRY_AFTER)})
+        path = request.url.path
+        if path not in OPEN_PATHS and not path.startswith(STATIC) and not await self._site.run(self._is_known, request):
+            raise Refused(401, Text("http.token"), {"WWW-Authenticate": "Bearer"})
+        if _has_body(request.headers) and _kind(request.headers) != _JSON and path.startswith(("/api/", "/mcp")):
+            raise Refused(415, Text("http.no_json_body"))
+        if int(request.headers.get("content-length") or 0) > _most_body(request):
+            raise too_large(request)
+
+    def _is_known(self, request: Request) -> bool:
+        """Return whether the request has the token or the cookie; both are compared, so that the time is the same."""
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        by_token = self._site.access.is_token(given.strip() if kind.lower() == "bearer" else "")
+        by_cookie = self._site.access.is_cookie(self._site.cookie(request))
+        return by_token or by_cookie
+
+    def _check_place(self, request: Request) -> None:
+        """Refuse a Host that is no address of this service, and an Origin that is another one."""
+        headers = request.headers
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or ("transfer-encoding" in headers and "content-length" in headers):
+            raise Refused(400, Text("http.no_http"))
+        if not self.is_own(hosts[0]):
+            raise Refused(421 if request.url.path.startswith("/mcp") else 403, Text("http.host"))
+        own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
+        is_opened = headers.get("sec-fetch-mode") == "navigate" and request.method in ("GET", "HEAD")
+        is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_opened
+        if any(one.lower() not in own for one in origins) or is_foreign:
+            raise Refused(403, Text("http.origin"))
+
+    def is_own(self, host: str) -> bool:
+        """
+        Return whether the Host names this service: this machine, and the port.
+
+        Where other machines may ask, every IP address and the machine's own name count, with any port: a container has
+        another port outside, and DNS rebinding needs a name that is neither.
+        """
+        name, port = _split(host.lower())
+        configured = f"[{self._site.host}]" if ":" in self._site.host else self._site.host.lower()
+        if port == str(self._site.port) and name in {*_LOOPBACK, configured}:
+            return True
+        return self._is_remote and (name in {*_LOOPBACK, socket.gethostname().lower()} or _is_ip(name.strip("[]")))
+
+
+def too_large(request: Request) -> Refused:
+    """Return the refusal of a body that is too large; the rest of it is not read."""
+    return Refused(413, Text("http.too_large", bytes=_most_body(request)), {"Connection": "close"})
+
+
+def _limited(request: Request, receive: Receive) -> Receive:
+    """Return *receive*, which raises Refused (413) once more than the allowed bytes have come."""
+    left = _most_body(request)
+
+    async def receive_limited() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise too_large(request)
+        return message
+
+    return receive_limited
+
+
+def _most_body(request: Request) -> int:
+    return MOST_LONG_TERM if request.url.path in LONG_TERM_PATHS else MOST_BODY
+
+
+def _has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def _kind(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _split(host: str) -> tuple[str, str]:
+    """
+    Return the name and the port of a Host.
+
+    >>> _split("[::1]:8377"), _split("localhost")
+    (('[::1]', '8377'), ('localhost', '80'))
+    """
+    name, colon, port = host.rpartition(":")
+    return (name, port) if colon and not host.endswith("]") else (host, "80")
+
+
+def _is_ip(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,58 @@
+"""What HTTP answers where there is no answer: `application/problem+json` (RFC 9457), with one sentence that says what to do."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.responses import Response
+
+from recalld.supervisor.storage.catalogue import Text, render
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recalld.supervisor.text.language import Language
+
+#: The type of the body of every error.
+PROBLEM: Final = "application/problem+json"
+#: Seconds after which a client may try again what was refused for now.
+RETRY_AFTER: Final = 5
+
+
+class Refused(Exception):
+    """A request that HTTP itself refuses: a *status*, a sentence, headers, and the *field* that is wrong."""
+
+    def __init__(self, status: int, sentence: Text, headers: Mapping[str, str] | None = None, field: str = "") -> None:
+        super().__init__(str(sentence))
+        self.status, self.sentence, self.field = status, sentence, field
+        self.headers = dict(headers or {})
+
+
+def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+    """Return the answer with that status; fields of *more* without a value are left out."""
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
+    body |= {name: value for name, value in more.items() if value}
+    return Response(json.dumps(body, ensure_ascii=False), status, dict(headers or {}), PROBLEM)
+
+
+def of_error(error: Exception, language: Language, root: str) -> tuple[int, str, dict[str, str], dict[str, Any]]:
+    """
+    Return the status, the sentence, the headers and further fields for what a request raised.
+
+    The sentence names files by their path from the workspace at *root*, never by that on the machine.
+    """
+    if isinstance(error, Refused):
+        return error.status, render(error.sentence, language), error.headers, {"field": error.field}
+    if not isinstance(error, SupervisorError):
+        return 500, render(Text("http.failed"), language), {}, {}
+    sentence = error.in_language(language).replace(f"{root}/", "").replace(root, ".")
+    headers = {"Retry-After": str(RETRY_AFTER)} if error.http_status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+    more: dict[str, Any] = {"code": error.code, **getattr(error, "problem_fields", {})}
+    if isinstance(error, BadRequest):
+        more["field"] = error.field
+    if etag := more.get("etag"):
+        headers["ETag"] = etag
+    return error.http_status, sentence, headers, more

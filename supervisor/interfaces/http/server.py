@@ -1,0 +1,240 @@
+"""
+The thread that serves HTTP: it binds the port of `[serve]`, and tries again where that is taken.
+
+Whatever goes wrong here is an event and a line in `status`; no round waits for it. A request has to arrive within ten seconds,
+head and body, so that one that drips takes no place from others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import logging
+import socket
+import threading
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from recalld.supervisor.interfaces.http.access import Access
+from recalld.supervisor.interfaces.http.app import make_app
+from recalld.supervisor.interfaces.http.problem import PROBLEM, problem
+from recalld.supervisor.interfaces.http.site import Site
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import InternalError, SupervisorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recalld.supervisor.interfaces.http.changes import Changes
+    from recalld.supervisor.interfaces.http.site import Answers
+    from recalld.supervisor.storage.clock import Clock
+
+#: Seconds until a whole request must have arrived, and seconds that an idle connection is kept.
+_ARRIVE_S: Final = 10.0
+_IDLE_S: Final = 5
+#: Connections that are open at once; one more is closed. The gate answers as many as it lets in.
+_MOST_CONNECTIONS: Final = 64
+#: The most bytes of the head of a request.
+_MOST_HEAD: Final = 16_384
+#: Seconds until a port that could not be bound is tried again, and seconds to wait for the thread at the end.
+_RETRY_S: Final = 10.0
+_JOIN_S: Final = 2.0
+#: Why a port can't be bound, by the number of the error.
+_REASONS: Final = {errno.EADDRINUSE: "taken", errno.EACCES: "forbidden", errno.EPERM: "forbidden"}
+
+
+class Place(NamedTuple):
+    """Where the service listens; *allow_remote*: also where other machines can reach it."""
+
+    host: str
+    port: int
+    allow_remote: bool
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the address can be reached by other machines."""
+        try:
+            return not ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host.lower() != "localhost"
+
+
+class HttpThread:
+    """Serves HTTP at *place* in a thread of its own until it is ended; *report* gets why it can't, "" once it does."""
+
+    def __init__(self, place: Place, answers: Answers, changes: Changes, clock: Clock, report: Callable[[str], None]) -> None:
+        self.place = place
+        #: The port that is listened at; that of *place*, unless that is 0.
+        self.port = place.port
+        self._answers, self._changes, self._clock, self._report = answers, changes, clock, report
+        self._ending = threading.Event()
+        self._server: _Server | None = None
+        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """End it; requests that run have a moment to be answered."""
+        self._ending.set()
+        if self._server:
+            self._server.stop()
+        self._thread.join(_JOIN_S)
+
+    def _serve(self) -> None:
+        _be_quiet()
+        while not self._ending.is_set():
+            line = self._bound()
+            if line:
+                with contextlib.closing(line):
+                    self._serve_at(line)
+            self._ending.wait(_RETRY_S)
+
+    def _bound(self) -> socket.socket | None:
+        """Return the listening socket; None, after a report, if there can't be one."""
+        if self.place.is_remote and not self.place.allow_remote:
+            self._report("remote")
+            return None
+        try:
+            return bound(self.place)
+        except OSError as error:
+            self._report(_REASONS.get(error.errno or 0, "address"))
+            return None
+
+    def _serve_at(self, line: socket.socket) -> None:
+        ws = self._answers.workspace
+        try:
+            access = Access(ws.files, ws.paths)
+            access.token()  # made now: `recalld open` reads it
+            self.port = line.getsockname()[1]
+            site = Site(self._answers, access, self._changes, self._clock, self.place.host, self.port)
+            self._server = _Server(_config(make_app(site, is_remote=self.place.is_remote)), self._changes)
+            self._report("")
+            asyncio.run(self._server.serve([line]))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a fault of the service ends no round; uvicorn exits where it can't start
+            fault = error if isinstance(error, SupervisorError) else InternalError.of("http", _as_exception(error))
+            ws.events.report("http", [fault])
+        else:
+            ws.events.report("http", ())
+
+
+def bound(place: Place) -> socket.socket:
+    """Return a socket that listens at *place*; OSError if it can't."""
+    family, kind, number, _, where = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+    line = socket.socket(family, kind, number)
+    try:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        line.bind(where)
+        line.listen(_MOST_CONNECTIONS)
+        line.setblocking(False)
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+def _as_exception(error: BaseException) -> Exception:
+    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+
+
+def _be_quiet() -> None:
+    """Let no library print: its lines might hold what a client sent."""
+    for name in ("uvicorn", "mcp", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.propagate = False
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+
+
+def _config(app: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=_Connection,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=_MOST_HEAD,
+        timeout_keep_alive=_IDLE_S,
+        timeout_graceful_shutdown=1,
+    )
+
+
+class _Server(uvicorn.Server):
+    """A server that waits to be stopped, and does not look ten times a second whether it was."""
+
+    def __init__(self, config: uvicorn.Config, changes: Changes) -> None:
+        super().__init__(config)
+        self._changes = changes
+        self._stopped: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def main_loop(self) -> None:
+        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+        if not self.should_exit:
+            await self._stopped.wait()
+        self._changes.close()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        if self._loop and self._stopped:
+            with contextlib.suppress(RuntimeError):  # it has ended already
+                self._loop.call_soon_threadsafe(self._stopped.set)
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed where a request takes too long to arrive, and one too many at once."""
+
+    _arriving: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > _MOST_CONNECTIONS:
+            transport.abort()
+        else:
+            self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            super().data_received(data)
+        except Exception:  # noqa: BLE001 - a request that breaks the rules of HTTP in the middle ends with its connection
+            self.transport.abort()
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch(is_idle=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._rest()
+        super().connection_lost(exc)
+
+    def send_400_response(self, _msg: str) -> None:
+        body = bytes(problem(400, Text("http.no_http")).body)
+        head = (
+            f"HTTP/1.1 400 Bad Request\r\nContent-Type: {PROBLEM}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def _watch(self, *, is_idle: bool = False) -> None:
+        """Close the connection unless the rest of the request comes in time; an idle one is closed by uvicorn."""
+        is_whole = str(self.conn.their_state) not in ("IDLE", "SEND_BODY")
+        if is_whole or is_idle:
+            self._rest()
+        elif self._arriving is None:
+            self._arriving = self.loop.call_later(_ARRIVE_S, self.transport.abort)
+
+    def _rest(self) -> None:
+        if self._arriving:
+            self._arriving.cancel()
+            self._arriving = None

@@ -1,0 +1,148 @@
+"""What a handler of HTTP is given: the present workspace, who asks, operations, forms, and what has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+
+from recalld.supervisor.interfaces.http.problem import Refused
+from recalld.supervisor.interfaces.language import newest_words, spoken_language
+from recalld.supervisor.operations.operation import Caller
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.lazy_re import lazy_re
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from recalld.supervisor.interfaces.http.access import Access
+    from recalld.supervisor.interfaces.http.changes import Changes
+    from recalld.supervisor.operations.operation import Operation
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.workspace import Workspace
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+#: The cookie in which the page keeps the language that its reader chose.
+LANGUAGE_COOKIE: Final = "recalld_language"
+#: The header and the field that carry the token of a form.
+FORM_HEADER, FORM_FIELD = "x-form-token", "form_token"
+#: The most fields of a form.
+_MOST_FIELDS: Final = 100
+#: What no text of a person has: NUL, and half an emoji, which UTF-8 can't encode.
+UNWRITABLE: Final = lazy_re("[\0\ud800-\udfff]")
+
+
+class Answers(Protocol):
+    """What performs operations for all interfaces of a supervisor."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The present workspace."""
+        ...
+
+    def perform(self, operation: Operation[Q, A], request: Q, caller: Caller) -> A:
+        """Return the answer of an operation; those that change files run one after another."""
+        ...
+
+
+class Site:
+    """The workspace that is served at *host* and *port*: *answers* performs operations, *clock* is the supervisor's."""
+
+    def __init__(self, answers: Answers, access: Access, changes: Changes, clock: Clock, host: str, port: int) -> None:
+        self.answers, self.access, self.changes = answers, access, changes
+        self.host, self.port = host, port
+        self._clock = clock
+        #: Cookies of one host are sent to each of its ports, so that the name tells them apart.
+        self.cookie_name = f"recalld_{port}"
+
+    @property
+    def workspace(self) -> Workspace:
+        """The present workspace; a changed configuration makes another."""
+        return self.answers.workspace
+
+    @property
+    def page_address(self) -> str:
+        """The address of the page."""
+        return address(self.host, self.port)
+
+    # ── who asks ─────────────────────────────────────────────────────────────
+
+    def language(self, request: Request) -> Language:
+        """Return the language of the reader: that of the cookie, of recalld.toml, of the browser, else of the memory."""
+        chosen = request.cookies.get(LANGUAGE_COOKIE)
+        ws = self.workspace
+        setting = chosen if chosen in ("en", "zh") else ws.config.language
+        accepted = request.headers.get("accept-language", "").lower()
+        return spoken_language(setting, {"LANG": accepted}, (newest_words(ws) for _ in range(1)))
+
+    def caller(self, request: Request, session: str = "", chat: str = "") -> Caller:
+        """Return the owner, or the conversation that reads the answer."""
+        language = self.language(request)
+        return Caller(session=session, chat=chat, language=language, interface="http", clock=self._clock, keep_fresh=False)
+
+    def cookie(self, request: Request) -> str:
+        """Return the cookie that the browser got for the token, "" for none."""
+        return request.cookies.get(self.cookie_name, "")
+
+    # ── doing ────────────────────────────────────────────────────────────────
+
+    async def perform(self, request: Request, operation: Operation[Q, A], asked: Q, caller: Caller | None = None) -> A:
+        """Return the answer of the operation; those that change files run one after another, with those of the socket."""
+        who = caller or await self.run(self.caller, request)
+        return await self.run(self.answers.perform, operation, asked, who)
+
+    async def run(self, function: Callable[..., A], *arguments: Any) -> A:
+        """Return what the function returns; it runs in a thread, since it waits for files or locks."""
+        return await run_in_threadpool(function, *arguments)
+
+    # ── forms ────────────────────────────────────────────────────────────────
+
+    def form_token(self, request: Request) -> str:
+        """Return the token that each form has to carry, as the field FORM_FIELD or the header FORM_HEADER."""
+        return self.access.form_token(self.cookie(request))
+
+    async def form(self, request: Request) -> dict[str, str]:
+        """Return the fields of a form; Refused (403) without its token, BadRequest for a field that is wrong."""
+        fields = form_fields(await request.body())
+        given = request.headers.get(FORM_HEADER) or fields.pop(FORM_FIELD, "")
+        if not await self.run(self.access.is_form_token, given, self.cookie(request)):
+            raise Refused(403, Text("http.form_token"))
+        return fields
+
+
+def form_fields(body: bytes) -> dict[str, str]:
+    """
+    Return the fields of an urlencoded body; BadRequest, which names the field, if one is there twice or can't be stored.
+
+    >>> form_fields(b"content=%E8%8A%B1%E7%94%9F&count=3")
+    {'content': '花生', 'count': '3'}
+    """
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise BadRequest("form", Text("http.no_form")) from None
+    fields: dict[str, str] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise BadRequest(name[:40], Text("http.field_twice"))
+        if UNWRITABLE.search(value):
+            raise BadRequest(name[:40], Text("http.unwritable"))
+        fields[name] = value
+    return fields
+
+
+def address(host: str, port: int) -> str:
+    """
+    Return the address at which a browser on this machine finds the service.
+
+    >>> address("0.0.0.0", 8377), address("::1", 80)
+    ('http://127.0.0.1:8377', 'http://[::1]:80')
+    """
+    own = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - a name, nothing is bound
+    return f"http://[{own}]:{port}" if ":" in own else f"http://{own}:{port}"

@@ -1,0 +1,1 @@
+"""The HTTP service: what it serves, and what it refuses."""

@@ -1,0 +1,124 @@
+"""Who may ask over HTTP: token and cookie, Host and Origin."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.http.service import Service
+
+#: What a stranger may send in place of the token.
+NO_TOKENS = {
+    "none": {},
+    "a wrong one": {"Authorization": "Bearer x" * 4},
+    "a short one": {"Authorization": "Bearer x"},
+    "an empty one": {"Authorization": "Bearer"},
+    "another kind": {"Authorization": "Basic eDp5"},
+    "a wrong cookie": {"Cookie": "recalld=x.y"},
+}
+
+
+@pytest.mark.parametrize("headers", NO_TOKENS.values(), ids=NO_TOKENS.keys())
+def test_request_without_the_token_gets_the_same_401(service: Service, headers):
+    with service.stranger(**headers) as client:
+        answer = client.get("/events")
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.json() == service_401(service)
+
+
+def service_401(service: Service) -> object:
+    with service.stranger() as client:
+        return client.get(f"/events?token={service.token}").json()
+
+
+def test_token_is_kept_where_its_owner_alone_can_read_it(service: Service):
+    assert service.world.paths.token.stat().st_mode & 0o777 == 0o600
+    assert len(service.token) >= 43  # 32 bytes
+
+
+def test_token_that_others_could_read_is_replaced(service: Service):
+    before = service.token
+    service.world.paths.token.chmod(0o644)
+    assert service.ask("GET", "/nothing").status_code == 401
+    assert service.token != before
+    assert service.world.paths.token.stat().st_mode & 0o777 == 0o600
+
+
+def test_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(service: Service):
+    with service.stranger() as client:
+        answer = client.post("/session", json={"token": service.token})
+        assert answer.status_code == 204
+        cookie = answer.headers["set-cookie"]
+        assert cookie.startswith(f"recalld_{service.port}=")
+        assert service.token not in cookie
+        assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {*cookie.split("; ")}
+        assert client.get("/nothing").status_code == 404  # let in
+        client.delete("/session")
+        client.cookies.clear()
+        assert client.get("/nothing").status_code == 401
+
+
+def test_cookie_is_refused_once_the_token_is_another(service: Service):
+    with service.stranger() as client:
+        client.post("/session", json={"token": service.token})
+        service.world.paths.token.unlink()
+        assert client.get("/nothing").status_code == 401
+
+
+def test_token_may_come_by_a_form_where_there_are_no_scripts(service: Service):
+    with service.stranger() as client:
+        answer = client.post("/session", data={"token": service.token})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        assert client.post("/session", data={"token": "x"}).status_code == 401
+
+
+FOREIGN_HOSTS = ["evil.com", "evil.com:{port}", "127.0.0.1.evil.com:{port}", "localhost.evil.com", "127.0.0.1:1", "", "@"]
+
+
+@pytest.mark.parametrize("host", FOREIGN_HOSTS)
+def test_host_of_another_site_is_refused(service: Service, host):
+    lines = f"GET /healthz HTTP/1.1\r\nHost: {host.format(port=service.port)}\r\nConnection: close\r\n\r\n"
+    answer = service.raw(lines.encode())
+    assert answer.status in (400, 403)
+    assert json.loads(answer.body)["status"] == answer.status
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}", "[::1]:{port}"])
+def test_host_of_this_machine_is_accepted(service: Service, host):
+    lines = f"GET /healthz HTTP/1.1\r\nHost: {host.format(port=service.port)}\r\nConnection: close\r\n\r\n"
+    assert service.raw(lines.encode()).body == "ok\n"
+
+
+@pytest.mark.parametrize("origin", ["null", "http://evil.com", "http://localhost.evil", "http://127.0.0.1:1", "file://"])
+def test_origin_of_another_site_is_refused(service: Service, origin):
+    assert service.problem(403, "POST", "/api/search", {"query": "x"}, Origin=origin)
+    assert service.problem(403, "GET", "/healthz", Origin=origin)
+
+
+def test_request_that_a_page_of_another_site_makes_is_refused(service: Service):
+    assert service.problem(403, "GET", "/healthz", **{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"})
+    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}  # a link that somebody clicked
+    assert service.ask("GET", "/healthz", **followed).status_code == 200
+
+
+def test_options_let_no_other_site_in(service: Service):
+    answer = service.ask("OPTIONS", "/api/search", Origin=service.url)
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_every_answer_says_what_a_page_may_do(service: Service):
+    for path in ("/healthz", "/nothing"):
+        headers = service.ask("GET", path).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+
+
+def test_health_needs_no_token_and_says_nothing_else(service: Service):
+    with service.stranger() as client:
+        assert client.get("/healthz").text == "ok\n"
