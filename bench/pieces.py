@@ -64,10 +64,25 @@ _OPENING: Final = frozenset('.!?:;。>*-"“(|')
 _NAMED: Final = 0.9
 _INSIDE: Final = 0.3
 _DIGITS: Final = {digit: n for n, digits in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for digit in digits}
-_UNITS: Final = {"十": 10, "百": 100, "千": 1000}
-_SPOKEN: Final = re.compile(f"[{''.join(_DIGITS)}{''.join(_UNITS)}]+")
-_SPELLED: Final = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True))
-_WORD: Final = re.compile(rf"\b(?:{'|'.join(_SPELLED)})\b", re.IGNORECASE)
+_UNITS: Final = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+_SPOKEN: Final = re.compile(
+    f"[{''.join(_DIGITS)}{''.join(_UNITS)}]*[{''.join(_DIGITS)}十][{''.join(_DIGITS)}{''.join(_UNITS)}]*"
+)
+_ONES: Final = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+).split()
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SPELLED: Final = {
+    **dict(zip(_ONES, range(1, 20), strict=True)),
+    **dict(zip(_TENS, range(20, 100, 10), strict=True)),
+    "hundred": 100,
+    "thousand": 1000,
+}
+#: A number in English words: 32 thousand is one too, as is "a hundred and forty-two".
+_WORD: Final = re.compile(
+    rf"\b(?:an?[ ](?=hundred|thousand))?(?:{'|'.join(_SPELLED)})\b(?:(?:-|[ ]and[ ]|[ ])(?:{'|'.join(_SPELLED)})\b)*",
+    re.IGNORECASE,
+)
 
 
 def plain(text: str) -> str:
@@ -139,23 +154,45 @@ def _proper() -> frozenset[str]:
 
 
 def in_digits(text: str) -> str:
-    """Return *text* with its spoken numbers as digits, Chinese ones and English ones up to twelve."""
-    return _WORD.sub(lambda match: str(_SPELLED[match[0].lower()]), _SPOKEN.sub(lambda match: str(_value(match[0])), text))
+    """Return *text* with its spoken numbers as digits, Chinese and English ones."""
+    return _WORD.sub(lambda match: _english(match[0].lower()), _SPOKEN.sub(lambda match: str(_value(match[0])), text))
+
+
+def _english(words: str) -> str:
+    """
+    Return the number that English words say; a list of numbers stays one.
+
+    >>> _english("thirty-two thousand"), _english("a hundred and forty-two"), _english("six and two")
+    ('32000', '142', '6 and 2')
+    """
+    parts = [_SPELLED[word] for word in re.split(r"[- ]", words) if word in _SPELLED]
+    total = last = 0
+    for before, part in zip([0, *parts], parts, strict=False):
+        if part >= 100:
+            last = (last or 1) * part
+            total, last = (total + last, 0) if part == 1000 else (total, last)
+        elif not before or before >= 100 or (before >= 20 and part < 10):
+            last += part
+        else:
+            return re.sub("|".join(_SPELLED), lambda match: str(_SPELLED[match[0]]), words)
+    return str(total + last)
 
 
 def _value(spoken: str) -> int:
     """
-    Return the number that Chinese numerals say.
+    Return the number that Chinese numerals say, with a last digit that has no unit as it is meant.
 
-    >>> _value("三十七"), _value("二零二六"), _value("一千零五")
-    (37, 2026, 1005)
+    >>> _value("三十七"), _value("二零二六"), _value("一千零五"), _value("三万二"), _value("四千九"), _value("十二万")
+    (37, 2026, 1005, 32000, 4900, 120000)
     """
     if not set(spoken) & set(_UNITS):
         return int("".join(str(_DIGITS[digit]) for digit in spoken))
-    total = last = 0
+    total = section = last = unit = 0
     for digit in spoken:
-        if digit in _UNITS:
-            total, last = total + (last or 1) * _UNITS[digit], 0
+        if digit == "万":
+            total, section, last, unit = (total + section + last or 1) * 10_000, 0, 0, 10_000
+        elif digit in _UNITS:
+            section, last, unit = section + (last or 1) * _UNITS[digit], 0, _UNITS[digit]
         else:
-            last = _DIGITS[digit]
-    return total + last
+            last, unit = _DIGITS[digit], unit if _DIGITS[digit] else 10
+    return total + section + last * (unit // 10 if unit > 10 and len(spoken) > 1 and spoken[-1] in _DIGITS else 1)

@@ -1,17 +1,24 @@
 """
-How good the summaries are: what of the facts asked about is in them alone, what in them has no source, what they cost.
+How good the summaries are: what they keep, what they say wrongly or invent, what they cost; those of a model beside the extracts.
 
-    python -m bench.summaries --data DIR [--days 60] [--keep DIR] [--json]
+    python -m bench.summaries [--model NAME --server URL] [--only zh-xuning …] [--kinds day month line running] [--out FILE]
+    python -m bench.summaries --read FILE
+    python -m bench.summaries --questions [--data DIR] [--days 60] [--keep DIR] [--json]
 
-DIR holds *.questions.jsonl (ws, evidence: lists of message ids of which one is enough, asked_at, dataset) and workspaces/<ws>/history.json;
-without --data it is the project's own workspace/, with the questions of bench/questions/. Each conversation is archived and summarised by
-the product; RECALLD_* variables reach it, so that a model is measured with RECALLD_LLM_BASE_URL and RECALLD_LLM_MODEL.
+By default the stories of bench/questions/summaries are archived and summarised by the product, without a model and then with NAME at
+the OpenAI-compatible server URL. Their facts are found by the words that a person marked (bench/facts.py), so that the figures repeat;
+what the model answers is kept in --answers, and the same prompt asks it once. A row counts the summaries that were accepted: facts kept,
+beside those in the extracts of the same material; what is said wrongly and what has no source (bench/pieces.py), in percent of all that
+is told; characters beside the extracts'; the share that is copied; transcripts and forms; calls, tokens and seconds of all answers.
+--out keeps every text with its figures, a JSON object a line, and --read counts again.
 
-Of the distinct facts whose day or month is summarised, in percent: whole, at least 90 % of a message's characters are in the summary of
-its day or month, in runs of ten; sentence, one of its telling sentences stands there whole; words, of its names, numbers and rare words
-that many stand there (the figure for models). invented: pieces without a source, of those that can be checked (bench/pieces.py).
-open: facts that no summary covers, because they are young or their group waits. Tokens are estimates; calls, prompt and completion tokens
-are what the provider reported on the last local day.
+With --questions, what of the messages that answer questions is in the summaries alone. DIR holds *.questions.jsonl (ws, evidence: lists of
+message ids of which one is enough, asked_at, dataset) and workspaces/<ws>/history.json; without --data it is the project's own workspace/,
+with the questions of bench/questions/. RECALLD_* variables reach the product. Of the distinct facts whose day or month is summarised, in
+percent: whole, at least 90 % of a message's characters are in the summary of its day or month, in runs of ten; sentence, one of its telling
+sentences stands there whole; words, of its names, numbers and rare words that many stand there. open: facts that no summary covers, because
+they are young or their group waits. Tokens are estimates; calls, prompt and completion tokens are what the provider reported on the last
+local day.
 """
 
 from __future__ import annotations
@@ -31,6 +38,7 @@ from zoneinfo import ZoneInfo
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.measures import WHOLE, Ground, WindowMessage, covered, says_a_sentence, told
+from bench.months import by_facts
 from bench.pieces import bare, pieces
 from bench.served import settle
 from recalld.supervisor.archive.memory_folder import MemoryFolder
@@ -181,12 +189,23 @@ def _table(rows: Mapping[tuple[str, str], Tally]) -> Iterator[str]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--model", default="", help="the name by which the server knows it")
+    options.add_argument("--server", default="http://127.0.0.1:8080/v1")
+    options.add_argument("--only", nargs="+", default=[], help="stories of bench/questions/summaries")
+    options.add_argument("--kinds", nargs="+", default=["day", "month", "line", "running"])
+    options.add_argument("--answers", type=Path, help="a file with the answers of the model, which grows")
+    options.add_argument("--out", type=Path, help="a file for the texts and their figures")
+    options.add_argument("--read", type=Path, help="such a file, to count again")
+    options.add_argument("--questions", action="store_true", help="by questions and the messages that answer them")
     options.add_argument("--data", type=Path)
     options.add_argument("--days", type=int, help="days after the last message; default: when the questions are asked, else 7")
     options.add_argument("--limit-workspaces", type=int, help="so many of each data set")
     options.add_argument("--keep", type=Path, help="make the workspaces here and leave them; those that stand here go on")
     options.add_argument("--json", action="store_true")
     found = options.parse_args()
+    if not (found.questions or found.data):
+        by_facts(found)
+        return
     rows: dict[tuple[str, str], Tally] = {}
     taken: dict[str, int] = {}
     with tempfile.TemporaryDirectory(prefix="summaries-") as folder:
