@@ -18,6 +18,7 @@ from recalld import register_all_tools
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.serve import Answers, HttpService
 from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.protocol.message import read_message
@@ -31,6 +32,7 @@ from recalld.worker.providers import choose
 from tests.conversation.talk import Scripted
 from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
+from tests.process.command import until
 from tests.recall import vectors
 from tests.world import ZONE, FaultyDisk, World, at, message, message_on, signals_as_they_were, talk
 
@@ -51,6 +53,8 @@ NOWHERE = "http://127.0.0.1:9/v1"
 ELSEWHERE = "http://127.0.0.1:7/v1"
 SERVED = {"llm.base_url": NOWHERE, "llm.model": "qwen-test"}
 VECTORS = {"recall.backend": "hybrid", "recall.timeout_ms": 5000, "embeddings.base_url": NOWHERE, "embeddings.model": "bge"}
+#: An address that no machine has.
+SERVED_AFAR = {"serve.host": "192.0.2.1", "serve.port": 28379}
 EVENING = "2026-01-30T09:00"
 #: Of a number that another formula would change: only that it is another one.
 DIFFERS = object()
@@ -65,6 +69,16 @@ class Effect:
     probe: Callable[[World], object]
     observed: dict[Any, object]
     beside: dict[str, Any] = field(default_factory=dict)
+
+
+def of_the_service(world: World) -> list[object]:
+    """What the supervisor reports of its HTTP service: why there is none, or None."""
+    service = HttpService(Answers(lambda: world.ws), world.clock)
+    with service:
+        service.use(world.ws)
+        if world.ws.config.serve.port:
+            until(lambda: world.events.all)
+    return [fields.get("reason") for name, fields in world.events.all if name.startswith("port_")]
 
 
 # ── archive ──────────────────────────────────────────────────────────────────
@@ -797,6 +811,9 @@ EFFECTS = {
     "embeddings.question_prefix": Effect(first_text_embedded, {"": FOREIGN[0], "query: ": f"query: {FOREIGN[0]}"}, VECTORS),
     "embeddings.text_prefix": Effect(last_text_embedded, {"": PEANUT, "passage: ": f"passage: {PEANUT}"}, VECTORS),
     "embeddings.cache_bytes": Effect(vectors_in_megabytes, {"1MB": False, "500MB": True}, VECTORS),
+    "serve.port": Effect(of_the_service, {0: [], 28377: DIFFERS}),
+    "serve.host": Effect(of_the_service, {"127.0.0.1": DIFFERS, "192.0.2.1": ["remote"]}, {"serve.port": 28378}),
+    "serve.allow_remote": Effect(of_the_service, {False: ["remote"], True: ["address"]}, SERVED_AFAR),
     "privacy.redact": Effect(secret_in_the_prompt, {"llm": False, "off": True}, SERVED),
     "privacy.patterns": Effect(number_in_the_prompt, {(): True, ("工号 [0-9]+",): False}, SERVED),
     "privacy.reveal": Effect(secret_that_was_asked_for, {True: True, False: False}),
