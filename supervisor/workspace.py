@@ -380,18 +380,21 @@ def make_workspace(root: Path, environ: Mapping[str, str], language: Language = 
     Create what a workspace at *root* lacks and change nothing that exists; return whether it had no configuration.
 
     The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
+    BadConfig, and nothing is created, where the workspace could not be opened afterwards.
     """
     from recalld.supervisor.storage.clock import machine_zone
 
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists() and not root.is_dir():
         raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
+    written = files.read_stable(paths.config)
+    config = load(written.data if written else None, environ)
+    check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
     files.make_folder(root)
-    is_new = files.disk.stat(paths.config) is None
-    if is_new:
-        zone = load(None, environ).archive.timezone if "RECALLD_ARCHIVE_TIMEZONE" in environ else machine_zone()
+    if written is None:
+        zone = config.archive.timezone if "RECALLD_ARCHIVE_TIMEZONE" in environ else machine_zone()
         files.create(paths.config, render_default(zone, language).encode())
     if not any(files.disk.stat(path) for path in (paths.history, paths.history_backup, paths.seen)):
         files.create(paths.history, b"[]\n")
     files.make_folder(root / "prompts")
-    return is_new
+    return written is None

@@ -205,3 +205,25 @@ def test_a_service_whose_key_file_others_can_read_does_not_start(recalld, tmp_pa
     key.chmod(0o600)
     with recalld.supervised(**environ):
         pass
+
+
+@pytest.mark.parametrize("words", [["run"], ["run", "--until-settled"], ["init"]], ids=" ".join)
+def test_command_refused_for_its_configuration_leaves_no_new_workspace(tmp_path, words):
+    new = Command(tmp_path / "新的")
+    for environ in ({"RECALLD_LLM_PROVIDER": "gpt"}, {"RECALLD_ARCHIVE_TIMEZONE": "Mars/Olympus"}):
+        done = new(*words, **environ)
+        assert (done.code, done.err.count("\n")) == (78, 1)
+        assert [*tmp_path.iterdir()] == []
+
+
+def test_command_refused_for_its_configuration_adds_nothing_to_a_folder(recalld):
+    (recalld.root / "recalld.toml").write_text("budget = 1\n", encoding="utf-8")
+    shutil.rmtree(recalld.root / "prompts")
+    before = sorted(recalld.root.rglob("*"))
+    for words in (["run"], ["init"]):
+        done = recalld(*words)
+        assert (done.code, done.err) == (
+            78,
+            "recalld: budget: there is no such key; docs/reference/configuration.md lists what there is.\n",
+        )
+    assert sorted(recalld.root.rglob("*")) == before
