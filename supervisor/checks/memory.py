@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import stat as modes
 from datetime import UTC, datetime, timedelta
+from heapq import nlargest
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +18,7 @@ from recalld.supervisor.protocol.marks import is_shared
 from recalld.supervisor.protocol.message import InvalidEntry, Message, why_undated
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, is_unfinished
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.storage.instant import why_not_said_at
 from recalld.supervisor.storage.lenient_json import not_utf8
 from recalld.supervisor.text.decoding import encoding_of
@@ -23,6 +26,7 @@ from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from recalld.supervisor.archive.unread import Unread
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
 LONGEST_WAIT: Final = timedelta(days=1)
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)
+#: Of so many notes, those that were changed last, `status` looks at the encoding each time; the nightly check, at all.
+_NEWEST_NOTES: Final = 100
 #: Why the task of a group failed, by the reason in its result.
 _REASONS: Final = {
     "timeout": Text("model.reason_timeout"),
@@ -213,17 +219,43 @@ def quarantine(look: Look) -> Faults:
 
 
 def encodings(look: Look) -> Faults:
-    """Yield Markdown files that are not in UTF-8: the encoding of the first is guessed, and nothing can be added to it."""
+    """Yield the long-term file and those of the newest notes that are not in UTF-8: nothing can be added to such a file."""
+    yield from _in_other_encodings(look, _newest_notes(look))
+
+
+def older_encodings(look: Look) -> Faults:
+    """Yield every other Markdown file that is not in UTF-8."""
+    newest = {*_newest_notes(look)}
+    notes = (path for path, _ in walk(look.ws.paths.memory) if path.suffix == ".md" and not is_unfinished(path.name))
+    yield from _in_other_encodings(look, sorted({*notes} - newest))
+
+
+def _newest_notes(look: Look) -> list[Path]:
+    """Return the long-term file, and the newest files of memory/ and of the folders that people make there."""
+    ws, found = look.ws, []
+    folders = {ws.paths.memory: ws.files.disk.stats(ws.paths.memory)}
+    own = {ws.paths.originals, ws.paths.summaries, ws.paths.attachments}
+    for name, stat in folders[ws.paths.memory].items():
+        if modes.S_ISDIR(stat.mode) and (folder := ws.paths.memory / name) not in own:
+            folders[folder] = ws.files.disk.stats(folder)
+    for folder, stats in folders.items():
+        for name, stat in stats.items():
+            if name.endswith(".md") and not is_unfinished(name):
+                found.append((stat.mtime_ns, folder / name))
+    return [ws.paths.root / ws.long_term.path, *(path for _, path in nlargest(_NEWEST_NOTES, found))]
+
+
+def _in_other_encodings(look: Look, paths: Iterable[Path]) -> Faults:
+    """Yield one fault for those of the files that are not in UTF-8; the encoding of the first is guessed."""
     ws, found = look.ws, {}
-    notes = (path for path, _ in walk(ws.paths.memory) if path.suffix == ".md" and not is_unfinished(path.name))
-    for path in (ws.paths.root / ws.long_term.path, *sorted(notes)):
+    for path in paths:
         try:
             version = ws.files.read_stable(path)
-        except OSError:
-            continue  # a link, a folder, a pipe or somebody else's file: whatever reads it reports that
+        except (OSError, Busy):
+            continue  # a link, a folder, a pipe, somebody else's file: whatever reads it reports that; or it is being written
         if version and encoding_of(version.data) != "UTF-8":
             found[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("file.not_utf8")
-    for name, why in [*found.items()][:1]:
+    for name, why in sorted(found.items())[:1]:
         yield bad(Text("status.not_utf8", count=len(found), name=printable(name), why=why))
 
 

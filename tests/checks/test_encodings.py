@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from recalld.supervisor.checks.memory import dropped, encodings, history
+from recalld.supervisor.checks.memory import dropped, encodings, history, older_encodings
 from tests.world import message, talk
 
 GBK = "it is GBK, not UTF-8 (`iconv -f GBK -t UTF-8 "
@@ -27,6 +27,26 @@ def test_encodings_names_a_file_in_gbk(world, name):
     assert f"(1), the first is {name}" in fault
     world.put(name, WORDS)
     assert [*encodings(world.look())] == []
+
+
+@pytest.mark.parametrize("name", ["memory.md", "memory/旅行.md", "memory/家/旅行.md"])
+def test_status_names_a_file_in_gbk_before_any_other_check_has_run(world, name):
+    world.put(name, WORDS.encode("gbk"))
+    sentences, is_well = world.verdict()
+    assert not is_well
+    assert f"the first is {name}" in sentences[0]
+    assert GBK in sentences[0]
+    world.put(name, WORDS)
+    assert world.verdict()[1]
+
+
+def test_slow_check_names_a_note_in_gbk_that_is_not_among_the_newest(world, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.checks.memory._NEWEST_NOTES", 1)
+    for name, written in {"旧": 1_700_000_000, "新": 1_800_000_000}.items():
+        world.put(f"memory/{name}.md", WORDS.encode("gbk"))
+        os.utime(world.root / f"memory/{name}.md", (written, written))
+    (quick,), (slow,) = ([fault.why for fault in check(world.look())] for check in (encodings, older_encodings))
+    assert ("memory/新.md" in quick, "memory/旧.md" in slow) == (True, True)
 
 
 @pytest.mark.skipif(not shutil.which("iconv"), reason="iconv is not installed")

@@ -112,6 +112,10 @@ def a_note_in_gbk(it: Broken) -> None:
     it.world.put("memory/旅行.md", "我们六月去京都。\n".encode("gbk"))
 
 
+def a_note_in_gbk_in_a_folder_of_a_folder(it: Broken) -> None:
+    it.world.put("memory/家/旧/旅行.md", "备份在家里的柜子上。".encode("gbk"))
+
+
 def a_picture_that_is_gone(it: Broken) -> None:
     url = f"data:image/png;base64,{base64.b64encode(bytes(48)).decode()}"
     it.world.add(message_on("2026-01-31", content=[{"type": "image_url", "image_url": {"url": url}}]) | {"text": None})
@@ -229,6 +233,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_history_of_which_a_part_is_unread: memory.unread,
     a_dropped_file_with_a_typing_error: memory.dropped,
     a_note_in_gbk: memory.encodings,
+    a_note_in_gbk_in_a_folder_of_a_folder: memory.older_encodings,
     a_picture_that_is_gone: memory.attachments,
     a_file_of_another_user: machine.rights,
     a_queue_outside_the_workspace: machine.folders,
