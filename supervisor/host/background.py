@@ -61,6 +61,7 @@ class Background:
         self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, is_long=True)
         self._vectors = Job("vectors", _vectors_step(ws, clock), ws.events.report, _GATHER_S, is_long=True)
         self._contexts = Job("ready context", _context_step(ws, clock), ws.events.report)
+        #: The commit on disk, and the one that this process opened last, also where it has closed the index since.
         self._commits: tuple[Stat | None, Stat | None] = (ws.index.current_commit, ws.index.current_commit)
         self._list = ws.index.list_of_files
         self._seen: tuple[Stat | None, Stat | None, bool] = (None, None, False)
@@ -102,12 +103,13 @@ class Background:
         """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk; costs one stat."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
             index, before = self._ws.index, self._commits
-            seen = (self._ws.files.disk.stat(self._list), index.current_commit, index.is_lost)
+            own = index.current_commit or before[1]
+            seen = (self._ws.files.disk.stat(self._list), own, index.is_lost)
             if seen == self._seen:
                 return
             self._seen = seen
             # both, since a rebuilt index may have been deleted again while it was being built
-            self._commits = (index.commit_on_disk(), index.current_commit)
+            self._commits = (index.commit_on_disk(), own)
             if index.is_lost or (self._commits != before and self._commits[0] != self._commits[1]):
                 self._threads.wake(self._indexing)
 

@@ -137,13 +137,14 @@ class Supervisor:
         *hinted*: an event says that some file has changed. LockLost if the *lock* is no longer held.
         """
         now_s = self._steady_s()
-        if self.background:
-            self.background.check_index()
         changed = self._attempt("poll", self._changes.near_changed, False)
         if self.background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
             self.background.hint(self.ws.paths.inbox.name)
         if hinted or now_s - self._polled_tree_s >= self.ws.config.care.tree_poll.total_seconds():
             self._polled_tree_s = now_s
+            if self.background:
+                self.background.check_index()
+            changed = self._attempt("poll of tasks", self._changes.tasks_changed, False) or changed
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
             self._attempt("lock", lock.check, None)
         now = self._clock()
@@ -152,7 +153,10 @@ class Supervisor:
             self._due_at = min(self._due_at, now + AGAIN)
         self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
         self._give_sign(now_s)
-        return self._wants_round or self._has_tasks or (self._config is not None and self._config.has_changed)
+        return self._wants_round or self._has_tasks or self._attempt("poll of the configuration", self._config_changed, True)
+
+    def _config_changed(self) -> bool:
+        return self._config is not None and self._config.has_changed
 
     def _tree_changed(self) -> bool:
         has_changed = self._changes.tree_changed()

@@ -14,6 +14,7 @@ import contextlib
 import heapq
 import itertools
 import threading
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -47,6 +48,9 @@ THREADS: Final = 4
 #: How many workspaces are open at once, and how many indexes.
 OPEN: Final = 200
 INDEXES: Final = 500
+#: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
+#: thread of tantivy's reads a file twice a second, for as long as nothing happens.
+INDEX_REST_S: Final = 300.0
 #: Seconds between two looks at a dormant workspace.
 _DORMANT_LOOK_S: Final = 5.0
 #: The most seconds for which a workspace that can't be looked after is left alone.
@@ -116,8 +120,7 @@ class Hosted:
             ws = supervisor.ws
             changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
             with contextlib.suppress(OSError):
-                changes.near_changed()
-                changes.tree_changed()
+                changes.any_changed()
             self._dormant = _Dormant(changes, supervisor.due_at, supervisor.reading)
             ws.index.close()
 
@@ -143,7 +146,7 @@ class Hosted:
             return self.supervisor.poll(self._lock, hinted=hinted)
         dormant = self._dormant
         try:
-            return dormant is None or now >= dormant.due_at or dormant.changes.near_changed() or dormant.changes.tree_changed()
+            return dormant is None or now >= dormant.due_at or dormant.changes.any_changed()
         except OSError:
             return True  # the round reports it
 
@@ -337,15 +340,17 @@ class Host:
     # ── room ─────────────────────────────────────────────────────────────────
 
     def _make_room(self) -> None:
-        """Close the least recently used workspaces and indexes if more are open than there is room for."""
+        """Close the workspaces and indexes that were used longest ago where there are too many, and an index that rests."""
         opened = [one for one in self.hosted.values() if one.supervisor]
         if len(opened) > self._open_most:
             idle = [one for one in opened if one.supervisor and one.supervisor.is_at_rest and not one.is_running]
             for hosted in sorted(idle, key=lambda one: one.used_s)[: len(opened) - self._open_most]:
                 hosted.close()
         indexes = [one.supervisor.ws.index for one in opened if one.supervisor and one.supervisor.ws.index.is_readable]
-        if len(indexes) > self._indexes_most:
-            for index in sorted(indexes, key=lambda index: index.used_s)[: len(indexes) - self._indexes_most]:
+        indexes.sort(key=lambda index: index.used_s)
+        surplus, unused_since_s = len(indexes) - self._indexes_most, time.monotonic() - INDEX_REST_S
+        for n, index in enumerate(indexes):
+            if n < surplus or index.used_s < unused_since_s:
                 index.close()
 
     def _end(self) -> None:

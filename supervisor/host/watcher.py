@@ -66,20 +66,24 @@ class ChangeDetector:
     def __init__(self, disk: Disk, paths: WorkspacePaths, task_queue: TaskQueue) -> None:
         self._disk = disk
         self._paths = paths
-        self._near = (
-            *(paths.history, paths.drop_box, paths.archive_request),
-            *(task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state),
-        )
+        self._near = (paths.history, paths.drop_box, paths.archive_request)
         self._near_before: Signature = ()
+        self._tasks = (task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state)
+        self._tasks_before: Signature = ()
         self._inbox = paths.inbox
         self._inbox_before: Stat | object | None = object()
         self._folders: dict[Path, _Listed] = {}
         self._next_file = 0
 
     def near_changed(self) -> bool:
-        """Return whether history.json, the drop-box, a request, tasks or their results have changed; costs a few stats."""
-        before, self._near_before = self._near_before, tuple((path, self._disk.stat(path)) for path in self._near)
+        """Return whether history.json, the drop-box or a request has changed; costs three stats."""
+        before, self._near_before = self._near_before, self._signature(self._near)
         return before != self._near_before
+
+    def tasks_changed(self) -> bool:
+        """Return whether tasks, their results or the state of the model have changed; costs four stats."""
+        before, self._tasks_before = self._tasks_before, self._signature(self._tasks)
+        return before != self._tasks_before
 
     def inbox_changed(self) -> bool:
         """Return whether inbox.json has changed; costs one stat."""
@@ -106,6 +110,13 @@ class ChangeDetector:
             self._folders[folder] = listed
             folders += listed.folders
         return self._files_changed() or changed or before.keys() != self._folders.keys()
+
+    def any_changed(self) -> bool:
+        """Return whether anything but inbox.json has changed."""
+        return any([self.near_changed(), self.tasks_changed(), self.tree_changed()])
+
+    def _signature(self, paths: tuple[Path, ...]) -> Signature:
+        return tuple((path, self._disk.stat(path)) for path in paths)
 
     def _list(self, folder: Path, stat: Stat | None, *, is_new: bool) -> _Listed:
         """Return the long-term files of the root, and every Markdown file and folder of another *folder*."""

@@ -64,7 +64,7 @@ class Engine:
         self._schema = _schema()
         with self._faults():
             self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
-            self._index.config_reader("Manual")  # otherwise a thread looks for another commit twice a second
+            self._index.config_reader("Manual")  # otherwise a search could see a later commit than the one that was opened
             self._open_searcher()
 
     def _open_searcher(self) -> None:

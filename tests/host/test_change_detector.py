@@ -19,8 +19,8 @@ def look(world):
         file.write_text("备份在 nas 上。", encoding="utf-8")
         os.utime(file, (1_700_000_000, 1_700_000_000))  # a clock with coarse ticks could hide a quick edit
     found = ChangeDetector(world.files.disk, world.paths, world.ws.task_queue)
-    assert (found.tree_changed(), found.near_changed()) == (True, True)
-    assert (found.tree_changed(), found.near_changed()) == (False, False)
+    assert (found.tree_changed(), found.near_changed(), found.tasks_changed()) == (True, True, True)
+    assert not found.any_changed()
     return found
 
 
@@ -72,5 +72,5 @@ def test_change_detector_ignores_the_inbox_but_reports_the_history(world, look):
 
 def test_change_detector_reports_the_end_of_a_models_pause(world, look):
     world.ws.task_queue.note_provider({"failures": 0})
-    assert look.near_changed()
-    assert not look.near_changed()
+    assert look.tasks_changed()
+    assert not look.tasks_changed()

@@ -165,3 +165,17 @@ def test_host_searches_an_index_that_was_closed(fleet):
         assert sum(ws.index.is_readable for ws in spaces) == 1
         found = [[hit.unit.text for hit in ws.searcher.search("电钢琴", many.clock()).hits] for ws in spaces]
         assert found == [[f"第 {n} 个电钢琴"] for n in range(3)]
+
+
+def test_host_closes_an_index_that_nobody_uses_until_the_next_search(fleet, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.host.host.INDEX_REST_S", 0.0)
+    alone = fleet(1)
+    with alone.host() as host:
+        alone.say(0, "电钢琴在阁楼上。")
+        alone.clock.forward(hours=6)
+        alone.rest(host)
+        ws = host.workspace(alone.worlds[0].root)
+        for _ in range(2):
+            assert alone.rest(host) == 0, "a closed index is no lost index: no job makes it again"
+            assert not ws.index.is_readable
+            assert [hit.unit.text for hit in ws.searcher.search("电钢琴", alone.clock()).hits] == ["电钢琴在阁楼上。"]

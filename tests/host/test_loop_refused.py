@@ -37,7 +37,9 @@ TOLD = {"degraded", "watch_lost", "error"}
 SITES = (
     "_start > watch",
     "poll > near_changed",
+    "poll > tasks_changed",
     "poll > inbox_changed",
+    "has_changed > stat",
     "poll > check",
     "_tree_changed > tree_changed",
     "tick > check_there",
