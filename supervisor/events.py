@@ -326,6 +326,11 @@ def newest_time(path: Path, name: str = "") -> str:
     return next((at for event, at, _ in _newest_first(path, _STATES_BYTES) if name in ("", event)), "")
 
 
+def newest_events(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the last events of the log at *path*, newest first, each with its time and fields."""
+    return _newest_first(path, _STATES_BYTES)
+
+
 def _newest_first(path: Path, most_bytes: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the events at the end of the log, each with its time and fields; skip lines that are cut off or not ours."""
     try:

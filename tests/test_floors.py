@@ -91,7 +91,7 @@ PURE: Final = tuple(
         "protocol": "attachments dated_file inbox marks message parts period summary_file task turn",
         "extracts": "extract lines sentences",
         "archive": "alignment copies coverage flags identity plan slug",
-        "summaries": "phrases quality retry schedule",
+        "summaries": "line_sources phrases quality retry schedule",
         "query": "calendar dates dates_en dates_zh due intent parse relative_days subject unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",

@@ -9,6 +9,7 @@ read again only when they have changed, also since another process read them (`f
 from __future__ import annotations
 
 import stat as modes
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -19,7 +20,7 @@ from recalld.supervisor.protocol.attachments import possible_names
 from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
 from recalld.supervisor.protocol.frontmatter import number_in, read_head
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
-from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary
+from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from recalld.supervisor.storage.clock import from_wire
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.storage.files import FileVersion, digest_of
@@ -92,6 +93,11 @@ class MemoryFolder:
         """Return the existing summaries by period."""
         summaries = self._read_in(self._paths.summaries, _summary_of)
         return {summary.period: summary for summary in summaries.values()}
+
+    def summary_times(self) -> list[datetime]:
+        """Return when each summary was written last."""
+        stats = self._files.disk.stats(self._paths.summaries)
+        return [datetime.fromtimestamp(stats[name].mtime_ns / 1e9, UTC) for name in stats if period_of_name(name)]
 
     def month_folders(self) -> list[Path]:
         """Return the folders of originals/, without a stray file among them."""
@@ -186,6 +192,15 @@ class MemoryFolder:
             replaced = ReplacedTexts(self._files, self._paths.previous)
             replaced.keep(f"{period.label}.{digest_of(seen.data)[:12]}.md", seen.data)
         self._files.replace(self._paths.summary(period), render_summary(summary), seen)
+
+    def edit_summary(self, period: Period, text: str, seen: FileVersion) -> None:
+        """Give the version *seen* of the summary a person's text, and keep that version in previous/; Conflict as above."""
+        path = self._paths.summary(period)
+        data = with_text(seen.data, text, path)
+        if data != seen.data:
+            kept = f"{period.label}.{digest_of(seen.data)[:12]}.md"
+            ReplacedTexts(self._files, self._paths.previous).keep(kept, seen.data)
+            self._files.replace(path, data, seen)
 
     def move_to_originals(self, name: str) -> bool:
         """Move a dated file into its month's folder in originals/, never over another file; return whether it did."""

@@ -124,6 +124,26 @@ def examine(look: Look, refused: BadConfig | None) -> list[Finding]:
             slow[_key(number)] = [fault.why for fault in faults if fault.state == "bad"]
     if not refused:
         _keep_found(look, slow)
+    return _as_findings(found)
+
+
+def look_over(look: Look) -> list[Finding]:
+    """Return what the quick checks find, and what the slow checks of memory and machine found last; for a page that waits."""
+    before = _read_found(look.ws)
+    found: dict[str, list[Fault]] = {}
+    for number, check in enumerate(TABLE):
+        if check.slow and check.of == "caller":
+            continue  # they may ask a server
+        faults = found.setdefault(check.name, [])
+        if check.slow:
+            at, kept = before.get(_key(number), ("", ()))
+            faults += [bad(Text("status.found_on", time=look.local_time(from_wire(at)), why=why)) for why in kept]
+        else:
+            faults += [fault for fault in _faults(check, look) if fault not in faults]
+    return _as_findings(found)
+
+
+def _as_findings(found: Mapping[str, list[Fault]]) -> list[Finding]:
     return [
         Finding(name, fault.state, fault.why)
         for name, faults in found.items()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
-from recalld.supervisor.operations import history, long_term, recall, upkeep
+from recalld.supervisor.operations import days, health, history, long_term, recall, sessions, turns, upkeep
 from recalld.supervisor.operations.operation import A, Caller, Q, perform
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.commit import Changes
     from recalld.supervisor.index.hit import Hit, SearchResult
     from recalld.supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, Written
+    from recalld.supervisor.operations.days import DayAnswer, DaysAnswer, SummaryAnswer
+    from recalld.supervisor.operations.health import CheckAnswer, EventAnswer, WeekCount
     from recalld.supervisor.operations.operation import Operation
+    from recalld.supervisor.operations.sessions import SessionsAnswer
+    from recalld.supervisor.operations.turns import TurnAnswer, TurnsAnswer
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
@@ -144,6 +148,52 @@ class Memory:
     def files(self) -> list[str]:
         """Return the paths of the files of memory: the long-term file, then the others, newest first."""
         return self._perform(recall.files, recall.FilesRequest())
+
+    # ── days, turns, sessions, health ────────────────────────────────────────
+
+    def days(self, year: int | None = None) -> DaysAnswer:
+        """Return how many messages memory has of each day (of the *year*), and which days and months have a summary."""
+        return self._perform(days.days, days.DaysRequest(year=year))
+
+    def day(self, day: str, start: int = 0, limit: int = 200) -> DayAnswer:
+        """Return the messages of a day ("2026-01-28"), *limit* from number *start* on; NotFound if there is nothing of it."""
+        return self._perform(days.day, days.DayRequest(day=day, start=start, limit=limit))
+
+    def summary(self, period: str) -> SummaryAnswer | None:
+        """Return the summary of a day or a month ("2026-01"), each line with what it comes from; None if there is none."""
+        return self._perform(days.summary, days.SummaryRequest(period=period))
+
+    def edit_summary(self, period: str, text: str, etag: str | None = None) -> SummaryAnswer | None:
+        """Replace the text of a summary by a person's; Stale if it is not the version *etag* any more."""
+        return self._perform(days.edit_summary, days.EditSummaryRequest(period=period, text=text, etag=etag))
+
+    def turns(self, limit: int = 50, before: str = "") -> TurnsAnswer:
+        """Return the turns that receipts are kept of, newest first: what was asked, and how much was shown."""
+        return self._perform(turns.turns, turns.TurnsRequest(limit=limit, before=before))
+
+    def turn(self, turn: str | None = None) -> TurnAnswer:
+        """Return a turn with the tokens of its parts, and its passages with their words as they are now."""
+        return self._perform(turns.turn, recall.WhyRequest(turn=turn))
+
+    def preview(self, question: str, of: str = "", kind: str = "") -> TurnAnswer:
+        """Return the turn that the question would get now in the session *of*, a chat of that *kind*; nothing is written."""
+        return self._perform(turns.preview, turns.PreviewRequest(question=question, of=of, kind=kind))
+
+    def sessions(self, limit: int = 100) -> SessionsAnswer:
+        """Return the sessions that messages name, the one talked in last first, and how far each is summed up."""
+        return self._perform(sessions.sessions, sessions.SessionsRequest(limit=limit))
+
+    def examine(self, *, slow: bool = False) -> list[CheckAnswer]:
+        """Return what each check finds; without *slow*, what the slow checks found last."""
+        return self._perform(health.examine, health.ExamineRequest(slow=slow))
+
+    def events(self, limit: int = 50, level: str = "all") -> list[EventAnswer]:
+        """Return the newest events of the log ("error", "warning" or "all"), newest first."""
+        return self._perform(health.events, health.EventsRequest(limit=limit, level=level))
+
+    def weeks(self, weeks: int = 26) -> list[WeekCount]:
+        """Return messages, summaries, calls of the model and bytes of the last *weeks* weeks, oldest first."""
+        return self._perform(health.weeks, health.WeeksRequest(weeks=weeks))
 
     # ── adding messages ──────────────────────────────────────────────────────
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
 from dataclasses import dataclass, replace
+from datetime import date  # noqa: TC003 - the type of a request's field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from recalld.supervisor.context.build import Injection, Replay
     from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.index.hit import SearchResult
+    from recalld.supervisor.index.hit import Passage, SearchResult
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.lines import Lines
 
@@ -48,13 +50,24 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """Words, a sentence or a date; at most *limit* hits."""
+    """
+    Words, a sentence or a date; at most *limit* hits.
+
+    Hits are kept that are of the days *since* to *until*, of the session *in_session*, of the *speaker* (a role, or a name),
+    and of one *kind*: "long_term", "dated", "unfiled", "summary", "original".
+    """
 
     query: str
     limit: int = 10
+    since: date | None = None
+    until: date | None = None
+    in_session: str | None = None
+    speaker: str = ""
+    kind: Literal["", "long_term", "dated", "unfiled", "summary", "original"] = ""
 
     def __post_init__(self) -> None:
-        refuse_no_text("query", self.query)
+        for name in ("query", "speaker", "kind"):
+            refuse_no_text(name, getattr(self, name))
         refuse_no_number("limit", self.limit)
         if self.limit < 1:
             raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=Text("argument.or_more", least=1)))
@@ -115,7 +128,20 @@ def search(memory: Visible, request: SearchRequest) -> SearchResult:
 
     found = memory.search(request.query)
     aside = only_neighbours(found.hits)
-    return replace(found, hits=tuple(hit for hit in found.hits if hit not in aside)[: request.limit])
+    return replace(
+        found, hits=tuple(hit for hit in found.hits if hit not in aside and _is_wanted(hit.unit, request))[: request.limit]
+    )
+
+
+def _is_wanted(passage: Passage, request: SearchRequest) -> bool:
+    """Return whether the passage is of the days, the session, the speaker and the kind that are asked for."""
+    if (request.since or request.until) and passage.day is None:
+        return False
+    is_of_days = passage.day is None or (request.since or passage.day) <= passage.day <= (request.until or passage.day)
+    is_of_session = request.in_session is None or (bool(passage.role) and passage.session == request.in_session)
+    said_by = request.speaker.casefold()
+    is_said = not said_by or said_by in (passage.role.casefold(), passage.speaker.casefold())
+    return is_of_days and is_of_session and is_said and request.kind in ("", passage.tier)
 
 
 @operation("get", GetRequest, reads=True)
@@ -163,25 +189,36 @@ def _ask(
 
     If the turn *shows_history*, the messages that it no longer shows have overflowed.
     """
-    from recalld.supervisor.context.build import read_input
-    from recalld.supervisor.recall.audience import Audience
-
     ws = memory.ws
-    stores: dict[str, Any] = {"history": ws.shown_history, "files": ws.files, "paths": ws.paths, "events": ws.events}
-    read = partial(read_input, question, memory.audience.chat, zone=ws.zone, **stores)
-
     if ws.config.turns.overflow == "memory":
         ws.attempt(
             "summing up what overflows",
-            lambda: _sum_up_overflow(memory, read(), shows_history=shows_history),
+            lambda: _sum_up_overflow(memory, _reader(memory, question)(), shows_history=shows_history),
             None,
         )
+    return found_for(memory, question, known)
+
+
+def found_for(memory: Visible, question: str | None, known: Sequence[str] = ()) -> tuple[Asked, datetime, SearchResult]:
+    """Return the question (None: the input that waits), the moment, and what recall finds for it; nothing is written."""
+    from recalld.supervisor.recall.audience import Audience
+
+    ws, read = memory.ws, _reader(memory, question)
     memory.refresh()
     now, asked = memory.caller.clock(), replace(read(), known=frozenset(known))
     if not memory.audience.sees_all and asked.chat != memory.audience.chat:  # the waiting input is of another conversation
-        asked = read_input("", memory.audience.chat, zone=ws.zone, **stores)
+        asked = _reader(memory, "")()
     audience = Audience(chat=asked.chat, in_groups=ws.config.recall.in_groups)
     return asked, now, ws.searcher.for_input(asked.question, now, asked.before, audience)
+
+
+def _reader(memory: Visible, question: str | None) -> Callable[[], Asked]:
+    """Return the function that reads the input and the conversation before it."""
+    from recalld.supervisor.context.build import read_input
+
+    ws = memory.ws
+    stores: dict[str, Any] = {"history": ws.shown_history, "files": ws.files, "paths": ws.paths, "events": ws.events}
+    return partial(read_input, question, memory.audience.chat, zone=ws.zone, **stores)
 
 
 def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> None:

@@ -18,6 +18,10 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
     "history": ("append", "recent"),
     "long_term": ("write", "read", "delete", "stats", "summarize", "summarize_overflow"),
+    "days": ("days", "day", "summary", "edit_summary"),
+    "turns": ("turns", "turn", "preview"),
+    "sessions": ("sessions",),
+    "health": ("examine", "events", "weeks"),
     "upkeep": (
         "status",
         "plan",

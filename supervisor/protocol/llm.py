@@ -52,6 +52,10 @@ class CallLog:
         """Return how many calls began on the local day of *now*."""
         return self._on_day_of(now, self._begun())
 
+    def begun(self) -> list[datetime]:
+        """Return the local times of the calls that are still recorded, oldest first."""
+        return self._begun()
+
     def begin(self, now: datetime, most: int | None) -> bool:
         """
         Record, durably, that a call begins; returns False and records nothing when the day has had *most* calls.

@@ -126,6 +126,28 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
     )
 
 
+def plain_text(data: bytes, path: Path) -> str:
+    """Return the text of a summary as people read it: that of all its parts, without heads, marks and the list of sources."""
+    bodies = (read_head(part, path)[1] for part in parts_of(data.decode("utf-8", "surrogateescape")))
+    texts = (body.partition(f"{SOURCES}\n")[0].strip() for body in bodies)
+    return "\n\n".join(filter(None, texts))
+
+
+def with_text(data: bytes, text: str, path: Path) -> bytes:
+    """
+    Return the file with another text, as if a person had changed it in an editor: the head stays, and so do the sources.
+
+    The digest in the head is no longer that of the body, by which `parse_summary` knows that a person's words are in it.
+    """
+    whole = data.decode("utf-8", "surrogateescape")
+    fields, _ = read_head(parts_of(whole)[-1], path)
+    words = text.replace("\r\n", "\n").replace(MARKER, "").replace(SOURCES, "").strip()
+    if not fields:
+        return f"{words}\n".encode()
+    sources = "".join(f"{_line_of(source)}\n" for source in parse_summary(data, fields.get("period", ""), path).sources)
+    return f"{render_head(fields)}\n{words}\n\n{SOURCES}\n{sources}".encode("utf-8", "surrogateescape")
+
+
 def _line_of(source: Source) -> str:
     return f"- {source.name} · {source.count} · {source.digest}"
 

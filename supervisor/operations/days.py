@@ -1,0 +1,312 @@
+"""The operations on days and months: what memory has of each, a day's words, a summary with its sources, and its edit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.operations.operation import Stale, Visible, operation
+from recalld.supervisor.protocol.period import Period, read_period
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest, NotFound, refuse_no_number, refuse_no_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.workspace import Workspace
+
+#: The most messages of one answer.
+MOST_MESSAGES: Final = 1_000
+#: Hex digits of an etag.
+ETAG: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaysRequest:
+    """The days of a *year*; None: of all years."""
+
+    year: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse_no_number("year", 0 if self.year is None else self.year)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayCount:
+    """How many *messages* memory has of a day, how many of them no file holds yet (*waiting*), and in how many bytes."""
+
+    day: date
+    messages: int = 0
+    waiting: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaysAnswer:
+    """The *days* with messages, oldest first; all *years* of memory; *summaries* are the days and months that have one."""
+
+    days: tuple[DayCount, ...]
+    years: tuple[int, ...]
+    summaries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayRequest:
+    """The messages of a *day* ("2026-01-28"), from number *start* on, counted from 0, *limit* at most."""
+
+    day: str
+    start: int = 0
+    limit: int = 200
+
+    def __post_init__(self) -> None:
+        period_in("day", self.day, "day")
+        for name in ("start", "limit"):
+            refuse_no_number(name, getattr(self, name))
+        if not 1 <= self.limit <= MOST_MESSAGES:
+            raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=f"1 – {MOST_MESSAGES}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayMessage:
+    """One message of a day; *path* is its file, "" while no file holds it."""
+
+    id: str
+    at: datetime
+    role: str
+    speaker: str
+    session: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayAnswer:
+    """*messages* from number *start* on, of *total*; the *files* and notes of the day; the days *before* and *after* it."""
+
+    day: str
+    start: int
+    total: int
+    messages: tuple[DayMessage, ...]
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRequest:
+    """The *period* of a summary: a day like 2026-01-28, or a month like 2026-01."""
+
+    period: str
+
+    def __post_init__(self) -> None:
+        period_in("period", self.period)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryLine:
+    """A line of a summary; *sources* are the messages that it comes from, by number in the day, or the days of a month."""
+
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryAnswer:
+    """
+    A summary, without recalld's marks: *text*, the same as *lines*, who made it, and the dated files that it names.
+
+    *edited*: a person has changed it; *extract*: no model wrote it. *etag* names this version for `edit_summary`.
+    """
+
+    period: str
+    text: str
+    lines: tuple[SummaryLine, ...]
+    files: tuple[str, ...]
+    created: str
+    provider: str
+    model: str
+    extract: bool
+    edited: bool
+    etag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditSummaryRequest:
+    """The new *text* of the summary of a *period*; *etag* is that of the version that was edited (None: whatever is there)."""
+
+    period: str
+    text: str
+    etag: str | None = None
+
+    def __post_init__(self) -> None:
+        period_in("period", self.period)
+        refuse_no_text("text", self.text)
+        refuse_no_text("etag", self.etag or "")
+
+
+@operation("days", DaysRequest, reads=True, owner=True)
+def days(memory: Visible, request: DaysRequest) -> DaysAnswer:
+    """Return how many messages memory has of each day, and which days and months have a summary."""
+    ws, now = memory.ws, memory.caller.clock()
+    counts: defaultdict[date, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for file in ws.memory.dated():
+        found = counts[file.day]
+        found[0] += file.count if file.ours else 1
+        found[2] += file.size
+    for message in ws.unfiled.messages(now):
+        if message.created_at:
+            found = counts[ws.today(message.created_at)]
+            found[0] += 1
+            found[1] += 1
+    years = tuple(sorted({day.year for day in counts}))
+    wanted = sorted(day for day in counts if request.year in (None, day.year))
+    of_year = "" if request.year is None else f"{request.year:04d}-"
+    labels = sorted(period.label for period in ws.memory.summaries() if period.label.startswith(of_year))
+    return DaysAnswer(
+        days=tuple(DayCount(day=day, messages=counts[day][0], waiting=counts[day][1], bytes=counts[day][2]) for day in wanted),
+        years=years,
+        summaries=tuple(labels),
+    )
+
+
+@operation("day", DayRequest, reads=True, owner=True)
+def day(memory: Visible, request: DayRequest) -> DayAnswer:
+    """Return the messages of a day, oldest first, from its files and of those that no file holds yet."""
+    ws, now = memory.ws, memory.caller.clock()
+    wanted = date.fromisoformat(request.day)
+    files = ws.memory.dated()
+    of_day = [file for file in files if file.day == wanted]
+    said = _messages(ws, of_day, now, wanted)
+    if not of_day and not said:
+        raise NotFound(f"memory/{request.day}-….md")
+    start = max(0, min(request.start, len(said)))
+    others = sorted(
+        {file.day for file in files} | {ws.today(one.created_at) for one in ws.unfiled.messages(now) if one.created_at}
+    )
+    return DayAnswer(
+        day=request.day,
+        start=start,
+        total=len(said),
+        messages=tuple(said[start : start + request.limit]),
+        files=tuple(_path(ws, file) for file in of_day if file.ours),
+        notes=tuple(_path(ws, file) for file in of_day if not file.ours),
+        before=max((one.isoformat() for one in others if one < wanted), default=None),
+        after=min((one.isoformat() for one in others if one > wanted), default=None),
+    )
+
+
+@operation("summary", SummaryRequest, reads=True, owner=True)
+def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
+    """Return the summary of a day or a month, with the words that each line comes from; None if there is none."""
+    from recalld.supervisor.protocol.summary_file import plain_text
+    from recalld.supervisor.summaries.line_sources import sources_of
+
+    ws = memory.ws
+    period = period_in("period", request.period)
+    version, found = ws.memory.read_summary(period)
+    if version is None or found is None:
+        return None
+    text = plain_text(version.data, ws.paths.summary(period))
+    lines = [line for line in text.split("\n") if line.strip()]
+    names, passages = _passages(ws, period, memory.caller.clock())
+    traced = sources_of(["" if line.startswith(("#", ">")) else line for line in lines], passages)
+    return SummaryAnswer(
+        period=period.label,
+        text=text,
+        lines=tuple(
+            SummaryLine(text=line, sources=tuple(names[n] for n in numbers))
+            for line, numbers in zip(lines, traced, strict=True)
+        ),
+        files=tuple(source.name for source in found.sources),
+        created=found.created,
+        provider=found.provider,
+        model=found.model,
+        extract=found.extract,
+        edited=bool(found.kept),
+        etag=version.digest[:ETAG],
+    )
+
+
+@operation("edit_summary", EditSummaryRequest, owner=True)
+def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer | None:
+    """
+    Replace the text of a summary, and return it as it is then; the old version is kept in .recalld/previous/.
+
+    From then on it is a person's text: newer text of a model is added below it. NotFound if there is no summary, Stale if it is
+    no longer the version that was edited.
+    """
+    from recalld.supervisor.protocol.summary_file import plain_text
+
+    ws = memory.ws
+    period = period_in("period", request.period)
+    path = ws.paths.relative(ws.paths.summary(period))
+    version, _ = ws.memory.read_summary(period)
+    if version is None:
+        raise NotFound(path)
+    if request.etag not in (None, version.digest[:ETAG]):
+        raise Stale(path, plain_text(version.data, ws.paths.summary(period)), version.digest[:ETAG])
+    if not request.text.strip():
+        raise BadRequest("text", Text("summary.no_text"))
+    ws.memory.edit_summary(period, request.text, version)
+    return summary.run(memory, SummaryRequest(period=request.period))
+
+
+def period_in(field: str, label: object, kind: str = "") -> Period:
+    """Return the period of *label*, which has to be a day where *kind* says so; BadRequest if it is none."""
+    refuse_no_text(field, label)
+    found = read_period(str(label))
+    if found is None or (kind and found.kind != kind):
+        raise BadRequest(field, Text("summary.no_period", label=str(label)[:40]))
+    return found
+
+
+def _messages(ws: Workspace, files: Iterable[MemoryFile], now: datetime, wanted: date) -> list[DayMessage]:
+    """Return the messages of the day, each once with its last words, in the order of their times."""
+    from recalld.supervisor.protocol.dated_file import block_of
+
+    found: dict[tuple[str, str], DayMessage] = {}
+    for file in files:
+        path = _path(ws, file)
+        for block in ws.memory.blocks(file.name):
+            found[block.revision_of or block.id, ""] = _message(block, path)
+    for message in ws.unfiled.messages(now):
+        if message.created_at and ws.today(message.created_at) == wanted:
+            found[message.id, ""] = _message(block_of(message), "")
+    return sorted(found.values(), key=lambda one: one.at)
+
+
+def _message(block: Block, path: str) -> DayMessage:
+    return DayMessage(
+        id=block.revision_of or block.id,
+        at=block.created_at,
+        role=block.role,
+        speaker=block.speaker,
+        session=block.session,
+        path=path,
+        text=block.shown,
+    )
+
+
+def _passages(ws: Workspace, period: Period, now: datetime) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the names and the texts of what a summary may come from: the messages of a day by number, the days of a month."""
+    files = [file for file in ws.memory.dated() if period.holds(file.day)]
+    if period.kind == "day":
+        said = _messages(ws, files, now, date.fromisoformat(period.label))
+        return [str(number) for number in range(len(said))], [one.text for one in said]
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    summaries = ws.memory.summaries()
+    for file in files:
+        label = file.day.isoformat()
+        of_day = summaries.get(Period(label))
+        texts[label] += [of_day.text] if of_day and not texts[label] else ws.memory.message_texts(file.name)
+    return list(texts), ["\n".join(one) for one in texts.values()]
+
+
+def _path(ws: Workspace, file: MemoryFile) -> str:
+    return ws.paths.relative(ws.paths.original(file.name) if file.original else ws.paths.dated(file.name))

@@ -1,0 +1,103 @@
+"""The operation that lists the conversations of a memory: when they were, and how far each is summed up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date  # noqa: TC003 - the type of an answer's field
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, refuse_no_number
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+#: Sessions of one answer, at most.
+MOST_SESSIONS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsRequest:
+    """The *limit* sessions that were talked in last."""
+
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        refuse_no_number("limit", self.limit)
+        if not 1 <= self.limit <= MOST_SESSIONS:
+            raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=f"1 – {MOST_SESSIONS}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionHead:
+    """
+    A session: its key ("": the messages that name none), the kind of its chat, its *first* and *last* day, and how many *days*.
+
+    *waiting* of its messages are in no file yet. *summed_up* is the time of the newest message that `summarize` has taken in.
+    """
+
+    session: str
+    chat: str
+    first: date
+    last: date
+    days: int
+    waiting: int
+    summed_up: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsAnswer:
+    """The *sessions*, of *total*, the one talked in last first."""
+
+    sessions: tuple[SessionHead, ...]
+    total: int
+
+
+@dataclass(slots=True)
+class _Found:
+    days: set[date] = field(default_factory=set)
+    waiting: int = 0
+    kind: str = ""
+
+
+@operation("sessions", SessionsRequest, reads=True, owner=True)
+def sessions(memory: Visible, request: SessionsRequest) -> SessionsAnswer:
+    """Return the sessions that messages name, the one talked in last first."""
+    from recalld.supervisor.protocol.inbox import chat_of
+
+    ws, now = memory.ws, memory.caller.clock()
+    found: defaultdict[str, _Found] = defaultdict(_Found)
+    for file in ws.memory.dated():
+        for session in file.sessions if file.ours else ():
+            found[session].days.add(file.day)
+    for message in ws.unfiled.messages(now):
+        key = message.raw.get("session")
+        one = found[key if isinstance(key, str) else ""]
+        one.days.add(ws.today(message.created_at or now))
+        one.waiting += 1
+        one.kind = chat_of(message.raw).kind
+    newest = sorted(found, key=lambda key: (max(found[key].days), key), reverse=True)
+    heads = (
+        SessionHead(
+            session=key,
+            chat=found[key].kind or chat_of({"session": key}).kind,
+            first=min(found[key].days),
+            last=max(found[key].days),
+            days=len(found[key].days),
+            waiting=found[key].waiting,
+            summed_up=_summed_up(memory, key),
+        )
+        for key in newest[: request.limit]
+    )
+    return SessionsAnswer(sessions=tuple(heads), total=len(found))
+
+
+def _summed_up(memory: Visible, session: str) -> datetime | None:
+    """Return the time of the newest message of the session that is in a long-term line; None if its file can't be read."""
+    with suppress(SupervisorError, OSError):
+        marker = memory.ws.session_files.read(session).markers.get("summary")
+        return marker.last.at if marker else None
+    return None

@@ -1,0 +1,218 @@
+"""The operations that a page shows a memory by: days, summaries, turns, sessions, health, and searches with filters."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld import Memory
+from recalld.supervisor.operations import recall
+from recalld.supervisor.operations.codec import to_json
+from recalld.supervisor.operations.operation import Caller, Stale, perform
+from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.errors import BadRequest, NotFound
+from recalld.supervisor.summaries.line_sources import sources_of
+from tests.world import World, message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Says:
+    """A model that says one thing."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def chat_stream(self, **_: object) -> Iterator[str]:
+        yield self.text
+
+
+@pytest.fixture
+def memory(world: World) -> Memory:
+    """A month with a summary, a recent day, a message that no file holds yet, and a group."""
+    world.write(
+        [
+            message("1", "2026-01-10T09:00", "备份放在书房的 NAS 上，每天凌晨三点跑。"),
+            message("2", "2026-01-10T09:01", "部署超时改成 30 秒，备份放在 /srv/backup。", "assistant"),
+            message("3", "2026-01-29T09:00", "周六去爬山。", session="telegram:group:家", chat="group"),
+        ]
+    )
+    world.settle()
+    world.add(message("4", "2026-01-31T09:59", "我对花生过敏。", session="web"))
+    world.put("recalld.toml", world.toml)
+    return Memory(world.root, environ={}, clock=world.clock)
+
+
+def test_days_counts_messages_of_files_and_those_that_wait(memory):
+    found = memory.days()
+    assert [(one.day, one.messages, one.waiting) for one in found.days] == [
+        (date(2026, 1, 10), 2, 0),
+        (date(2026, 1, 29), 1, 0),
+        (date(2026, 1, 31), 1, 1),
+    ]
+    assert (found.years, found.summaries) == ((2026,), ("2026-01-10",))
+    assert memory.days(2025).days == ()
+
+
+def test_day_returns_its_messages_once_in_order_and_its_neighbours(memory):
+    found = memory.day("2026-01-10")
+    assert [(one.id, one.role) for one in found.messages] == [("1", "user"), ("2", "assistant")]
+    assert (found.total, found.before, found.after) == (2, None, "2026-01-29")
+    assert found.messages[0].path.startswith("memory/originals/2026-01/2026-01-10-")
+    assert memory.day("2026-01-31").messages[0].path == ""
+    assert [one.id for one in memory.day("2026-01-10", start=1, limit=1).messages] == ["2"]
+
+
+@pytest.mark.parametrize("day", ["2026-02-30", "../", "2026-01", ""])
+def test_day_refuses_what_is_no_day_of_the_calendar(memory, day):
+    with pytest.raises(BadRequest, match="no day"):
+        memory.day(day)
+
+
+def test_day_of_which_memory_has_nothing_is_not_found(memory):
+    with pytest.raises(NotFound):
+        memory.day("2020-01-01")
+
+
+def test_summary_leads_from_a_line_to_the_messages_it_comes_from(memory):
+    found = memory.summary("2026-01-10")
+    assert found
+    line = next(one for one in found.lines if "30 秒" in one.text)
+    assert "1" in line.sources
+    assert (found.lines[0].text[:2], found.lines[0].sources) == ("##", ())
+    assert memory.summary("2026-01-29") is None
+
+
+def test_line_sources_are_the_passages_with_the_rarest_words_in_common():
+    passages = ["把备份放到 NAS 上", "NAS 的风扇响", "明天去爬山吗？", "好"]
+    assert sources_of(["- 备份改到 NAS", "- 约好爬山", "- 别的事", ""], passages) == [(0,), (2,), (), ()]
+    assert sources_of(["x"], []) == [()]
+
+
+def test_edit_summary_keeps_the_old_file_and_refuses_a_stale_version(memory):
+    before = memory.summary("2026-01-10")
+    assert before
+    after = memory.edit_summary("2026-01-10", f"{before.text}\n\n我补的一句。", before.etag)
+    assert after
+    assert (after.edited, after.text.endswith("我补的一句。"), after.files) == (True, True, before.files)
+    assert [path.name[:10] for path in (memory.workspace.paths.previous).iterdir()] == ["2026-01-10"]
+    with pytest.raises(Stale) as raised:
+        memory.edit_summary("2026-01-10", "别的", before.etag)
+    assert (raised.value.text, raised.value.etag, raised.value.http_status) == (after.text, after.etag, 412)
+    assert "已被改动" in render(raised.value, "zh")
+    assert memory.summary("2026-01-10") == after
+
+
+def test_edit_summary_is_a_persons_text_that_a_newer_summary_keeps(world, memory):
+    before = memory.summary("2026-01-10")
+    assert before
+    memory.edit_summary("2026-01-10", "## 部署\n\n这是我写的。", before.etag)
+    world.redo("2026-01-10")
+    world.settle()
+    found = memory.summary("2026-01-10")
+    assert found
+    assert found.text.startswith("## 部署\n\n这是我写的。")
+    assert "30 秒" in found.text
+
+
+def test_edit_summary_refuses_no_summary_and_no_text(memory):
+    with pytest.raises(NotFound):
+        memory.edit_summary("2026-01-29", "x")
+    with pytest.raises(BadRequest, match="empty"):
+        memory.edit_summary("2026-01-10", " \n")
+
+
+def test_turns_lists_the_newest_first_and_turn_has_parts_and_words(memory):
+    memory.inject("备份在哪台机器上？")
+    made = memory.context("花生能吃吗？", system="你是家里的助手。")
+    found = memory.turns()
+    assert (found.total, found.turns[0].id, found.more) == (2, max(one.id for one in found.turns), False)
+    turn = memory.turn(made.id)
+    assert (turn.parts[0].part, turn.parts[-1].part) == ("system", "question")
+    assert any("花生" in hit.text and hit.why == "in the history" for hit in turn.hits)
+    assert memory.turns(before=found.turns[0].id).turns == found.turns[1:]
+
+
+def test_preview_answers_as_context_would_and_writes_nothing(world, memory):
+    before = world.tree(internal=True)
+    made = memory.preview("备份在哪台机器上？")
+    assert any("NAS" in hit.text for hit in made.hits if hit.shown)
+    assert (made.id, memory.turns().total) == ("", 0)
+    assert {path for path in world.tree(internal=True) if path.startswith("turns")} == {
+        path for path in before if path.startswith("turns")
+    }
+
+
+def test_preview_in_a_group_finds_what_the_group_may_see(memory):
+    assert memory.preview("备份在哪台机器上？", of="telegram:group:家", kind="group").hits == ()
+    assert any("爬山" in hit.text for hit in memory.preview("周六去哪里爬山？", of="telegram:group:家", kind="group").hits)
+
+
+def test_sessions_are_listed_by_their_last_day_with_the_kind_of_chat(memory):
+    found = memory.sessions()
+    assert [(one.session, one.chat, one.days, one.waiting) for one in found.sessions] == [
+        ("web", "direct", 1, 1),
+        ("telegram:group:家", "group", 1, 0),
+        ("", "direct", 1, 0),
+    ]
+    memory.summarize("web", llm=Says("对花生过敏"))
+    assert memory.sessions().sessions[0].summed_up is not None
+
+
+def test_examine_lists_every_check_with_its_remedy(memory, world):
+    found = {one.check: one for one in memory.examine()}
+    assert {one.state for one in found.values()} == {"good"}
+    world.put("history.json", b"{")
+    broken = next(one for one in memory.examine() if one.state == "bad")
+    assert broken.mend
+    assert {"model"} == {one.check for one in memory.examine(slow=True)} - set(found)
+
+
+def test_events_are_the_newest_first_and_of_the_level_that_is_asked_for(memory):
+    memory.workspace.events.emit("degraded", why="the disk is full")
+    memory.workspace.events.emit("archived", messages=3, files=1)
+    assert [one.event for one in memory.events()][:2] == ["archived", "degraded"]
+    assert [one.event for one in memory.events(level="warning")][:1] == ["degraded"]
+    assert memory.events(limit=1)[0].fields == {"messages": 3, "files": 1}
+    with pytest.raises(BadRequest):
+        memory.events(level="loud")
+
+
+def test_weeks_count_messages_summaries_and_growing_bytes(memory):
+    found = memory.weeks(4)
+    assert [(one.week, one.messages) for one in found] == [
+        (date(2026, 1, 5), 2),
+        (date(2026, 1, 12), 0),
+        (date(2026, 1, 19), 0),
+        (date(2026, 1, 26), 2),
+    ]
+    assert found[-1].bytes > found[0].bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("more", "ids"),
+    [
+        ({}, {"1", "2"}),
+        ({"since": date(2026, 1, 11)}, set()),
+        ({"until": date(2026, 1, 10)}, {"1", "2"}),
+        ({"speaker": "assistant"}, {"2"}),
+        ({"in_session": "web"}, set()),
+        ({"kind": "long_term"}, set()),
+        ({"kind": "summary"}, {""}),
+    ],
+)
+def test_search_keeps_hits_of_the_days_session_speaker_and_kind(memory, more, ids):
+    request = recall.SearchRequest(query="备份", **more)
+    found = perform(recall.search, memory.workspace, request, Caller(clock=memory.clock))
+    assert {hit.unit.message for hit in found.hits if hit.unit.tier != "summary" or more.get("kind") == "summary"} == ids
+
+
+def test_answers_of_the_page_have_a_json_form(memory):
+    memory.inject("备份？")
+    answers = [memory.days(), memory.day("2026-01-10"), memory.summary("2026-01-10"), memory.turns(), memory.turn()]
+    answers += [memory.sessions(), memory.examine(), memory.events(), memory.weeks(2), memory.preview("备份？")]
+    assert all(json.dumps(to_json(one)) for one in answers)
