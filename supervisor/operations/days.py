@@ -57,14 +57,20 @@ class DaysAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayRequest:
-    """The messages of a *day* ("2026-01-28"), from number *start* on, counted from 0, *limit* at most."""
+    """
+    The messages of a *day* ("2026-01-28"), from number *start* on, counted from 0, *limit* at most.
+
+    With the id of a message in *around* they are those of the page of *limit* messages that has it.
+    """
 
     day: str
     start: int = 0
     limit: int = 200
+    around: str = ""
 
     def __post_init__(self) -> None:
         period_in("day", self.day, "day")
+        refuse_no_text("around", self.around)
         for name in ("start", "limit"):
             refuse_no_number(name, getattr(self, name))
         if not 1 <= self.limit <= MOST_MESSAGES:
@@ -185,7 +191,8 @@ def day(memory: Visible, request: DayRequest) -> DayAnswer:
     said = _messages(ws, of_day, now, wanted)
     if not of_day and not said:
         raise NotFound(f"memory/{request.day}-….md")
-    start = max(0, min(request.start, len(said)))
+    place = next((n for n, one in enumerate(said) if one.id == request.around), None) if request.around else None
+    start = max(0, min(request.start, len(said))) if place is None else place // request.limit * request.limit
     others = sorted(
         {file.day for file in files} | {ws.today(one.created_at) for one in ws.unfiled.messages(now) if one.created_at}
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.output import _because, _label, as_text, word
+from recalld.supervisor.interfaces.cli.output import _label, as_text, because, word
 from recalld.supervisor.protocol.config import Config, load, render_default
 from recalld.supervisor.protocol.message import InvalidEntry, read_message
 from recalld.supervisor.protocol.settings import keys
@@ -160,14 +160,14 @@ def reasons() -> list[str]:
 
 @pytest.mark.parametrize("reason", reasons())
 def test_every_reason_of_a_receipt_has_a_text(reason):
-    assert HAN.search(chinese(_because(reason)))
-    assert str(_because(reason)) == reason
+    assert HAN.search(chinese(because(reason)))
+    assert str(because(reason)) == reason
 
 
 @pytest.mark.parametrize("reason", ["window", "worth", "wish", "newest", "long"])
 def test_reason_that_is_a_rule_of_recall_is_said_in_plain_words(reason):
-    assert HAN.search(chinese(_because(reason)))
-    assert str(_because(reason)) != reason
+    assert HAN.search(chinese(because(reason)))
+    assert str(because(reason)) != reason
 
 
 def test_as_text_aligns_rows_by_the_columns_of_a_terminal():

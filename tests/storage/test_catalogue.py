@@ -36,8 +36,9 @@ def table(folder: str) -> dict[str, str]:
 
 
 ENGLISH = table("english")
-#: Without the help of commands, whose English is where they are defined; tests/interfaces/test_help.py holds it against them.
-CHINESE = {code: text for code, text in table("chinese").items() if not code.startswith("help.")}
+#: Without the help of commands and the meanings of events, whose English is where they are defined; tests/interfaces/test_help.py
+#: and tests/page/test_pages.py hold the Chinese against it.
+CHINESE = {code: text for code, text in table("chinese").items() if not code.startswith(("help.", "event."))}
 #: Texts that are the same in both languages: a name, and a unit that Chinese has from English.
 ALIKE = {"label.pinned", "label.tokens"}
 #: The words of the log, which are English; the Chinese text names the event instead.

@@ -167,7 +167,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     if words_alone:
         head["words alone"] = render(words_alone)
     if receipt.miss:
-        head["found nothing"] = _miss_text(receipt.miss, render)
+        head["found nothing"] = miss_text(receipt.miss, render)
     width = max(columns(render(word(name))) for name in head)
     lines = [
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
@@ -176,16 +176,16 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     for heading, rows in (
         (
             "receipt.shown",
-            [(one, ", ".join(render(_because(why)) for why in one.because)) for one in receipt.candidates if one.shown],
+            [(one, ", ".join(render(because(why)) for why in one.because)) for one in receipt.candidates if one.shown],
         ),
-        ("receipt.not_shown", [(one, render(_because(one.why))) for one in receipt.candidates if not one.shown]),
+        ("receipt.not_shown", [(one, render(because(one.why))) for one in receipt.candidates if not one.shown]),
     ):
         lines += ["", render(Text(heading if rows else f"{heading}_nothing"))]
         lines += [f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip() for one, why in rows]
     return "\n".join([*lines, "", receipt.memory.rstrip() or render(Text("receipt.no_memory"))])
 
 
-def _because(reason: str) -> str:
+def because(reason: str) -> str:
     """Return the text of a reason of a receipt: "window", or one with a value, as in "words: tea" and "day 2026-01-28"."""
     kind, _, value = reason.partition(" ")
     match kind:
@@ -196,7 +196,7 @@ def _because(reason: str) -> str:
     return find(f"receipt.{reason.replace(' ', '_')}") or word(reason)
 
 
-def _miss_text(miss: Mapping[str, Any], render: Render) -> str:
+def miss_text(miss: Mapping[str, Any], render: Render) -> str:
     """Return in one line what came nearest, what it lacks, and which words are nowhere."""
     near, lacks, nowhere = miss["nearest"], ", ".join(miss["lacks"]), ", ".join(miss["nowhere"])
     parts = [render(Text("search.nearest", place=near, share=miss["share"]))] if near and miss["share"] else []

@@ -1,0 +1,185 @@
+"""Days: the years as a calendar, a day with its words beside its summary, a month, and the edit of a summary."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from recalld.supervisor.interfaces.page.views import View, go
+from recalld.supervisor.operations import days as asked
+from recalld.supervisor.operations.days import period_in
+from recalld.supervisor.operations.operation import Stale
+from recalld.supervisor.storage.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.operations.days import DayCount, SummaryAnswer
+
+#: Messages of one page of a day.
+PAGE: Final = 100
+#: From so many messages on a day has the next deeper colour.
+_STEPS: Final = (1, 5, 15, 40)
+
+
+class Cell(NamedTuple):
+    """A day of the calendar: how deep its colour is (0 to 4), and the column of the first of a month, 0 for others."""
+
+    day: date
+    messages: int
+    level: int
+    column: int
+
+
+class Month(NamedTuple):
+    """A month of the calendar, and whether it has a summary."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    has_summary: bool
+
+
+class Shown(NamedTuple):
+    """A line of a summary as it is shown: a heading, an item, a note or text; *sources* are as in the answer."""
+
+    kind: str
+    text: str
+    sources: tuple[str, ...]
+    number: int
+
+
+async def calendar(site: Site, request: Request) -> Response:
+    """Show a year: the newest, or the one that is asked for."""
+    view = await View.of(site, request)
+    found = await view.ask(asked.days, asked.DaysRequest())
+    today = site.workspace.today(site.caller(request).clock())
+    year = view.number("year", max(found.years, default=today.year))
+    return await view.show(
+        "days.html",
+        "days",
+        year=year,
+        years=found.years,
+        months=months(found.days, found.summaries, year, today) if found.years else (),
+        today=today,
+        messages=sum(one.messages for one in found.days if one.day.year == year),
+        count=sum(one.day.year == year for one in found.days),
+    )
+
+
+async def period(site: Site, request: Request) -> Response:
+    """Show a day or a month."""
+    view = await View.of(site, request)
+    label = request.path_params["label"]
+    found = period_in("day", label)
+    summary = await view.ask(asked.summary, asked.SummaryRequest(period=label))
+    return await (_day if found.kind == "day" else _month)(view, label, summary)
+
+
+async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Response:
+    line = view.number("line", -1)
+    chosen = summary.lines[line].sources if summary and 0 <= line < len(summary.lines) else ()
+    wanted = view.number("whole", int(chosen[0]) if chosen else view.number("start"))
+    identity = view.query("id")[:400]
+    request = asked.DayRequest(day=label, start=wanted // PAGE * PAGE, limit=PAGE, around=identity)
+    found = await view.ask(asked.day, request)
+    if identity:
+        chosen = tuple(str(found.start + n) for n, one in enumerate(found.messages) if one.id == identity)
+    return await view.show(
+        "day.html",
+        "days",
+        label=label,
+        found=found,
+        page_size=PAGE,
+        summary=summary,
+        lines=shown_lines(summary),
+        line=line,
+        chosen=chosen,
+        whole=view.number("whole", -1),
+    )
+
+
+async def _month(view: View, label: str, summary: SummaryAnswer | None) -> Response:
+    found = await view.ask(asked.days, asked.DaysRequest(year=int(label[:4])))
+    of_month = [one for one in found.days if one.day.isoformat().startswith(label)]
+    if not of_month and summary is None:
+        raise NotFound(f"memory/summary/{label}.md")
+    return await view.show(
+        "month.html",
+        "days",
+        label=label,
+        summary=summary,
+        lines=shown_lines(summary),
+        counted=of_month,
+        summaries=frozenset(found.summaries),
+        most=max((one.messages for one in of_month), default=1),
+    )
+
+
+async def edit(site: Site, request: Request) -> Response:
+    """Show the editor of a summary, or save it; a summary that has changed meanwhile is shown beside the text."""
+    view = await View.of(site, request)
+    label = request.path_params["label"]
+    period_in("period", label)
+    if request.method == "GET":
+        summary = await view.ask(asked.summary, asked.SummaryRequest(period=label))
+        if summary is None:
+            raise NotFound(f"memory/summary/{label}.md")
+        return await _editor(view, label, text=summary.text, etag=summary.etag)
+    form = await site.form(request)
+    text, etag = form.get("text", ""), form.get("etag", "")
+    try:
+        await view.ask(asked.edit_summary, asked.EditSummaryRequest(period=label, text=text, etag=etag or None))
+    except Stale as stale:
+        return await _editor(view, label, 412, text=text, etag=stale.etag, theirs=stale.text)
+    return go(f"/days/{label}")
+
+
+async def _editor(view: View, label: str, status: int = 200, **values: Any) -> Response:
+    return await view.show("summary_edit.html", "days", status, label=label, **{"theirs": None, **values})
+
+
+def months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today: date) -> list[Month]:
+    """Return the months of the year from the first to the last that has days, or to that of *today*, as a calendar has them."""
+    messages = {one.day: one.messages for one in days if one.day.year == year}
+    last = max([*(day.month for day in messages), *([today.month] if today.year == year else [])], default=12)
+    first = min((day.month for day in messages), default=1)
+    return [_calendar_month(year, month, messages, summaries) for month in range(last, first - 1, -1)]
+
+
+def _calendar_month(year: int, month: int, messages: Mapping[date, int], summaries: Sequence[str]) -> Month:
+    label = f"{year:04d}-{month:02d}"
+    dates = [date(year, month, number) for number in range(1, monthrange(year, month)[1] + 1)]
+    cells = (Cell(day, messages.get(day, 0), level(messages.get(day, 0)), day.isoweekday() * (day.day == 1)) for day in dates)
+    return Month(label, tuple(cells), label in summaries)
+
+
+def level(messages: int) -> int:
+    """
+    Return how deep the colour of a day with so many messages is.
+
+    >>> [level(count) for count in (0, 1, 5, 20, 400)]
+    [0, 1, 2, 3, 4]
+    """
+    return sum(messages >= step for step in _STEPS)
+
+
+def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
+    """Return the lines of a summary without their marks of Markdown."""
+    found = []
+    for number, line in enumerate(summary.lines if summary else ()):
+        text = line.text.strip()
+        if text.startswith("#"):
+            kind, text = "heading", text.lstrip("#")
+        elif text.startswith(">"):
+            kind, text = "note", text.lstrip(">")
+        elif text.startswith(("- ", "* ", "+ ", "• ")):
+            kind, text = "item", text[2:]
+        else:
+            kind = "text"
+        found.append(Shown(kind, text.strip().replace("**", ""), line.sources, number))
+    return found

@@ -1,0 +1,82 @@
+"""The addresses of the page, the reader's choices, the files that need no token, and the page of an error."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from recalld.supervisor.interfaces.page import days, health, memory, search, sessions, today, turns
+from recalld.supervisor.interfaces.page.views import (
+    LANGUAGE_COOKIE,
+    LANGUAGES,
+    STATIC,
+    THEME_COOKIE,
+    THEMES,
+    View,
+    go,
+    static_file,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from recalld.supervisor.interfaces.http.site import Site
+
+#: How long a browser keeps a choice of its reader, and a file whose address has its digest.
+_KEPT_S: Final = 365 * 24 * 3600
+_TABLE: Final[tuple[tuple[str, Callable[[Site, Request], Awaitable[Response]], tuple[str, ...]], ...]] = (
+    ("/", today.today, ("GET",)),
+    ("/file-now", today.file_now, ("POST",)),
+    ("/days", days.calendar, ("GET",)),
+    ("/days/{label}", days.period, ("GET",)),
+    ("/days/{label}/edit", days.edit, ("GET", "POST")),
+    ("/search", search.search, ("GET",)),
+    ("/turns", turns.turns, ("GET",)),
+    ("/turns/try", turns.tried, ("GET",)),
+    ("/turns/{turn}", turns.turn, ("GET",)),
+    ("/long-term", memory.panel, ("GET", "POST")),
+    ("/sessions", sessions.sessions, ("GET",)),
+    ("/sessions/summarize", sessions.summarize, ("POST",)),
+    ("/health", health.health, ("GET",)),
+)
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    """Return the routes of the page."""
+    made: list[BaseRoute] = [Route(path, partial(show, site), methods=[*methods]) for path, show, methods in _TABLE]
+    return [*made, Route("/preferences", partial(_prefer, site), methods=["POST"]), Route("/static/{name}", _static)]
+
+
+def problem(site: Site, request: Request, status: int, sentence: str) -> Response:
+    """Return the page of an error; that of 401 says how to get in, and shows nothing of memory. It is called in a thread."""
+    view = View(site, request, site.language(request))
+    name = "gate.html" if status == 401 else "problem.html"
+    return view.shown(name, status=status, sentence=sentence, status_code=status)
+
+
+async def _prefer(site: Site, request: Request) -> Response:
+    """Keep the reader's language or theme in a cookie, and lead back."""
+    form = await site.form(request)
+    back = form.get("back", "/")
+    answer = go(back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+    for cookie, field, allowed in ((LANGUAGE_COOKIE, "language", LANGUAGES), (THEME_COOKIE, "theme", THEMES)):
+        if field in form:
+            value = form[field] if form[field] in allowed else ""
+            answer.set_cookie(cookie, value, max_age=_KEPT_S if value else 0, httponly=True, samesite="strict")
+    return answer
+
+
+async def _static(request: Request) -> Response:
+    """Return a file of the page; one whose address has its digest is kept."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        return PlainTextResponse("not found\n", 404)
+    data, digest = static_file(name)
+    kept = f"public, max-age={_KEPT_S}, immutable" if request.query_params.get("v") == digest else "no-cache"
+    return Response(data, media_type=STATIC[name], headers={"Cache-Control": kept, "ETag": f'"{digest}"'})

@@ -1,0 +1,106 @@
+"""Search: as you type, each hit with its reasons, kept to days, a session, a speaker or a kind."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from recalld.supervisor.interfaces.page.views import View
+from recalld.supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits, why_not_whole
+from recalld.supervisor.operations import recall, sessions
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from recalld.supervisor.index.hit import Hit, SearchResult
+    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.operations.recall import SearchRequest
+
+#: Hits of one page.
+_LIMIT: Final = 30
+#: Characters of a question that are searched for.
+_CHARS: Final = 2_000
+KINDS: Final = ("long_term", "dated", "summary", "unfiled", "original")
+_SPEAKERS: Final = ("user", "assistant", "system", "tool")
+#: The value of a filter that means the messages which name no session; "" is no filter.
+_NO_SESSION: Final = "-"
+
+
+async def search(site: Site, request: Request) -> Response:
+    """Show the hits of what is asked for, and the filters."""
+    view = await View.of(site, request)
+    query = view.query("q")[:_CHARS]
+    wanted = filters(view)
+    found: SearchResult | None = None
+    if query.strip():
+        found = await view.ask(recall.search, asked(query, wanted))
+    known = await view.ask(sessions.sessions, sessions.SessionsRequest(limit=200))
+    return await view.show(
+        "search.html",
+        "search",
+        q=query,
+        wanted=wanted,
+        filtered=any(wanted.values()),
+        found=found,
+        places=[place(hit) for hit in found.hits] if found else (),
+        note=_note(query, found, filtered=any(wanted.values())),
+        known=[one.session for one in known.sessions],
+        kinds=KINDS,
+        speakers=_SPEAKERS,
+        no_session=_NO_SESSION,
+        limit=_LIMIT,
+    )
+
+
+def filters(view: View) -> dict[str, str]:
+    """Return the filters of the address."""
+    return {name: view.query(name).strip() for name in ("since", "until", "session", "speaker", "kind")}
+
+
+def asked(query: str, wanted: dict[str, str]) -> SearchRequest:
+    """Return the request of a search; BadRequest for a filter that is wrong."""
+    if wanted["kind"] not in ("", *KINDS):
+        raise BadRequest("kind", Text("argument.not_allowed", value=wanted["kind"][:40], allowed=", ".join(KINDS)))
+    session = {"": None, _NO_SESSION: ""}.get(wanted["session"], wanted["session"])
+    kind: Any = wanted["kind"]
+    return recall.SearchRequest(
+        query=query,
+        limit=_LIMIT,
+        since=_date("since", wanted["since"]),
+        until=_date("until", wanted["until"]),
+        in_session=session,
+        speaker=wanted["speaker"],
+        kind=kind,
+    )
+
+
+def _date(name: str, text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise BadRequest(name, Text("summary.no_period", label=text[:40])) from None
+
+
+def place(hit: Hit) -> str:
+    """Return the address of the page that has the words of a hit."""
+    passage = hit.unit
+    if passage.tier == "long_term":
+        return f"/long-term?line={passage.start}#line-{passage.start}"
+    if passage.tier == "summary":
+        return f"/days/{passage.path.rpartition('/')[2].removesuffix('.md')}"
+    return f"/days/{passage.day}?{urlencode({'id': passage.message})}#found" if passage.day else ""
+
+
+def _note(query: str, found: Any, *, filtered: bool) -> str:
+    """Return why there are no hits, or why not all of memory was searched; "" if there is nothing to say."""
+    if found is None:
+        return ""
+    if found.hits:
+        return why_not_whole(found)
+    if not query.strip():
+        return NOT_ASKED
+    return Text("page.search.none_left") if filtered else why_no_hits(found)

@@ -1,0 +1,129 @@
+"""Turns: what was put before the assistant, part by part, each passage with its reason, and what a question would get now."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from recalld.supervisor.interfaces.page.views import View
+from recalld.supervisor.operations import recall
+from recalld.supervisor.operations import turns as asked
+from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.storage.catalogue import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from recalld.supervisor.context.build import Replay
+    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.operations.turns import TurnAnswer, TurnHit, TurnPart
+
+#: The width of the bar, in its own units.
+WIDTH: Final = 1_000
+_QUESTION: Final = 4_000
+
+
+class Span(NamedTuple):
+    """A part in the bar: where it begins, and how wide it is."""
+
+    part: str
+    tokens: int
+    most: int
+    x: int
+    width: int
+
+
+async def turns(site: Site, request: Request) -> Response:
+    """Show the newest turns, and the form to try a question."""
+    view = await View.of(site, request)
+    found = await view.ask(asked.turns, asked.TurnsRequest(before=view.query("before")[:40]))
+    return await view.show(
+        "turns.html", "turns", found=found, question="", of="", tried=None, spans=(), groups=(), place=hit_place
+    )
+
+
+async def tried(site: Site, request: Request) -> Response:
+    """Show what a question would get; nothing is written."""
+    view = await View.of(site, request)
+    question, of = view.query("question")[:_QUESTION], view.query("of")[:400]
+    found = await view.ask(asked.turns, asked.TurnsRequest(limit=10))
+    made: TurnAnswer | None = None
+    if question.strip():
+        made = await view.ask(asked.preview, asked.PreviewRequest(question=question, of=of))
+    about = {"spans": spans(made.parts), "groups": groups(made.hits)} if made else {"spans": (), "groups": ()}
+    return await view.show("turns.html", "turns", found=found, question=question, of=of, tried=made, place=hit_place, **about)
+
+
+async def turn(site: Site, request: Request) -> Response:
+    """Show one turn; with `now` also what its question would get now, and the difference."""
+    view = await View.of(site, request)
+    wanted = recall.WhyRequest(turn=request.path_params["turn"])
+    made = await view.ask(asked.turn, wanted)
+    again: Replay | None = None
+    if view.query("now"):
+        again = await view.ask(recall.replay, wanted)
+    difference = again.difference[2:] if again else ()
+    return await view.show(
+        "turn.html",
+        "turns",
+        made=made,
+        receipt=made.receipt,
+        place=hit_place,
+        spans=spans(made.parts),
+        groups=groups(made.hits),
+        miss=_miss(made),
+        again=again,
+        difference=[(line[:1], line[1:]) for line in difference if not line.startswith("@@")],
+    )
+
+
+def spans(parts: Sequence[TurnPart]) -> list[Span]:
+    """
+    Return the parts as they lie in the bar, whose widths are to the tokens as WIDTH is to all.
+
+    >>> from recalld.supervisor.operations.turns import TurnPart
+    >>> [span[3:] for span in spans([TurnPart(part="memory", tokens=300), TurnPart(part="question", tokens=100)])]
+    [(0, 750), (750, 250)]
+    """
+    total = sum(part.tokens for part in parts) or 1
+    found, x = [], 0.0
+    for part in parts:
+        width = WIDTH * part.tokens / total
+        found.append(Span(part.part, part.tokens, part.most, round(x), round(x + width) - round(x)))
+        x += width
+    return found
+
+
+def groups(hits: Sequence[TurnHit]) -> list[tuple[str, list[TurnHit]]]:
+    """Return the hits by why they were left out; those that were shown have "" and come first."""
+    ordered = sorted(hits, key=lambda hit: (not hit.shown, hit.why))
+    return [(why, list(found)) for why, found in groupby(ordered, key=lambda hit: hit.why)]
+
+
+def hit_place(hit: Any) -> tuple[str, str]:
+    """Return the address of the day of a passage, and that day; two "" where it has none."""
+    name = hit.path.rpartition("/")[2]
+    if hit.path.startswith("memory/summary/"):
+        return f"/days/{name.removesuffix('.md')}", name.removesuffix(".md")
+    day = day_of_name(name)
+    if day:
+        return f"/days/{day}", day.isoformat()
+    return (f"/long-term?line={hit.start}#line-{hit.start}", "") if name.casefold() == "memory.md" else ("", "")
+
+
+def _miss(made: TurnAnswer) -> list[str]:
+    """Return in sentences why nothing was found."""
+    miss = made.receipt.miss
+    if not miss:
+        return []
+    found: list[str] = []
+    if miss.get("nearest") and miss.get("share"):
+        found.append(Text("search.nearest", place=miss["nearest"], share=miss["share"]))
+    if miss.get("lacks"):
+        found.append(Text("search.elsewhere", words=", ".join(miss["lacks"])))
+    if miss.get("nowhere"):
+        found.append(Text("search.nowhere", words=", ".join(miss["nowhere"])))
+    return found

@@ -1,0 +1,170 @@
+"""
+A page as it is made for one request: its template, the texts in the language of its reader, and what operations answer.
+
+Templates escape everything. A text of the catalogue is markup of ours; its fields are escaped like any other value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from recalld.supervisor.interfaces.cli.output import because, word
+from recalld.supervisor.interfaces.page import wording
+from recalld.supervisor.storage.catalogue import render, template
+from recalld.supervisor.text.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.operations.operation import A, Operation, Q
+    from recalld.supervisor.text.language import Language
+
+HERE: Final = Path(__file__).parent
+#: The released bytes of htmx 2.0.11 (0BSD).
+HTMX: Final = "htmx-2.0.11.min.js"
+HTMX_SHA256: Final = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
+#: The files that need no token, and their types.
+STATIC: Final[Mapping[str, str]] = {
+    "page.css": "text/css; charset=utf-8",
+    HTMX: "text/javascript; charset=utf-8",
+    "memory.js": "text/javascript; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "gate.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+#: The pages in the order of the navigation: the code of each, and its address.
+PAGES: Final = (
+    ("today", "/"),
+    ("days", "/days"),
+    ("search", "/search"),
+    ("turns", "/turns"),
+    ("memory", "/long-term"),
+    ("sessions", "/sessions"),
+    ("health", "/health"),
+)
+#: The cookies of the reader's choices; `interfaces/http` reads the first.
+LANGUAGE_COOKIE, THEME_COOKIE = "recalld_language", "recalld_theme"
+#: The values that they may have.
+LANGUAGES: Final = ("en", "zh")
+THEMES: Final = ("light", "dark")
+
+
+@cache
+def static_file(name: str) -> tuple[bytes, str]:
+    """Return the bytes of a file of STATIC, and their digest."""
+    data = (HERE / "static" / name).read_bytes()
+    return data, hashlib.sha256(data).hexdigest()[:16]
+
+
+def static_url(name: str) -> str:
+    """Return the address of a file, with its digest, so that a browser keeps it for as long as it is the same."""
+    return f"/static/{name}?v={static_file(name)[1]}"
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters.update(
+        words=printable,
+        capitalise=wording.capitalised,
+        sentence=wording.sentence_html,
+        number=wording.number_text,
+        size=wording.size_text,
+        cut=wording.cut,
+        excerpt=wording.excerpt_html,
+    )
+    made.globals.update(static_url=static_url, HTMX=HTMX, PAGES=PAGES)
+    return made
+
+
+def texts(language: Language, code: str, /, **fields: object) -> Markup:
+    """Return a text of the page in a language; its fields are escaped unless they are markup."""
+    return Markup(escape(template(f"page.{code}", language))).format(**fields)  # noqa: S704 - it is escaped, so are its fields
+
+
+class View:
+    """One request of the page: who reads it, in which language and with which *theme*."""
+
+    def __init__(self, site: Site, request: Request, language: Language) -> None:
+        self.site, self.request, self.language = site, request, language
+        self.t = partial(texts, language)
+
+    @classmethod
+    async def of(cls, site: Site, request: Request) -> View:
+        """Return the view of a request; its language may be that of the memory, which is read for it."""
+        return cls(site, request, await site.run(site.language, request))
+
+    @cached_property
+    def theme(self) -> str:
+        """The theme that the reader chose, "" for that of the system."""
+        chosen = self.request.cookies.get(THEME_COOKIE, "")
+        return chosen if chosen in THEMES else ""
+
+    def query(self, name: str) -> str:
+        """Return a value of the address, "" where it has none."""
+        return self.request.query_params.get(name, "")
+
+    def number(self, name: str, otherwise: int = 0) -> int:
+        """Return a number of the address; *otherwise* where it has none that fits a page."""
+        found = self.query(name)
+        return int(found) if found.isascii() and found.isdigit() and len(found) < 10 else otherwise
+
+    async def ask(self, operation: Operation[Q, A], asked: Q) -> A:
+        """Return the answer of an operation, for the owner."""
+        return await self.site.perform(self.request, operation, asked)
+
+    async def show(self, name: str, page: str = "", status: int = 200, **values: Any) -> Response:
+        """Return the page that the template *name* makes of the values; *page* is its place in the navigation."""
+        return await self.site.run(partial(self.shown, name, page, status, **values))
+
+    def shown(self, name: str, page: str = "", status: int = 200, **values: Any) -> Response:
+        """Return what `show` does; it may wait for files, so it is called in a thread."""
+        zone, language = self.site.workspace.zone, self.language
+        found = (
+            _environment()
+            .get_template(name)
+            .render(
+                t=self.t,
+                zh=language == "zh",
+                theme=self.theme,
+                page=page,
+                path=self.request.url.path,
+                here=_here(self.request),
+                form_token=self.site.form_token(self.request) if page else "",
+                day=partial(wording.day_text, language=language),
+                month=partial(wording.month_text, language=language),
+                clock=partial(wording.clock_text, zone=zone),
+                moment=partial(wording.moment_text, zone=zone, language=language),
+                say=partial(render, language=language),
+                name_of=lambda key: render(word(key), language),
+                reason=lambda why: render(because(why), language),
+                **values,
+            )
+        )
+        return HTMLResponse(found, status)
+
+
+def _here(request: Request) -> str:
+    """Return the address of the page without scheme and host."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def go(address: str) -> Response:
+    """Return the answer that leads the browser to another page of ours after a change."""
+    return RedirectResponse(address, 303)

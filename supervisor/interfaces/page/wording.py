@@ -1,0 +1,153 @@
+"""How the page writes days, times, numbers and stored words, in English and in Chinese."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Final
+
+from markupsafe import Markup, escape
+
+from recalld.supervisor.storage.clock import from_wire, local
+from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.printable import printable
+from recalld.supervisor.text.snippet import snippet_span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from recalld.supervisor.text.language import Language
+
+#: Characters of a message that a page shows before it offers the rest, and of a hit.
+MOST_CHARS: Final = 4_000
+HIT_CHARS: Final = 420
+_DAYS: Final = {
+    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    "zh": [*"一二三四五六日"],
+}
+_MONTHS: Final = [
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+]
+_COMMAND: Final = lazy_re(r"`([^`]+)`")
+_KILO: Final = 1_000
+
+
+def day_text(day: date | str, language: Language, *, weekday: bool = False) -> str:
+    """
+    Return the day as people write it.
+
+    >>> day_text("2026-01-28", "en", weekday=True), day_text("2026-01-28", "zh", weekday=True)
+    ('Wednesday, 28 January 2026', '2026年1月28日 星期三')
+    """
+    found = date.fromisoformat(day) if isinstance(day, str) else day
+    name = _DAYS[language][found.weekday()]
+    if language == "zh":
+        return f"{found.year}年{found.month}月{found.day}日" + (f" 星期{name}" if weekday else "")
+    return (f"{name}, " if weekday else "") + f"{found.day} {_MONTHS[found.month - 1]} {found.year}"
+
+
+def month_text(label: str, language: Language, *, year: bool = True) -> str:
+    """
+    Return the month "2026-01" as people write it.
+
+    >>> month_text("2026-01", "en"), month_text("2026-01", "zh"), month_text("2026-01", "en", year=False)
+    ('January 2026', '2026年1月', 'January')
+    """
+    of_year, month = map(int, label.split("-"))
+    if language == "zh":
+        return f"{of_year}年{month}月" if year else f"{month}月"
+    return f"{_MONTHS[month - 1]} {of_year}" if year else _MONTHS[month - 1]
+
+
+def clock_text(at: datetime | str, zone: tzinfo) -> str:
+    """Return the local time of day."""
+    return f"{local(from_wire(at) if isinstance(at, str) else at, zone):%H:%M}"
+
+
+def moment_text(at: datetime | str, zone: tzinfo, language: Language) -> str:
+    """
+    Return day and time of day.
+
+    >>> from datetime import UTC
+    >>> moment_text(datetime(2026, 1, 28, 8, 5, tzinfo=UTC), UTC, "en")
+    '28 January 2026, 08:05'
+    """
+    there = local(from_wire(at) if isinstance(at, str) else at, zone)
+    return f"{day_text(there.date(), language)}{' ' if language == 'zh' else ', '}{there:%H:%M}"
+
+
+def number_text(number: float) -> str:
+    """Return the number with thin spaces of thousands left to commas: 12,345."""
+    return f"{number:,}"
+
+
+def size_text(count: float) -> str:
+    """
+    Return a number of bytes in the unit that reads best.
+
+    >>> size_text(912), size_text(48_200), size_text(3_400_000)
+    ('912 B', '48 kB', '3.4 MB')
+    """
+    if count < _KILO:
+        return f"{count:.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        count /= _KILO
+        if count < _KILO or unit == "GB":
+            break
+    return f"{count:.0f} {unit}" if count >= 10 or count == int(count) else f"{count:.1f} {unit}"
+
+
+def sentence_html(text: str) -> Markup:
+    """
+    Return a sentence of recalld with its commands as code; whatever is in it is text.
+
+    >>> sentence_html("say `recalld run` <b>")
+    Markup('say <code>recalld run</code> &lt;b&gt;')
+    """
+    return Markup(_COMMAND.sub(r"<code>\1</code>", str(escape(printable(text)))))  # noqa: S704 - it is escaped above
+
+
+def capitalised(text: str) -> str:
+    """
+    Return a sentence with a capital letter at its beginning.
+
+    >>> capitalised("all is well."), capitalised("一切正常。")
+    ('All is well.', '一切正常。')
+    """
+    return text[:1].upper() + text[1:]
+
+
+def cut(text: str, most: int = MOST_CHARS) -> tuple[str, int]:
+    """Return the beginning of a text, and how many characters are left out."""
+    return (text, 0) if len(text) <= most else (text[:most], len(text) - most)
+
+
+def excerpt_html(text: str, terms: Sequence[str], most: int = HIT_CHARS) -> Markup:
+    """
+    Return the part of a text around the *terms*, which are marked; whatever is in it is text.
+
+    >>> excerpt_html("备份 <NAS>", ["备份", "nas"])
+    Markup('<mark>备份</mark> &lt;<mark>NAS</mark>&gt;')
+    """
+    start, end = snippet_span(text, most, terms)
+    shown = f"{'…' * (start > 0)}{text[start:end].strip()}{'…' * (end < len(text))}"
+    wanted = [_pattern(term) for term in terms if term.strip()]
+    if not wanted:
+        return escape(printable(shown))
+    pieces, last = [], 0
+    for found in re.finditer("|".join(wanted), shown, re.IGNORECASE):
+        pieces += [
+            escape(printable(shown[last : found.start()])),
+            Markup("<mark>"),
+            escape(printable(found[0])),
+            Markup("</mark>"),
+        ]
+        last = found.end()
+    return Markup("").join([*pieces, escape(printable(shown[last:]))])
+
+
+def _pattern(term: str) -> str:
+    """Return the pattern of a word: English ones are stems, which other letters may follow."""
+    return rf"\b{re.escape(term)}[a-z]{{0,4}}\b" if term.isascii() and term.isalpha() else re.escape(term)
