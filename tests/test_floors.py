@@ -49,6 +49,8 @@ WORKER: Final = (
 
 #: The modules of the page that answer requests.
 _PAGES: Final = ("days", "health", "memory", "routes", "search", "sessions", "today", "turns", "views")
+#: The modules of the HTTP service that name Starlette's types.
+_HTTP: Final = "app gate json_body memory_routes operation_routes problem site".split()
 #: Each outside package has its home.
 HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},
@@ -81,7 +83,7 @@ HOMES: Final = {
     "httpx2": {"recalld.supervisor.recall.embeddings"},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
     "starlette": {
-        *(f"recalld.supervisor.interfaces.http.{name}" for name in ("app", "gate", "json_body", "problem", "site")),
+        *(f"recalld.supervisor.interfaces.http.{name}" for name in _HTTP),
         *(f"recalld.supervisor.interfaces.page.{name}" for name in _PAGES),
     },
     "jinja2": {"recalld.supervisor.interfaces.page.views"},

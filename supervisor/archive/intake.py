@@ -25,7 +25,7 @@ from recalld.supervisor.protocol.message import (
     with_timestamp,
 )
 from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.storage.errors import ErrorCollector
+from recalld.supervisor.storage.error_collector import ErrorCollector
 from recalld.supervisor.storage.lenient_json import render_json
 
 if TYPE_CHECKING:

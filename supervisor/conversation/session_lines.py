@@ -89,12 +89,12 @@ class SessionLines:
         None if nothing is new, or nothing of it worth a line. BadRequest if no message names the session, Busy if another
         process sums it up now.
         """
+        if not self._talk.messages(session, now, newest=1):  # asked first: a session that is not there gets no lock file
+            raise BadRequest("session", Text("longterm.no_session", session=session))
         with self._files.locked(session):
             progress = self._settled(session, now)
             part = self._talk.read(session, now, None if again else progress.markers.get("summary"))
             fresh = part.fresh(part.blocks)
-            if not fresh and not self._talk.messages(session, now, newest=1):
-                raise BadRequest("session", Text("longterm.no_session", session=session))
             if not fresh:
                 return None
             text = write(self._shown(fresh))

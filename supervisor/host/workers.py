@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.host.lock import reclaim
 from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import ErrorCollector, NoProcess, why_refused
+from recalld.supervisor.storage.error_collector import ErrorCollector
+from recalld.supervisor.storage.errors import NoProcess, why_refused
 
 if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Clock

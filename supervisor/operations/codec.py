@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Half an emoji, which UTF-8 can't encode.
 _HALF: Final = lazy_re("[\ud800-\udfff]")
+#: The most characters of a wrong value in a sentence.
+_MOST_SHOWN: Final = 40
 #: The texts of the faults that pydantic finds, by pydantic's names.
 _FAULTS: Final = {
     "string_type": "argument.not_text",
@@ -86,6 +88,9 @@ def _text_of(fault: Mapping[str, Any]) -> Text:
     if fault["type"] == "missing":
         return Text("argument.missing")
     kind = type(fault["input"]).__name__
+    if fault["type"] == "literal_error":
+        allowed = Text("argument.one_of", names=fault["ctx"]["expected"].replace(" or ", ", "))
+        return Text("argument.not_allowed", value=repr(fault["input"])[:_MOST_SHOWN], allowed=allowed)
     if fault["type"] == "bool_type":
         return Text("argument.must_be", kind=Text("argument.truth"), given=kind)
     return Text(_FAULTS.get(fault["type"], "argument.wrong_type"), kind=kind)
@@ -97,6 +102,9 @@ def schema(kind: type) -> dict[str, Any]:
     properties, required = found.get("properties", {}), found.get("required", ())
     names = _names(kind)
     found["properties"] = {name: properties[own] for name, own in names.items()}
+    for one in fields(kind):
+        if bounds := one.metadata.get("schema"):
+            found["properties"][camel(one.name)] |= bounds
     found["required"] = [name for name, own in names.items() if own in required]
     return found
 

@@ -8,14 +8,14 @@ owner alone is refused in a group before it begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, refuse_no_text
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,6 +160,22 @@ class Operation(Generic[Q, A]):
         """Return how many seconds a client of the supervisor should wait for the answer."""
         may_wait = self.may_ask_model and config.turns.overflow != "off"
         return self.within_s + (config.turns.wait.total_seconds() if may_wait else 0.0)
+
+
+def within(default: int, least: int, most: int) -> Any:
+    """Return the field of a request for a whole number from *least* to *most*, which `refuse_outside` checks."""
+    return field(default=default, metadata={"schema": {"minimum": least, "maximum": most}})
+
+
+def refuse_outside(request: Any) -> None:
+    """Raise BadRequest for the first number of a request that is not in the range of its field (`within`)."""
+    for one in fields(request):
+        bounds, value = one.metadata.get("schema", {}), getattr(request, one.name)
+        if "minimum" in bounds:
+            refuse_no_number(one.name, value)
+            if not bounds["minimum"] <= value <= bounds["maximum"]:
+                allowed = Text("allowed.whole_between", least=bounds["minimum"], most=bounds["maximum"])
+                raise BadRequest(one.name, Text("argument.not_allowed", value=value, allowed=allowed))
 
 
 def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:

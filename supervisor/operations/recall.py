@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date  # noqa: TC003 - the type of a request's field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -58,7 +58,7 @@ class SearchRequest:
     """
 
     query: str
-    limit: int = 10
+    limit: int = field(default=10, metadata={"schema": {"minimum": 1}})
     since: date | None = None
     until: date | None = None
     in_session: str | None = None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
     "history": ("append", "recent"),
+    "long_term_text": ("long_term_text", "replace_long_term", "search_lines"),
     "long_term": ("write", "read", "delete", "stats", "summarize", "summarize_overflow"),
     "days": ("days", "day", "summary", "edit_summary"),
     "turns": ("turns", "turn", "preview"),

@@ -118,6 +118,18 @@ class StaleLine(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
+class StaleText(SupervisorError):
+    """The file at *path* is no longer the one that was read (REST 412): it has this *etag* and *text* now."""
+
+    exit_code = 64
+    http_status = 412
+    code = "error.stale_text"
+    path: PurePath | str
+    etag: str
+    text: str
+
+
+@dataclass(eq=False, repr=False)
 class BadFile(SupervisorError):
     """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on. *mend* says what mends it."""
 
@@ -357,28 +369,6 @@ def why_refused(error: OSError) -> str:
     with contextlib.suppress(KeyError):  # an error without a number, or one that the catalogue does not have
         return Text(f"system.{errno.errorcode[error.errno or 0].lower()}")
     return error.strerror or str(error) or type(error).__name__
-
-
-class ErrorCollector:
-    """Lets each of many items fail alone: ``with each: …`` keeps an error, `raise_first` raises the first one kept."""
-
-    def __init__(self) -> None:
-        self._first: Exception | None = None
-
-    def __enter__(self) -> None:
-        """Begin the next item."""
-
-    def __exit__(self, _kind: object, fault: BaseException | None, _trace: object) -> bool:
-        """Keep the error of this item; a newer format and a wrong configuration are raised, since they concern all items."""
-        if isinstance(fault, (NewerFormat, BadConfig)) or not isinstance(fault, Exception):
-            return False
-        self._first = self._first or fault
-        return True
-
-    def raise_first(self) -> None:
-        """Raise the first error that was kept, if there is one."""
-        if self._first:
-            raise self._first
 
 
 def refuse_no_text(field: str, value: object) -> None:

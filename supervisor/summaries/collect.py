@@ -15,7 +15,8 @@ from recalld.supervisor.protocol.period import Period, period_of_group
 from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.protocol.task import NewerVersion, task_id
 from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import Conflict, ErrorCollector
+from recalld.supervisor.storage.error_collector import ErrorCollector
+from recalld.supervisor.storage.errors import Conflict
 from recalld.supervisor.summaries.llm_state import note_result, prompt_marks, waits_of
 from recalld.supervisor.summaries.quality import reject_reason
 from recalld.supervisor.summaries.retry import Backoff

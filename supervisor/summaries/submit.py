@@ -17,7 +17,8 @@ from recalld.supervisor.protocol.period import day, month, read_period, summary_
 from recalld.supervisor.protocol.task import Task, task_id
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, to_wire
-from recalld.supervisor.storage.errors import BadRequest, ErrorCollector
+from recalld.supervisor.storage.error_collector import ErrorCollector
+from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer
 from recalld.supervisor.summaries.retry import is_due
 from recalld.supervisor.summaries.schedule import SummaryJob, due_summaries, summary_job

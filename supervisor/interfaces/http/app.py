@@ -15,6 +15,8 @@ from starlette.routing import Route
 
 from recalld.supervisor.interfaces.http.gate import Gate
 from recalld.supervisor.interfaces.http.json_body import json_object
+from recalld.supervisor.interfaces.http.memory_routes import memory_routes
+from recalld.supervisor.interfaces.http.operation_routes import operation_routes
 from recalld.supervisor.interfaces.http.problem import Refused, of_error, problem
 from recalld.supervisor.interfaces.http.site import form_fields
 from recalld.supervisor.storage.catalogue import Text
@@ -50,7 +52,7 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
         finally:
             watching.cancel()
 
-    routes = [*_own_routes(site), *(page.routes(site) if page else ())]
+    routes = [*_own_routes(site), *memory_routes(site), *operation_routes(site), *(page.routes(site) if page else ())]
     handlers: Any = dict.fromkeys((HTTPException, Refused, SupervisorError, Exception), answer_error)
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False

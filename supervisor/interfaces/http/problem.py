@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import Response
 
 from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.storage.errors import SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,9 +32,9 @@ class Refused(Exception):
 
 
 def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-    """Return the answer with that status; fields of *more* without a value are left out."""
+    """Return the answer with that status; a field of *more* that is None is left out."""
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
-    body |= {name: value for name, value in more.items() if value}
+    body |= {name: value for name, value in more.items() if value is not None}
     return Response(json.dumps(body, ensure_ascii=False), status, dict(headers or {}), PROBLEM)
 
 
@@ -45,14 +45,10 @@ def of_error(error: Exception, language: Language, root: str) -> tuple[int, str,
     The sentence names files by their path from the workspace at *root*, never by that on the machine.
     """
     if isinstance(error, Refused):
-        return error.status, render(error.sentence, language), error.headers, {"field": error.field}
+        return error.status, render(error.sentence, language), error.headers, {"field": error.field or None}
     if not isinstance(error, SupervisorError):
         return 500, render(Text("http.failed"), language), {}, {}
     sentence = error.in_language(language).replace(f"{root}/", "").replace(root, ".")
     headers = {"Retry-After": str(RETRY_AFTER)} if error.http_status == HTTPStatus.SERVICE_UNAVAILABLE else {}
-    more: dict[str, Any] = {"code": error.code, **getattr(error, "problem_fields", {})}
-    if isinstance(error, BadRequest):
-        more["field"] = error.field
-    if etag := more.get("etag"):
-        headers["ETag"] = etag
+    more: dict[str, Any] = {"code": error.code, "field": getattr(error, "field", None)}
     return error.http_status, sentence, headers, more

@@ -7,6 +7,8 @@ from typing import Final
 TEXTS: Final = {
     "not_allowed": "不能是 {value}，请给 {allowed}",
     "or_more": "{least} 或更大的数",
+    "long": "有 {count:,} 个字符；最多 {most:,} 个",
+    "one_of": "以下之一：{names}",
     "not_text": "它必须是文字，不能是 {kind}",
     "not_list": "它必须是一组 {of}，不能是 {kind}",
     "line_numbers": "行号",

@@ -16,6 +16,7 @@ TEXTS: Final = {
     "already_runs": "{root} 里已有一个 supervisor 在运行；请用它，或先停掉它。",
     "lock_lost": "supervisor 运行时 {root}/.recalld 被删除或移走了，或者有磁盘挂载在它上面；它即将停止，请重新启动。",
     "no_workspace": "{root} 里没有工作区，也没有新建；请挂载它所在的磁盘，或把它移回来；要新建一个，用 `recalld init`。",
+    "stale_text": "{path} 在读取之后被改过，什么也没有写入；请把两份文本合并后再保存。",
     "conflict": "{path} 刚刚被另一个程序改过；请再试一次。",
     "newer_format": "{path} 的格式是 {found}，由更新的 recalld 写成；请升级 recalld 后再打开。",
     "storage_error": "{path} 读写失败：{why}；请检查磁盘和剩余空间。",

@@ -21,6 +21,7 @@ TEXTS: Final = {
     "pinned_by_owner": "`# 始终` 下面的行每次对话都会给出，只能由主人写；请写在别的标题下面。",
     "unseen_closed": "在这里写入的内容，这次对话看不到：这里不显示任何记忆（`recall.in_groups`）。",
     "nothing_new": "这个会话没有新的、值得记下的内容；加 `--again` 会重新总结全部。",
+    "nothing_to_record": "这个会话没有需要记录的内容。",
     "empty": "记忆为空。",
     "one_of": "只能给一个行号，或 --start 和 --end，或 --recent",
     "written": "已写入记忆第 {line} 行（共 {total} 条）",

@@ -7,6 +7,8 @@ from typing import Final
 TEXTS: Final = {
     "not_allowed": "{value} is not allowed, give {allowed}",
     "or_more": "{least} or more",
+    "long": "it has {count:,} characters; give at most {most:,}",
+    "one_of": "one of {names}",
     "not_text": "it must be text, not {kind}",
     "not_list": "it must be a list of {of}, not {kind}",
     "line_numbers": "line numbers",

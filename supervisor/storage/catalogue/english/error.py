@@ -16,6 +16,7 @@ TEXTS: Final = {
     "already_runs": "a supervisor already runs in {root}; use that one, or stop it first.",
     "lock_lost": "{root}/.recalld was deleted or moved away while the supervisor ran, or a disk was mounted over it; the supervisor stops, start it again.",
     "no_workspace": "{root} has no workspace, and none was made there; mount its disk or move it back, `recalld init` makes a new one.",
+    "stale_text": "{path} was changed after it was read, and nothing was written; bring both texts together, and save again.",
     "conflict": "{path} was changed by another program in the meantime; try again.",
     "newer_format": "{path} has format {found} of a newer recalld; upgrade recalld to open it.",
     "storage_error": "{path} could not be read or written: {why}; check the disk and its free space.",

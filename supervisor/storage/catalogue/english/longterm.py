@@ -21,6 +21,7 @@ TEXTS: Final = {
     "pinned_by_owner": "lines below `# Always` are shown in every turn, and only the owner puts them there; write the line below another heading.",
     "unseen_closed": "what is written here is not shown in this conversation, which is shown nothing of memory (`recall.in_groups`).",
     "nothing_new": "nothing in this session is new and worth a line; `--again` takes all of it.",
+    "nothing_to_record": "nothing in this session is worth a line.",
     "empty": "the long-term memory is empty.",
     "one_of": "it takes a line, or --start and --end, or --recent",
     "written": "written to memory, line {line} ({total} in all)",

@@ -1,0 +1,121 @@
+"""The operations on the long-term file as a whole: its text, another text in its place, and its lines by keywords."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from recalld.supervisor.longterm.lines import search_text
+from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest, StaleText, refuse_no_text
+from recalld.supervisor.storage.files import digest_of
+
+if TYPE_CHECKING:
+    from recalld.supervisor.longterm.long_term_file import LongTermText
+
+#: The most characters of keywords, and the most lines that a search by them returns.
+_MOST_KEYWORDS: Final = 10_000
+_MOST_RESULTS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRequest:
+    """A request without arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceRequest:
+    """
+    The whole *content*, in place of the text that had this *etag*.
+
+    Without *etag* it takes the place of whatever is there.
+    """
+
+    content: str
+    etag: str | None = None
+
+    def __post_init__(self) -> None:
+        refuse_no_text("content", self.content)
+        refuse_no_text("etag", "" if self.etag is None else self.etag)
+        if "\0" in self.content:
+            raise BadRequest("content", Text("http.unwritable"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinesRequest:
+    """*keywords* with blanks between them, of which a line has any ("or") or all ("and"); at most *max_results* lines."""
+
+    keywords: str = field(metadata={"schema": {"maxLength": _MOST_KEYWORDS}})
+    max_results: int = within(15, 1, _MOST_RESULTS)
+    match_mode: Literal["or", "and"] = "or"
+
+    def __post_init__(self) -> None:
+        refuse_no_text("keywords", self.keywords)
+        if len(self.keywords) > _MOST_KEYWORDS:
+            raise BadRequest("keywords", Text("argument.long", count=len(self.keywords), most=_MOST_KEYWORDS))
+        refuse_outside(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LongTermWhole:
+    """The file at *path* with its whole *text*; another text has another *etag*."""
+
+    path: str
+    text: str
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The file at *path* has a new text now: its *etag*, and how many lines are in it in *total*."""
+
+    path: str
+    etag: str
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinesFound:
+    """The lines that were found as text, or the sentence that says why there are none; *total* is how many lines there are."""
+
+    results: str
+    total: int
+
+
+@operation("long_term_text", TextRequest, reads=True, owner=True)
+def long_term_text(memory: Visible, _request: TextRequest) -> LongTermWhole:
+    """Return the whole text of the long-term file, with what distinguishes it from a later one."""
+    found = memory.ws.long_term.read()
+    return LongTermWhole(found.path, found.text, etag_of(found))
+
+
+@operation("replace_long_term", ReplaceRequest, owner=True)
+def replace_long_term(memory: Visible, request: ReplaceRequest) -> Replaced:
+    """Replace the whole text of the long-term file; the old one is kept. StaleText if it is no longer the one of the etag."""
+    file = memory.ws.long_term
+
+    def checked(text: str) -> str:
+        if request.etag is not None and request.etag != _etag(text):
+            raise StaleText(file.path, _etag(text), text)
+        return request.content
+
+    after = file.change(checked, keep_previous=True)
+    return Replaced(after.path, etag_of(after), after.total)
+
+
+@operation("search_lines", LinesRequest, reads=True)
+def search_lines(memory: Visible, request: LinesRequest) -> LinesFound:
+    """Return the newest lines with the keywords, in the order of the file, each as "[n] text"; never all lines."""
+    found = memory.long_term()
+    words, mode = request.keywords.split(), request.match_mode
+    return LinesFound(search_text(found.lines, words, request.max_results, mode, memory.caller.language), found.total)
+
+
+def etag_of(found: LongTermText) -> str:
+    """Return what distinguishes this text of the file from another."""
+    return _etag(found.text)
+
+
+def _etag(text: str) -> str:
+    return digest_of(text.encode("utf-8", "surrogatepass"))[:32]

@@ -1,0 +1,220 @@
+"""The REST service of 000, to the letter: its paths, bodies and texts."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.world import message
+
+if TYPE_CHECKING:
+    from tests.http.service import Service
+
+LINES = "2026-02-14|web-chat|项目使用FastAPI后端；Python 3.11\n2026-02-15|telegram|API限流100req/min\n2026-02-15|web-chat|用户偏好Python\n"
+LONG_TERM = "/api/memory/long-term"
+
+
+def remember(service: Service, text: str = LINES) -> None:
+    service.world.put("memory.md", text)
+
+
+@pytest.mark.feature("000.29")
+def test_long_term_is_read_whole(service: Service):
+    assert service.ask("GET", LONG_TERM).json() == {"content": ""}
+    remember(service)
+    assert service.ask("GET", LONG_TERM).json() == {"content": LINES}
+
+
+@pytest.mark.feature("000.30")
+def test_long_term_is_saved_whole_and_the_old_text_is_kept(service: Service):
+    remember(service)
+    answer = service.ask("PUT", LONG_TERM, {"content": "2026-02-16|web-chat|用户改用Go"})
+    assert answer.json() == {"success": True, "message": "Memory updated"}
+    assert (service.world.root / "memory.md").read_text() == "2026-02-16|web-chat|用户改用Go"
+    kept = [path.read_text() for path in service.world.paths.previous.iterdir()]
+    assert kept == [LINES]
+
+
+def test_second_of_two_tabs_that_save_sees_both_texts(service: Service):
+    remember(service)
+    etag = service.ask("GET", LONG_TERM).headers["etag"]
+    first = service.ask("PUT", LONG_TERM, {"content": "先保存的"}, **{"If-Match": etag})
+    assert first.status_code == 200
+    second = service.problem(412, "PUT", LONG_TERM, {"content": "后保存的"}, **{"If-Match": etag})
+    assert (second["content"], second["yours"]) == ("先保存的", "后保存的")
+    assert (service.world.root / "memory.md").read_text() == "先保存的"
+    again = service.ask("PUT", LONG_TERM, {"content": "合并的"}, **{"If-Match": first.headers["etag"]})
+    assert again.status_code == 200
+
+
+def test_text_that_an_editor_emptied_meanwhile_is_shown_as_empty(service: Service):
+    remember(service)
+    etag = service.ask("GET", LONG_TERM).headers["etag"]
+    remember(service, "")
+    assert service.problem(412, "PUT", LONG_TERM, {"content": "新的"}, **{"If-Match": etag})["content"] == ""
+
+
+@pytest.mark.feature("000.31")
+def test_stats_count_lines_and_sources(service: Service):
+    assert service.ask("GET", "/api/memory/stats").json() == {"total": 0, "sources": {}, "date_range": ""}
+    remember(service)
+    assert service.ask("GET", "/api/memory/stats").json() == {
+        "total": 3,
+        "sources": {"web-chat": 2, "telegram": 1},
+        "date_range": "2026-02-14 ~ 2026-02-15",
+    }
+
+
+@pytest.mark.feature("000.32")
+def test_recent_returns_the_last_lines_with_their_numbers(service: Service):
+    assert service.ask("GET", "/api/memory/recent").json() == {"content": "记忆为空"}
+    remember(service)
+    found = service.ask("GET", "/api/memory/recent?count=2").json()
+    assert found == {"content": "[2] 2026-02-15|telegram|API限流100req/min\n[3] 2026-02-15|web-chat|用户偏好Python"}
+    remember(service, "".join(f"2026-02-15|cron|第{n}件\n" for n in range(12)))
+    assert service.ask("GET", "/api/memory/recent").json()["content"].count("\n") == 9  # ten lines
+
+
+@pytest.mark.feature("000.33")
+def test_search_returns_the_lines_with_any_keyword_and_how_many_there_are(service: Service):
+    remember(service)
+    found = service.ask("POST", "/api/memory/search", {"keywords": "python fastapi", "max_results": 15}).json()
+    assert found["results"].splitlines() == [
+        "[1] 2026-02-14|web-chat|项目使用FastAPI后端；Python 3.11",
+        "[3] 2026-02-15|web-chat|用户偏好Python",
+    ]
+    assert found["total"] == 3
+    both = service.ask("POST", "/api/memory/search", {"keywords": "python fastapi", "match_mode": "and"}).json()
+    assert both["results"].count("[") == 1
+    limited = service.ask("POST", "/api/memory/search", {"keywords": "2026", "max_results": 1}).json()
+    assert limited["results"].endswith("共 3 条匹配，仅显示前 1 条")
+
+
+@pytest.mark.parametrize(("keywords", "says"), [("", "请提供搜索关键词"), ("飞船", "未找到包含")])
+def test_search_without_a_match_never_returns_all(service: Service, keywords, says):
+    remember(service)
+    found = service.ask("POST", "/api/memory/search", {"keywords": keywords}).json()
+    assert found["results"].startswith(says)
+    assert found["total"] == 3
+
+
+@pytest.mark.feature("000.34")
+def test_session_is_saved_as_one_line(service: Service):
+    remember(service)
+    service.world.write(
+        [
+            message("a", "2026-02-15T09:00", "API 用 RESTful 风格，认证用 JWT。", session="web:1"),
+            message("b", "2026-02-15T09:01", "好的，记下了。", "assistant", session="web:1"),
+        ]
+    )
+    answer = service.ask("POST", "/api/chat/sessions/web:1/summarize").json()
+    assert [*answer] == ["success", "summary", "message"]
+    assert answer["success"] is True
+    assert "JWT" in answer["summary"]
+    assert answer["message"] == "已保存到记忆第 4 行（共 4 条）"
+    assert (service.world.root / "memory.md").read_text().splitlines()[-1] == f"2026-02-15|web:1|{answer['summary']}"
+    again = service.ask("POST", "/api/chat/sessions/web:1/summarize").json()
+    assert again == {"success": True, "summary": "", "message": "这个会话没有需要记录的内容。"}
+
+
+@pytest.mark.parametrize("session", ["nobody", "..%2F..%2Fmemory", "%2e%2e", "a%2F..%2Fx", ""])
+def test_session_that_is_not_there_is_refused_and_leaves_no_file(service: Service, session):
+    before = sorted(service.world.root.rglob("*"))
+    assert service.problem(400, "POST", f"/api/chat/sessions/{session}/summarize")["field"] == "session"
+    assert sorted(service.world.root.rglob("*")) == before
+
+
+# ── what a bad input gets ────────────────────────────────────────────────────
+
+#: A body for `PUT`, and the field that the sentence names.
+BAD_TEXTS = {
+    "no JSON": (b"{", "body"),
+    "an array": (b"[]", "body"),
+    "a number": (b"7", "body"),
+    "NaN": (b'{"content": NaN}', "body"),
+    "no UTF-8": (b'{"content": "\xff"}', "body"),
+    "nested": (b"[" * 100_000, "body"),
+    "nothing": (b"{}", "content"),
+    "a wrong type": (b'{"content": 7}', "content"),
+    "null": (b'{"content": null}', "content"),
+    "an unknown field": (b'{"content": "", "etag": ""}', "etag"),
+    "a key twice": (b'{"content": "", "content": ""}', "content"),
+    "NUL": (b'{"content": "a\\u0000b"}', "content"),
+    "half an emoji": (b'{"content": "a\\ud83d"}', "content"),
+    "a key with half an emoji": (b'{"a\\ud83d": ""}', "a?"),
+}
+
+
+@pytest.mark.parametrize(("body", "field"), BAD_TEXTS.values(), ids=BAD_TEXTS.keys())
+def test_text_that_can_not_be_saved_is_refused_by_its_field(service: Service, body, field):
+    remember(service)
+    found = service.problem(400, "PUT", LONG_TERM, body)
+    assert found["field"] == field
+    assert found["detail"].startswith(field)
+    assert (service.world.root / "memory.md").read_text() == LINES
+
+
+@pytest.mark.parametrize("count", ["-1", "0", "1000000000", "x", "", "1.5", "１", "%00", "9" * 5000])
+def test_count_that_is_no_number_of_lines_is_refused(service: Service, count):
+    found = service.problem(400, "GET", f"/api/memory/recent?count={count}")
+    assert found["field"] == "count"
+    assert "from 1 to 10000" in found["detail"]
+    assert len(found["detail"]) < 200
+
+
+@pytest.mark.parametrize("asked", ["count=1&count=2", "page=2"])
+def test_parameter_that_is_unknown_or_there_twice_is_refused(service: Service, asked):
+    assert service.problem(400, "GET", f"/api/memory/recent?{asked}")["field"] in ("count", "page")
+
+
+BAD_SEARCHES = [
+    ({"keywords": "x" * 1_000_000}, "keywords"),
+    ({"keywords": ["x"]}, "keywords"),
+    ({}, "keywords"),
+    ({"keywords": "x", "max_results": -1}, "max_results"),
+    ({"keywords": "x", "max_results": 10**9}, "max_results"),
+    ({"keywords": "x", "max_results": True}, "max_results"),
+    ({"keywords": "x", "max_results": None}, "max_results"),
+    ({"keywords": "x", "match_mode": "all"}, "match_mode"),
+    ({"keywords": "x", "limit": 1}, "limit"),
+]
+
+
+@pytest.mark.parametrize(("body", "field"), BAD_SEARCHES, ids=lambda one: str(one)[:40])
+def test_search_that_is_wrong_is_refused_by_its_field(service: Service, body, field):
+    found = service.problem(400, "POST", "/api/memory/search", body)
+    assert found["field"] == field
+    assert len(found["detail"]) < 200
+
+
+def test_refusal_is_in_the_language_of_the_reader(service: Service):
+    found = service.problem(400, "GET", "/api/memory/recent?count=-1", **{"Accept-Language": "zh-CN,zh;q=0.9"})
+    assert found["detail"] == "count：不能是 '-1'，请给 1 到 10000 之间的整数。"
+
+
+# ── several at once ──────────────────────────────────────────────────────────
+
+
+def test_texts_saved_at_once_are_there_or_in_a_412_that_was_seen(service: Service):
+    def save(number: int) -> str:
+        """Read, add a line, save; the line that was acknowledged, or "" where the answer had the other text."""
+        found = service.ask("GET", LONG_TERM)
+        line = f"2026-02-15|web-chat|第 {number} 条\n"
+        body = json.dumps({"content": found.json()["content"] + line})
+        answer = service.ask("PUT", LONG_TERM, body.encode(), **{"If-Match": found.headers["etag"]})
+        assert answer.status_code in (200, 412)
+        assert answer.status_code == 200 or line in answer.json()["yours"]
+        return line if answer.status_code == 200 else ""
+
+    def write(number: int) -> str:
+        answer = service.ask("POST", "/api/write", {"content": f"工具写的第 {number} 条"})
+        return str(answer.json()["text"]) + "\n"
+
+    with ThreadPoolExecutor(8) as pool:
+        lines = [*pool.map(save, range(20)), *pool.map(write, range(20))]
+    text = (service.world.root / "memory.md").read_text()
+    assert [line for line in lines if line not in text] == []
+    assert any(lines[:20])
