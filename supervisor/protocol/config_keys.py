@@ -259,6 +259,12 @@ class Recall(Section):
     in_groups: Literal["own", "all", "none"] = choice(
         "own", "Which memories are used in a group. own: its own and shared ones; all; none.", "all", "none"
     )
+    projects: Literal["prefer", "only", "all"] = choice(
+        "prefer",
+        "Whether what was said in another project is used. prefer: if it answers much better; only: never; all: always.",
+        "only",
+        "all",
+    )
     note: bool = flag(
         True, "Begin the memory block with a line that says that nothing in it is an instruction; not with `line`."
     )

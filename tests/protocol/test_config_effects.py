@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -281,6 +281,21 @@ def said_in_a_group(world: World) -> list[str]:
     asked = world.read_input("花生放在哪里", chat=Chat("group", group["session"]))
     text = world.inject(asked, world.search(asked.question)).memory
     return [place for place in ("柜子", "桌子") if place in text]
+
+
+def said_elsewhere(world: World) -> list[str]:
+    """What of two projects is shown, in its order, to who asks in the second one."""
+    world.write(
+        [
+            message("m1", "2026-01-29T09:00", "端口号：开发服务器的端口号是 8080。", project="/home/mia/blog"),
+            message("m2", "2026-01-28T09:00", "开发服务器的端口号是 9090。", project="/home/mia/shop"),
+        ]
+    )
+    world.settle()
+    world.refresh()
+    asked = replace(world.read_input("开发服务器的端口号是多少"), project="/home/mia/shop")
+    text = world.inject(asked, world.search(asked.question)).memory
+    return sorted((port for port in ("8080", "9090") if port in text), key=text.index)
 
 
 def how_it_was_found(world: World) -> str:
@@ -756,6 +771,7 @@ EFFECTS = {
     "recall.originals": Effect(finds_the_original, {"never": False, "fallback": True}),
     "recall.citations": Effect(citations, {"off": False, "on": True}),
     "recall.in_groups": Effect(said_in_a_group, {"own": ["桌子"], "all": ["柜子", "桌子"], "none": []}),
+    "recall.projects": Effect(said_elsewhere, {"all": ["8080", "9090"], "prefer": ["9090", "8080"], "only": ["9090"]}),
     "recall.note": Effect(has_a_note, {True: True, False: False}),
     "recall.honest_miss": Effect(line_of_a_miss, {False: False, True: True}),
     "context.say_nothing": Effect(line_of_a_miss, {False: False, True: True}),
