@@ -288,6 +288,9 @@ class Context(Section):
         "system",
         "message",
     )
+    start_tokens: int = whole(
+        800, "The token budget of what a client's session begins with: pinned and newest lines, where talk stopped. 0: nothing."
+    )
     say_nothing: bool = flag(False, "Where memory has nothing on the question, say so in one line.")
     alternate: bool = flag(
         False, "Join messages of one role in a row and begin with the user's, as the templates of Mistral and Gemma demand."
