@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 #: The most bytes of an event; an answer has some thousand.
 MAX_EVENT: Final = 4 << 20
 #: Seconds after which it gives up, and those that the event about it may take.
-_PATIENCE_S: Final = 1.7
-_LAST_S: Final = 0.2
+_PATIENCE_S: Final = 1.3
+_LAST_S: Final = 0.6
 #: Where a client says in which folder it was started.
 _PROJECT_VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
 #: What makes a folder a workspace: a hook makes none.
