@@ -164,7 +164,7 @@ class Memory:
         return self._perform(days.summary, days.SummaryRequest(period=period))
 
     def edit_summary(self, period: str, text: str, etag: str | None = None) -> SummaryAnswer | None:
-        """Replace the text of a summary by a person's; Stale if it is not the version *etag* any more."""
+        """Replace the text of a summary by a person's; StaleText if it is not the version *etag* any more."""
         return self._perform(days.edit_summary, days.EditSummaryRequest(period=period, text=text, etag=etag))
 
     def turns(self, limit: int = 50, before: str = "") -> TurnsAnswer:

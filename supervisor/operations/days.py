@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.operations.operation import Stale, Visible, operation
+from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.protocol.period import Period, read_period
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, NotFound, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -245,8 +245,8 @@ def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer 
     """
     Replace the text of a summary, and return it as it is then; the old version is kept in .recalld/previous/.
 
-    From then on it is a person's text: newer text of a model is added below it. NotFound if there is no summary, Stale if it is
-    no longer the version that was edited.
+    It is a person's text then: newer text of a model is added below it. NotFound if there is no summary, StaleText if it
+    is no longer the version that was edited.
     """
     from recalld.supervisor.protocol.summary_file import plain_text
 
@@ -257,7 +257,7 @@ def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer 
     if version is None:
         raise NotFound(path)
     if request.etag not in (None, version.digest[:ETAG]):
-        raise Stale(path, plain_text(version.data, ws.paths.summary(period)), version.digest[:ETAG])
+        raise StaleText(path, version.digest[:ETAG], plain_text(version.data, ws.paths.summary(period)))
     if not request.text.strip():
         raise BadRequest("text", Text("summary.no_text"))
     ws.memory.edit_summary(period, request.text, version)

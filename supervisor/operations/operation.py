@@ -15,11 +15,10 @@ from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import PurePath
 
     from recalld.supervisor.index.hit import SearchResult
     from recalld.supervisor.longterm.long_term_file import LongTermText, Seen
@@ -37,22 +36,6 @@ A = TypeVar("A")
 Interface: TypeAlias = Literal["python", "command", "socket", "tool", "http"]
 #: The kinds of chat that a caller may name; "" means the kind in the key of the session.
 CHATS: Final = ("", "direct", "group", "channel")
-
-
-@dataclass(eq=False, repr=False)
-class Stale(SupervisorError):
-    """
-    The file is no longer the version that was edited: *text* is what is there now, and *etag* names it; nothing was written.
-
-    Whoever edits it sees both texts, and decides.
-    """
-
-    exit_code = 75
-    http_status = 412
-    code = "error.stale"
-    path: PurePath | str
-    text: str
-    etag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ import pytest
 from recalld import Memory
 from recalld.supervisor.operations import recall
 from recalld.supervisor.operations.codec import to_json
-from recalld.supervisor.operations.operation import Caller, Stale, perform
+from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.catalogue import render
-from recalld.supervisor.storage.errors import BadRequest, NotFound
+from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText
 from recalld.supervisor.summaries.line_sources import sources_of
 from tests.world import World, message
 
@@ -100,10 +100,10 @@ def test_edit_summary_keeps_the_old_file_and_refuses_a_stale_version(memory):
     assert after
     assert (after.edited, after.text.endswith("我补的一句。"), after.files) == (True, True, before.files)
     assert [path.name[:10] for path in (memory.workspace.paths.previous).iterdir()] == ["2026-01-10"]
-    with pytest.raises(Stale) as raised:
+    with pytest.raises(StaleText) as raised:
         memory.edit_summary("2026-01-10", "别的", before.etag)
     assert (raised.value.text, raised.value.etag, raised.value.http_status) == (after.text, after.etag, 412)
-    assert "已被改动" in render(raised.value, "zh")
+    assert "在读取之后被改过" in render(raised.value, "zh")
     assert memory.summary("2026-01-10") == after
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from recalld.supervisor.interfaces.page.views import View, go
 from recalld.supervisor.operations import days as asked
 from recalld.supervisor.operations.days import period_in
-from recalld.supervisor.operations.operation import Stale
-from recalld.supervisor.storage.errors import NotFound
+from recalld.supervisor.storage.errors import NotFound, StaleText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,7 +133,7 @@ async def edit(site: Site, request: Request) -> Response:
     text, etag = form.get("text", ""), form.get("etag", "")
     try:
         await view.ask(asked.edit_summary, asked.EditSummaryRequest(period=label, text=text, etag=etag or None))
-    except Stale as stale:
+    except StaleText as stale:
         return await _editor(view, label, 412, text=text, etag=stale.etag, theirs=stale.text)
     return go(f"/days/{label}")
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 #: Weeks of a plot, and the size of its drawing in its own units.
 WEEKS: Final = 26
 _STEP, _BAR, _HEIGHT = 10, 7, 100
+_FIELD_CHARS: Final = 160
 _LEVELS: Final = ("all", "warning", "error")
 
 
@@ -58,7 +59,7 @@ async def health(site: Site, request: Request) -> Response:
     findings = await view.ask(asked.examine, asked.ExamineRequest(slow=bool(view.query("all"))))
     state = await view.ask(upkeep.status, upkeep.StatusRequest())
     weeks = await view.ask(asked.weeks, asked.WeeksRequest(weeks=WEEKS))
-    events = await view.ask(asked.events, asked.EventsRequest(limit=40, level=level))
+    events = await view.ask(asked.events, asked.EventsRequest(limit=25, level=level))
     return await view.show(
         "health.html",
         "health",
@@ -72,9 +73,16 @@ async def health(site: Site, request: Request) -> Response:
         events=events,
         level=level,
         levels=_LEVELS,
+        field=_field,
         when=partial(_when, zone=site.workspace.zone, language=view.language),
         meaning=partial(_meaning, language=view.language),
     )
+
+
+def _field(value: object) -> str:
+    """Return the value of a field of an event, cut to a line."""
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return printable(text)[:_FIELD_CHARS]
 
 
 def _when(at: str, zone: tzinfo, language: Language) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from recalld.supervisor.interfaces.page.views import View, go
 from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.operations import long_term
-from recalld.supervisor.operations.operation import Stale
-from recalld.supervisor.operations.table import find
+from recalld.supervisor.operations.long_term_text import ReplaceRequest, TextRequest, long_term_text, replace_long_term
+from recalld.supervisor.storage.errors import StaleText
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ async def panel(site: Site, request: Request) -> Response:
     view = await View.of(site, request)
     if request.method == "POST":
         return await _save(view)
-    whole = find("long_term_text")
-    found = await view.ask(whole, whole.request())
+    found = await view.ask(long_term_text, TextRequest())
     if view.query("edit"):
         return await _editor(view, found.path, text=found.text, etag=found.etag)
     lines = filled(cut(found.text))
@@ -70,9 +69,8 @@ async def _save(view: View) -> Response:
     form = await view.site.form(view.request)
     text, etag = form.get("content", "").replace("\r\n", "\n"), form.get("etag", "")
     try:
-        replace = find("replace_long_term")
-        await view.ask(replace, replace.request(content=text, etag=etag or None))
-    except Stale as stale:
+        await view.ask(replace_long_term, ReplaceRequest(content=text, etag=etag or None))
+    except StaleText as stale:
         return await _editor(view, str(stale.path), 412, text=text, etag=stale.etag, theirs=stale.text)
     return go("/long-term?saved=1")
 

@@ -31,6 +31,7 @@ _MONTHS: Final = [
     *("July", "August", "September", "October", "November", "December"),
 ]
 _COMMAND: Final = lazy_re(r"`([^`]+)`")
+_PLAIN_WORD: Final = lazy_re(r"(?!recalld\b)[a-z]+(?=[ ,;]|$)")
 _KILO: Final = 1_000
 
 
@@ -111,12 +112,12 @@ def sentence_html(text: str) -> Markup:
 
 def capitalised(text: str) -> str:
     """
-    Return a sentence with a capital letter at its beginning.
+    Return an English sentence with a capital letter at its beginning, unless that is a name.
 
-    >>> capitalised("all is well."), capitalised("一切正常。")
-    ('All is well.', '一切正常。')
+    >>> capitalised("all is well."), capitalised("recalld.toml is wrong."), capitalised("supervisor 正在运行。")
+    ('All is well.', 'recalld.toml is wrong.', 'supervisor 正在运行。')
     """
-    return text[:1].upper() + text[1:]
+    return text[:1].upper() + text[1:] if _PLAIN_WORD.match(text) and text.isascii() else text
 
 
 def cut(text: str, most: int = MOST_CHARS) -> tuple[str, int]:

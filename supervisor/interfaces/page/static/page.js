@@ -90,7 +90,10 @@
     glyph.classList.add("spinning");
     try {
       const answer = await window.chatAPI.summarizeSessionToMemory(session);
-      toast(answer.message || say.nothingNew);
+      // the sentence of 000 is Chinese
+      const isChinese = document.documentElement.lang.startsWith("zh");
+      if (!answer.summary) toast(say.nothingNew);
+      else toast(isChinese ? answer.message : `${say.kept} ${answer.summary}`);
     } catch (error) {
       toast(error.message || say.failed, true);
     } finally {

@@ -28,5 +28,4 @@ TEXTS: Final = {
     "no_unit": "没有装服务，{path} 不存在；用 `recalld service install` 安装。",
     "foreign_unit": "{path} 不属于这个工作区的服务；请把它移开，或加上 `--force`，原文件会留一份副本。",
     "internal_error": "{step} 出了意料之外的错误（{kind}，位于 {where}）；请报告给我们。",
-    "stale": "{path} 在打开之后已被改动，这次没有写入；请看看现在的内容，再保存一次。",
 }

@@ -24,6 +24,7 @@ TEXTS: Final = {
     "live.copied": "已复制。",
     "live.changed": "文件刚刚被改动。",
     "live.nothing_new": "没有需要记录的内容。",
+    "live.kept": "已记下：",
     "live.failed": "没有成功。",
     "live.matches": "有 {count} 行匹配。",
     "copy": "复制命令",

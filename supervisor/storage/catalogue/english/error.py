@@ -28,5 +28,4 @@ TEXTS: Final = {
     "no_unit": "no service is installed, {path} is not there; `recalld service install` installs one.",
     "foreign_unit": "{path} is not of this workspace's service; move it away, or give `--force`, which keeps a copy of it.",
     "internal_error": "{step} failed with an unexpected error ({kind} at {where}); please report it.",
-    "stale": "{path} has changed since it was opened; nothing was written: look at what is there now, and save again.",
 }

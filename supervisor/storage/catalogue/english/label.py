@@ -20,7 +20,6 @@ TEXTS: Final = {
     "messages": "messages",
     "summaries": "summaries",
     "group": "group",
-    "client": "asked by",
     "calls": "calls",
     "tokens": "tokens",
     "in_flight": "in flight",

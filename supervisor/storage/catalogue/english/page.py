@@ -24,6 +24,7 @@ TEXTS: Final = {
     "live.copied": "Copied.",
     "live.changed": "The file has changed meanwhile.",
     "live.nothing_new": "There was nothing to record.",
+    "live.kept": "Kept:",
     "live.failed": "That did not work.",
     "live.matches": "{count} lines match.",
     "copy": "Copy command",

@@ -1,0 +1,293 @@
+"""The pages as a browser without scripts gets them: whole, in both languages, with every stored word as text."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from string import Formatter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.events import EVENTS
+from recalld.supervisor.interfaces.page.views import HERE, HTMX, HTMX_SHA256, PAGES, STATIC
+from recalld.supervisor.storage.catalogue.chinese.event import TEXTS as CHINESE_EVENTS
+from recalld.supervisor.storage.catalogue.english.page import TEXTS
+from tests.http.service import Service
+from tests.page.workspaces import ATTACKS, hostile
+from tests.world import talk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx2
+
+HTML = {"Accept": "text/html", "Accept-Language": "en"}
+#: Elements that the attacks would make, and no page has.
+OF_ATTACKS = {"iframe", "object", "embed", "base", "math", "video", "style", "img", "animate", "noscript"}
+TEMPLATES = {path.name: path.read_text(encoding="utf-8") for path in (HERE / "templates").glob("*.html")}
+MODULES = "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.py"))
+#: Every address of the page with its code, and those that a reader gets to from it.
+ADDRESSES = [address for _, address in PAGES] + [
+    "/days?year=2025",
+    "/days/2026-02-14",
+    "/days/2026-02-14?line=0",
+    "/days/2026-02-14?id=5",
+    "/days/2026-02",
+    "/days/2026-01",
+    "/days/2026-01-10",
+    "/days/2026-01-10/edit",
+    "/search?q=%E5%A4%87%E4%BB%BD",
+    "/search?q=ssh&speaker=assistant&since=2026-02-01&until=2026-02-28&session=web&kind=dated",
+    "/search?q=zzzz",
+    "/turns/try?question=ssh",
+    "/long-term?edit=1",
+    "/long-term?all=1&line=1",
+    "/sessions?all=1",
+    "/sessions?done=nothing",
+    "/health?level=error",
+]
+
+
+class Page(HTMLParser):
+    """What a browser makes of the HTML: elements with their attributes, and the text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def shown(site: Service, address: str, status: int = 200, language: str = "en", **cookies: str) -> Page:
+    """The page at the address, which has that status."""
+    kept = "; ".join(f"{name}={value}" for name, value in {"recalld_language": language, **cookies}.items())
+    answer = site.client.get(address, headers={**HTML, "Cookie": kept})
+    assert answer.status_code == status, (address, answer.status_code, answer.text[-400:])
+    return Page(answer.text)
+
+
+def turn_of(site: Service) -> str:
+    return max(path.stem for path in site.world.paths.turns.glob("*.json"))
+
+
+@contextlib.contextmanager
+def entered(site: Service) -> Iterator[httpx2.Client]:
+    """A browser that has the cookie."""
+    with site.stranger(**HTML) as client:
+        assert client.post("/session", json={"token": site.token}).status_code == 204
+        yield client
+
+
+def form_token(html: str) -> str:
+    return re.findall(r'name="form_token" value="([^"]*)"', html)[0]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_page_is_whole_in_the_language_of_its_reader(site, language):
+    for address in [*ADDRESSES, f"/turns/{turn_of(site)}", f"/turns/{turn_of(site)}?now=1"]:
+        page = shown(site, address, language=language)
+        assert page.elements[0] == ("html", {"lang": {"en": "en", "zh": "zh-CN"}[language]})
+        headings = [tag for tag, _ in page.elements if tag == "h1"]
+        assert headings == ["h1"], address
+        names = [about["id"] for _, about in page.elements if "id" in about]
+        assert len(names) == len({*names}), address
+
+
+def test_no_page_has_a_script_or_a_style_of_its_own(site):
+    for address in ADDRESSES:
+        for tag, about in shown(site, address).elements:
+            assert tag != "style"
+            assert "style" not in about
+            assert not any(name.startswith(("on", "hx-on")) for name in about)
+            assert tag != "script" or about["src"].startswith("/static/")
+            for name in ("src", "href", "action", "hx-get"):
+                assert about.get(name, "/").startswith(("/", "#")), (address, tag, about)
+
+
+def test_every_form_that_changes_something_carries_the_token(site):
+    for address in ADDRESSES:
+        html = site.client.get(address, headers=HTML).text
+        forms = re.findall(r'<form[^>]*method="post".*?</form>', html, re.DOTALL)
+        assert all('name="form_token"' in form for form in forms), address
+
+
+def test_today_says_what_is_wrong_and_what_mends_it(site):
+    assert "All is well" in shown(site, "/").text
+    site.world.put("history.json", b"{")
+    page = shown(site, "/")
+    assert "recalld restore" in page.text
+    assert any(about.get("data-copy") == "recalld restore" for _, about in page.elements)
+
+
+def test_day_leads_from_a_line_of_the_summary_to_its_words(site):
+    html = site.client.get("/days/2026-01-10", headers=HTML).text
+    line = re.search(r'href="/days/2026-01-10\?line=(\d+)#found"', html)
+    assert line
+    page = shown(site, f"/days/2026-01-10?line={line[1]}")
+    assert [about["class"] for tag, about in page.elements if tag == "li" and "source" in about.get("class", "")]
+    assert any(about.get("id") == "found" for _, about in page.elements)
+
+
+def test_search_marks_the_words_and_names_the_reason(site):
+    html = site.client.get("/search?q=NAS", headers=HTML).text
+    assert "<mark>NAS</mark>" in html
+    assert "words: nas" in html
+
+
+def test_search_with_filters_that_nothing_passes_says_so(site):
+    assert "take one off" in shown(site, "/search?q=NAS&speaker=tool").text
+    assert "去掉一个再试" in shown(site, "/search?q=NAS&speaker=tool", language="zh").text
+
+
+def test_turn_shows_the_parts_the_reasons_and_what_was_left_out(site):
+    page = shown(site, f"/turns/{turn_of(site)}")
+    assert "Question" in page.text
+    assert "Memory" in page.text
+
+
+def test_try_a_question_leaves_no_receipt(site):
+    before = turn_of(site)
+    assert "It would get this" in shown(site, "/turns/try?question=NAS").text
+    assert turn_of(site) == before
+
+
+@pytest.mark.parametrize("address", ["/days/2026-02-30", "/days/..%2f", "/search?q=x&since=x", "/search?q=x&kind=x"])
+def test_page_refuses_a_wrong_address_with_a_sentence(site, address):
+    page = shown(site, address, 400 if "%2f" not in address else 404)
+    assert "That did not work" in page.text
+
+
+@pytest.mark.parametrize("address", ["/days/2019-01-01", "/days/2019-01", "/turns/20200101T000000000Z", "/nothing"])
+def test_page_of_what_is_not_there_is_404(site, address):
+    assert "That did not work" in shown(site, address, 404).text
+
+
+def test_page_without_the_token_says_how_to_get_in_and_nothing_else(site):
+    with site.stranger(**HTML) as client:
+        answer = client.get("/days/2026-02-14")
+        assert answer.status_code == 401
+        assert "recalld open" in answer.text
+        assert "ssh" not in answer.text
+        assert client.post("/session", data={"token": "x"}).status_code == 401
+        assert client.post("/session", data={"token": site.token}).status_code == 303
+        assert client.get("/days/2026-02-14").status_code == 200
+
+
+def test_edit_of_a_summary_shows_both_where_it_has_changed(site):
+    with entered(site) as client:
+        html = client.get("/days/2026-01-10/edit").text
+        etag = re.findall(r'name="etag" value="([^"]*)"', html)[0]
+        fields = {"form_token": form_token(html), "etag": etag, "text": "我写的。"}
+        assert client.post("/days/2026-01-10/edit", data=fields).status_code == 303
+        assert "我写的。" in client.get("/days/2026-01-10").text
+        again = client.post("/days/2026-01-10/edit", data={**fields, "text": "另一份。"})
+        assert again.status_code == 412
+        assert "我写的。" in again.text
+        assert "另一份。" in again.text
+        assert client.post("/days/2026-01-10/edit", data={"text": "x"}).status_code == 403
+
+
+def test_preferences_keep_language_and_theme_and_lead_back(site):
+    with entered(site) as client:
+        token = form_token(client.get("/").text)
+        answer = client.post("/preferences", data={"form_token": token, "language": "zh", "back": "/days?year=2026"})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/days?year=2026")
+        assert 'lang="zh-CN"' in client.get("/").text
+        client.post("/preferences", data={"form_token": token, "theme": "dark"})
+        assert 'data-theme="dark"' in client.get("/").text
+        for back in ("//evil.example", "/\\evil.example", "https://evil.example"):
+            assert client.post("/preferences", data={"form_token": token, "back": back}).headers["location"] == "/"
+
+
+def test_sessions_are_kept_without_scripts_too(site):
+    with entered(site) as client:
+        token = form_token(client.get("/sessions").text)
+        answer = client.post("/sessions/summarize", data={"form_token": token, "session": "web"})
+        assert answer.headers["location"].startswith("/sessions?done=kept&line=")
+        again = client.post("/sessions/summarize", data={"form_token": token, "session": "web"})
+        assert "nothing to record" in client.get(again.headers["location"]).text
+
+
+def test_stored_words_are_text_wherever_they_are_shown(tmp_path):
+    with Service(tmp_path / "工作区") as site:
+        hostile(site.world)
+        turns = [path.stem for path in site.world.paths.turns.glob("*.json")]
+        places = ["/", "/days/2026-02-14", "/days/2026-02", "/days/2026-01-10", "/days/2026-02-14/edit", "/search?q=script"]
+        places += ["/search?q=<script>x</script>", '/search?q="><img src=x onerror=x>&session="><b>', "/turns", "/health"]
+        places += ["/sessions", "/long-term?all=1", "/long-term?edit=1", *(f"/turns/{one}?now=1" for one in turns[:6])]
+        for place in places:
+            answer = site.client.get(place, headers=HTML)
+            assert answer.status_code == 200, (place, answer.text[-300:])
+            assert len(answer.content) < 3_000_000
+            page = Page(answer.text)
+            assert {tag for tag, _ in page.elements}.isdisjoint(OF_ATTACKS), place
+            assert all(about.get("src", "").startswith("/static/") for tag, about in page.elements if tag == "script"), place
+            assert not any(name.startswith("on") for _, about in page.elements for name in about), place
+            assert not any("javascript:" in about.get("href", "") for _, about in page.elements), place
+            # an editor has the words as they are
+            assert "edit" in place or not re.search("[\u202a-\u202e\u2066-\u2069\x00\x08\x1b]", page.text), place
+
+
+def test_line_of_a_megabyte_is_cut_with_a_way_to_the_rest(tmp_path):
+    with Service(tmp_path / "工作区") as site:
+        hostile(site.world)
+        html = site.client.get("/days/2026-02-14", headers=HTML).text
+        assert len(html) < 400_000
+        rest = re.search(r'href="(/days/2026-02-14\?whole=\d+)#', html)
+        assert rest
+        assert "长" * 999_000 in site.client.get(rest[1], headers=HTML).text
+
+
+def test_day_of_ten_thousand_messages_is_shown_in_parts(tmp_path):
+    with Service(tmp_path / "工作区") as site:
+        site.world.write([{**one, "id": f"n{n}"} for n, one in enumerate(talk("2026-02-14T00:00", 1_400))])
+        site.world.settle()
+        first = shown(site, "/days/2026-02-14")
+        assert sum("talk" in about.get("class", "") for _, about in first.elements) == 1
+        assert "1 to 100 of 1,400" in first.text
+        assert "101 to 200 of 1,400" in shown(site, "/days/2026-02-14?start=100").text
+        assert shown(site, "/days/2026-02-14?start=99999999").text
+
+
+def test_static_files_are_the_released_bytes_and_kept_by_their_digest(site):
+    assert hashlib.sha256((HERE / "static" / HTMX).read_bytes()).hexdigest() == HTMX_SHA256
+    assert HTMX_SHA256 in Path("THIRD_PARTY.md").read_text(encoding="utf-8")
+    assert {path.name for path in (HERE / "static").iterdir()} == {*STATIC}
+    with site.stranger() as client:
+        for name in STATIC:
+            answer = client.get(f"/static/{name}")
+            assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
+        assert client.get("/static/nothing.js").status_code == 404
+        assert client.get("/static/..%2fviews.py").status_code in (400, 404)
+
+
+def test_texts_of_the_page_are_all_used_and_all_there():
+    # t('code'), t('beginning.' ~ name), and "page.code" in a module
+    used = {code for text in TEMPLATES.values() for code in re.findall(r"\bt\('([a-z_.]+)'\s*[,)]", text)}
+    used |= {code for text in TEMPLATES.values() for code in re.findall(r"\belse t\('([a-z_.]+)'\)", text)}
+    used |= set(re.findall(r'Text\("page\.([a-z_.]+)"', MODULES))
+    begun = {code for text in TEMPLATES.values() for code in re.findall(r"\bt\('([a-z_]+\.[a-z_]*)' ~", text)}
+    assert used <= TEXTS.keys()
+    assert [code for code in TEXTS if code not in used and not code.startswith(tuple(begun))] == []
+    assert all("`" not in name for text in TEXTS.values() for _, name, _, _ in Formatter().parse(text) if name)
+
+
+def test_every_event_has_its_meaning_in_chinese():
+    assert CHINESE_EVENTS.keys() == EVENTS.keys()
+    assert all(re.search("[\u4e00-\u9fff]", text) for text in CHINESE_EVENTS.values())
+
+
+def test_templates_escape_and_nothing_in_them_switches_that_off():
+    assert all("|safe" not in text.replace(" ", "") and "autoescape" not in text for text in TEMPLATES.values())
+    assert all(" style=" not in text and "<style" not in text for text in TEMPLATES.values())
+    assert len(ATTACKS) == 50
