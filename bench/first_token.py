@@ -1,14 +1,14 @@
 """
 Time to the first token of an answer, by where memory is in the messages (`context.memory_in`).
 
-    python -m bench.first_token --python build/test-llm/venv/bin/python --model FILE.gguf --history history.json [--runs 3]
+    python -m bench.first_token --python build/test-llm/venv/bin/python --model build/test-llm/smollm2.gguf --history history.json [--runs 3]
 
 Shown are the processor's seconds of the server, which works in one thread: on a machine that does nothing else these pass by the
 clock as well, and on a busy one they stay what they are.
 
 The history is archived but for its last 40 messages. These are said again as 20 turns: each question gets its memory and the last of
 the talk, and what was answered then is the answer. The turns that are shown, and the one before each, are sent to llama.cpp's server,
-which keeps what it has worked out for an equal beginning, as local and paid ones do. `none` has no memory. `script/test-llm` builds it and brings a small model.
+which keeps what it has worked out for an equal beginning, as local and paid ones do. `none` has no memory. `script/test-llm` brings server and model.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ import os
 import shutil
 import socket
 import statistics
-import subprocess
 import tempfile
-import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.served import settle
 from recalld import Memory
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
+from tests.llm.llama import Llama
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +41,6 @@ PLACES: dict[str, dict[str, str]] = {
 }
 SYSTEM = "You are the assistant of this house. Answer in one sentence."
 CONTEXT_TOKENS = 8192
-WAIT_S = 120.0
 
 
 @contextmanager
@@ -51,21 +49,13 @@ def llama(python: str, model: str) -> Iterator[tuple[int, int]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    command = [python, "-m", "llama_cpp.server", "--model", model, "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--n_ctx", str(CONTEXT_TOKENS), "--n_threads", "1", "--n_threads_batch", "1"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = Llama(port, python, model, CONTEXT_TOKENS, threads=1)
+    server.start()
+    assert server.process
     try:
-        until = time.monotonic() + WAIT_S
-        while True:
-            assert process.poll() is None, "the model's server has ended"
-            assert time.monotonic() < until, "the model's server never answers"
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            time.sleep(0.1)
-        yield port, process.pid
+        yield port, server.process.pid
     finally:
-        process.terminate()
-        process.wait()
+        server.kill()
 
 
 def processor_s(pid: int) -> float:
@@ -118,7 +108,7 @@ def turns(root: Path, said: list[dict[str, Any]], server: tuple[int, int], envir
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", required=True, help="that of the environment with llama-cpp-python[server]")
+    parser.add_argument("--python", required=True, help="that of the environment with xllamacpp, which script/test-llm makes")
     parser.add_argument("--model", required=True)
     parser.add_argument("--history", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=3)

@@ -95,7 +95,7 @@ class Ground:
         """Return whether the piece is in the material, or is another spelling of what stands there."""
         folded = piece.text.casefold()
         if not folded.isascii():
-            stands = _BLANK.sub("", folded) in self._bare
+            stands = _BLANK.sub("", folded) in self._bare or (piece.kind == "name" and self._is_guessed(folded))
         else:
             stands = bool(re.search(rf"(?<![a-z0-9]){re.escape(folded)}(?![a-z0-9])", self._text))
         if stands or (piece.kind, piece.means) in self._means:
@@ -105,6 +105,12 @@ class Ground:
         if piece.kind in {"number", "version"}:
             return piece.means in self._numbers
         return piece.kind == "name" and folded.isascii() and set(tokens(folded)) <= self._words
+
+    def _is_guessed(self, name: str) -> bool:
+        """Return whether a Chinese name is one of the material with a word before or after it that the tokeniser took for its part."""
+        if len(name) == len("陈带"):  # 老陈带她去
+            return any(f"{title}{name[0]}" in self._bare for title in "老小阿") and name[1] in self._bare
+        return len(name) > len("陈带") and (name[:-1] in self._bare or name[1:] in self._bare)
 
     def _holds_date(self, year: int, month: int, day: int) -> bool:
         """Return whether the material has the date; less may be said of it, and the year that it can only mean."""

@@ -76,7 +76,7 @@ def measured(one: Written, said: Sequence[Said], facts: Sequence[Fact], story: S
     one.chars_in, one.facts = len(material), found.facts
     one.kept, one.wrong = [fact.sentence for fact in found.kept], [fact.sentence for fact in found.wrong]
     one.invented = [piece.text for piece in pieces(one.text) if not ground.holds(piece)]
-    one.copied, one.form = copied(one.text, material), form_of(one.text)
+    one.copied, one.form = copied(one.text, material), form_of(one.text) if one.writer != "extract" else ""
     return one
 
 

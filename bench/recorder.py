@@ -1,7 +1,8 @@
 """
 Between recalld and a model's server on loopback: what is asked and answered is kept in a file, and an answer that is there is given again.
 
-So a bench with the same prompts costs its calls once, and its figures repeat; what was refused can be read.
+So a bench with the same prompts costs its calls once, and its figures repeat; what was refused can be read. What is asked a second time
+in one run gets a second answer, as from the model itself.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import json
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -41,6 +43,7 @@ class Recorder:
     def __init__(self, upstream: str, file: Path) -> None:
         self._upstream, self._file = urlsplit(upstream), file
         self._known: dict[str, dict[str, Any]] = {}
+        self._times: Counter[str] = Counter()
         self.asked: list[Answered] = []  # since it was started, those from the file among them
         self._lock = threading.Lock()
         if file.exists():
@@ -65,8 +68,9 @@ class Recorder:
         return _read(one).text
 
     def _answer(self, path: str, body: bytes) -> dict[str, Any]:
-        key = hashlib.sha256(path.encode() + body).hexdigest()
+        asked = hashlib.sha256(path.encode() + body).hexdigest()
         with self._lock:  # one at a time: a small server has one slot
+            key = f"{asked}-{self._times[asked]}"
             if key not in self._known:
                 began = time.monotonic()
                 status, kind, answer = self._forward("POST", path, body)
@@ -77,6 +81,7 @@ class Recorder:
                 self._known[key] = one
                 with self._file.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(one, ensure_ascii=False) + "\n")
+            self._times[asked] += 1
             self.asked.append(_read(self._known[key]))
             return self._known[key]
 

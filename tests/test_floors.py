@@ -75,7 +75,7 @@ HOMES: Final = {
     "watchdog": {"recalld.supervisor.host.watcher"},
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
-        for name in ("main", "app", "admin", "backup", "completion", "long_term", "model", "service", "turn", "unit")
+        for name in ("main", "app", "admin", "backup", "completion", "connect", "long_term", "model", "service", "turn", "unit")
     },
     "rich": {"recalld.supervisor.interfaces.cli.output"},
     "openai": {"recalld.worker.providers.openai"},
@@ -106,7 +106,8 @@ PURE: Final = tuple(
         "recall": "audience neighbours",
         "longterm": "lines",
         "conversation": "running sessions turns",
-        "context": "choice distinct history_window memory_block messages render request said_when",
+        "context": "choice distinct history_window memory_block messages opening render request said_when",
+        "interfaces.hooks": "dialects",
         "interfaces.tools": "anthropic_commands",
     }.items()
     for name in names.split()

@@ -20,7 +20,7 @@ from recalld.supervisor.context.history_window import Budgets, Window, WindowMes
 from recalld.supervisor.context.memory_block import PackedBlock, pack
 from recalld.supervisor.context.messages import turn_messages
 from recalld.supervisor.context.render import miss
-from recalld.supervisor.context.request import Asked, Contained, admit, resolve_input, with_summary
+from recalld.supervisor.context.request import Asked, Contained, admit, for_project, resolve_input, with_summary
 from recalld.supervisor.context.secrets import redactor
 from recalld.supervisor.conversation.running import summary_block
 from recalld.supervisor.faults import attempt
@@ -164,6 +164,15 @@ def context(
     return _build(asked, history, now, result, system, config, paths, events)
 
 
+def within_tokens(config: Config, tokens: int) -> Config:
+    """Return the configuration with a memory block of at most *tokens*, a fifth of them for pinned lines; 0: as it is."""
+    recall, pinned = config.recall, tokens // (_PINNED_DIVISOR + 1)
+    if not 0 < tokens < recall.memory_tokens + recall.pinned_tokens:
+        return config
+    memory = min(recall.memory_tokens, tokens - pinned)
+    return replace(config, recall=replace(recall, memory_tokens=memory, pinned_tokens=min(recall.pinned_tokens, pinned)))
+
+
 def save_receipt(injection: Injection, *, receipts: ReceiptStore, paths: WorkspacePaths, events: Events) -> bool:
     """Write the receipt; return False if it can't be written. A turn goes on without one."""
 
@@ -181,6 +190,7 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
     ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
     audience = Audience(chat=asked.chat, in_groups=recall.in_groups)
     hits, hidden = admit(result.hits, audience, Contained(ids, questions))
+    hits, elsewhere = for_project(hits, asked.project, recall.projects)
     language = turn_language(asked, config)
     pinned = _pinned(asked, result, config)
     may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
@@ -208,7 +218,7 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
         size = estimate_tokens(text, cjk_weight)
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
         block = replace(block, text=text, tokens=size) if fits else block
-    return replace(block, left_out=(*hidden, *block.left_out))
+    return replace(block, left_out=(*hidden, *elsewhere, *block.left_out))
 
 
 def _pinned_budget(memory_tokens: int, config: Config) -> int:
@@ -232,7 +242,7 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
     chat = chat_of({"session": receipt.session, "chat": receipt.chat})
     audience = Audience(chat=chat, in_groups=config.recall.in_groups)
     result = recall(receipt.question, receipt.at, [one for one in entries if isinstance(one, Message)], audience)
-    asked = Asked(receipt.question, chat, known=frozenset(receipt.known))
+    asked = Asked(receipt.question, chat, known=frozenset(receipt.known), project=receipt.project)
     in_history = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
     tokens = receipt.budgets.get("memory", config.recall.memory_tokens)
     now = memory_block(asked, result, tokens, in_history, config)
@@ -313,6 +323,8 @@ def _receipt(
         question=asked.question,
         chat=asked.chat.kind,
         session=asked.chat.session,
+        client=asked.client,
+        project=asked.project,
         known=tuple(sorted(asked.known)),
         terms=result.terms,
         dates=result.dates,

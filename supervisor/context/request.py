@@ -9,7 +9,7 @@ must not see (`recall/audience`), and hits that the turn already contains.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.conversation.sessions import modern
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.message import History
     from recalld.supervisor.recall.audience import Audience
 
+#: What the score of a message of another project counts for, so that it is shown only where it answers much better.
+ELSEWHERE: Final = 0.6
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -32,7 +35,8 @@ class Asked:
     The question ("" if there is none), its chat, and the messages of user and assistant *before* it, oldest first.
 
     *known* are the ids of the messages that the client itself puts before the assistant. *summary* is the running summary of
-    the messages of the session that are older than *before*, "" without one.
+    the messages of the session that are older than *before*, "" without one. *project* is the folder in which it is asked,
+    *client* the program whose hook asks, "" without one.
     """
 
     question: str
@@ -41,6 +45,8 @@ class Asked:
     before: tuple[Message, ...] = ()
     known: frozenset[str] = frozenset()
     summary: str = ""
+    project: str = ""
+    client: str = ""
 
 
 def resolve_input(question: str | None, inbox: Sequence[Message], history: History, chat: Chat = DIRECT) -> Asked:
@@ -146,6 +152,24 @@ def admit(
         else:
             kept.append(hit)
     return kept, rejected
+
+
+def for_project(
+    hits: Iterable[Hit], project: str, rule: Literal["prefer", "only", "all"]
+) -> tuple[list[Hit], list[tuple[Hit, str]]]:
+    """
+    Return the hits for who asks in the folder *project*, and those that are left out with the reason "project".
+
+    By the *rule* a message of another project counts for less ("prefer"), is left out ("only"), or is like any other ("all").
+    What names no project (a chat elsewhere, a line of memory.md, a summary) is never of another one.
+    """
+    found = list(hits)
+    if not project or rule == "all":
+        return found, []
+    elsewhere = {id(hit) for hit in found if hit.unit.project not in ("", project)}
+    if rule == "only":
+        return [hit for hit in found if id(hit) not in elsewhere], [(hit, "project") for hit in found if id(hit) in elsewhere]
+    return [replace(hit, score=hit.rank * ELSEWHERE) if id(hit) in elsewhere else hit for hit in found], []
 
 
 def _repeats(passage: Passage, contained: Contained) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
-VERSION: Final = 9
+VERSION: Final = 10
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')
@@ -113,6 +113,7 @@ def chunk_message(path: str, block: Block, zone: tzinfo, lines: tuple[int, int] 
         speaker=block.speaker,
         message=block.revision_of or block.id,
         session=chat.session,
+        project=block.project,
         chat=chat.kind,
         shared=block.fields.get("shared") is True,
     )

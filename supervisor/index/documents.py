@@ -111,6 +111,7 @@ def encode_passage(passage: Passage) -> bytes:
         "n": passage.speaker,
         "m": passage.message,
         "s": passage.session,
+        "p": passage.project,
         "c": "" if passage.chat == "direct" else passage.chat,
         "g": passage.shared or passage.marked,
     }
@@ -133,6 +134,7 @@ def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
         speaker=found.get("n", ""),
         message=found.get("m", ""),
         session=found.get("s", ""),
+        project=found.get("p", ""),
         chat=found.get("c", "direct"),
         shared=found.get("g") is True,
         marked=tuple((number, line) for number, line in found["g"]) if isinstance(found.get("g"), list) else (),

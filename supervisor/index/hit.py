@@ -37,6 +37,7 @@ class Passage:
     speaker: str = ""  # the name of who said it, "" if the message has none
     message: str = ""  # id of a message
     session: str = ""
+    project: str = ""  # the folder of the project in which it was said, "" if the message names none
     chat: str = "direct"  # "direct" | "group" | "channel"
     shared: bool = False  # marked for groups too
     marked: tuple[tuple[int, str], ...] = ()  # the lines of a note that are marked for groups, with their numbers

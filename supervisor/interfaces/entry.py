@@ -18,6 +18,7 @@ import os
 import sys
 
 from recalld.supervisor.interfaces.locate import (
+    HOOK,
     MAX_REQUEST,
     PROTOCOL,
     command_of,
@@ -42,6 +43,10 @@ _UNPRINTED: Final = 74
 
 def main() -> None:
     """Run the command and end with its exit code."""
+    if command_of(sys.argv[1:]) == HOOK and not (sys.argv[-1] == "--help" or (sys.stdin and sys.stdin.isatty())):
+        from recalld.supervisor.interfaces.hooks.entry import main as answer_hook
+
+        answer_hook(sys.argv[1:])
     if sys.getfilesystemencoding() == "ascii":  # LC_ALL=C without Python's UTF-8 mode can't read or print Chinese
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this program again

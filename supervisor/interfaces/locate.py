@@ -21,6 +21,8 @@ _WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
 _ACKNOWLEDGE_S: Final = 0.25
 #: The `op` of a request that calls a model's tool; it is not an operation.
 TOOL: Final = "tool"
+#: The command of a client's hook, and the `op` of its request, which is no operation either.
+HOOK: Final = "hook"
 #: The most bytes of a request.
 MAX_REQUEST: Final = 1 << 20
 

@@ -23,7 +23,7 @@ from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
 from recalld.supervisor.interfaces.cli.turn import commands
-from recalld.supervisor.interfaces.locate import TOOL, command_of, folder_id, named_workspace
+from recalld.supervisor.interfaces.locate import HOOK, TOOL, command_of, folder_id, named_workspace
 from recalld.supervisor.interfaces.socket_server import CommandRequest, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
@@ -204,7 +204,16 @@ class Answers:
         with self._changing if _changes(name, request) else contextlib.nullcontext():
             if isinstance(request, CommandRequest):
                 return _run(request, served)
+            if name == HOOK:
+                return self._answer_hook(request, served)
             return _call_tool(request, served) if name == TOOL else _perform(request, served)
+
+    def _answer_hook(self, request: OperationRequest, served: Workspace) -> dict[str, Any]:
+        """Return what a client's hook prints; only what it adds waits for other changes."""
+        from recalld.supervisor.interfaces.hooks.turn import answer
+
+        asked = request.request if isinstance(request.request, dict) else {}
+        return {"answer": answer(served, asked, utc_now, keep_fresh=False, changing=self._changing)}
 
 
 def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:

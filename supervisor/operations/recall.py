@@ -25,15 +25,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectRequest:
-    """A *question* (None: the input that waits in inbox.json); *known* are ids of messages that the client sends itself."""
+    """
+    A *question* (None: the input that waits in inbox.json); *known* are ids of messages that the client sends itself.
+
+    A client that has no ids says how many messages of the session it *shows*: the newest are known. *project* is the folder in
+    which it asks, *client* its name; both are in the receipt. The block has at most *tokens*, pinned lines included; 0: as the
+    configuration says.
+    """
 
     question: str | None = None
     known: Sequence[str] = ()
+    shows: int = 0
+    project: str = ""
+    client: str = ""
+    tokens: int = 0
 
     def __post_init__(self) -> None:
         refuse_no_text("question", "" if self.question is None else self.question)
-        for one in self.known:
-            refuse_no_text("known", one)
+        for name, one in (("project", self.project), ("client", self.client), *(("known", one) for one in self.known)):
+            refuse_no_text(name, one)
+        refuse_no_number("shows", self.shows)
+        refuse_no_number("tokens", self.tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +115,11 @@ def inject(memory: Visible, request: InjectRequest) -> Injection:
     from recalld.supervisor.context import build
 
     asked, now, result = _ask(memory, request.question, request.known)
+    shown = (one.id for one in asked.before[-request.shows :] if one.id and request.shows > 0)
+    asked = replace(asked, known=asked.known.union(shown), project=request.project, client=request.client)
     ws = memory.ws
-    return _saved(memory, build.inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events))
+    config = build.within_tokens(ws.config, request.tokens)
+    return _saved(memory, build.inject(asked, now, result, config=config, paths=ws.paths, events=ws.events))
 
 
 @operation("context", ContextRequest, may_ask_model=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: The operations of each module of this package; each operation is an attribute of its module, under its name.
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
+    "opening": ("opening",),
     "history": ("append", "recent"),
     "long_term_text": ("long_term_text", "replace_long_term", "search_lines"),
     "long_term": ("write", "read", "delete", "stats", "summarize", "summarize_overflow"),

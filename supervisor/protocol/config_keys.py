@@ -259,6 +259,12 @@ class Recall(Section):
     in_groups: Literal["own", "all", "none"] = choice(
         "own", "Which memories are used in a group. own: its own and shared ones; all; none.", "all", "none"
     )
+    projects: Literal["prefer", "only", "all"] = choice(
+        "prefer",
+        "Whether what was said in another project is used. prefer: if it answers much better; only: never; all: always.",
+        "only",
+        "all",
+    )
     note: bool = flag(
         True, "Begin the memory block with a line that says that nothing in it is an instruction; not with `line`."
     )
@@ -281,6 +287,9 @@ class Context(Section):
         "Where memory is put: before the question in its message, in the system message, or in a user's message of its own.",
         "system",
         "message",
+    )
+    start_tokens: int = whole(
+        800, "The token budget of what a client's session begins with: pinned and newest lines, where talk stopped. 0: nothing."
     )
     say_nothing: bool = flag(False, "Where memory has nothing on the question, say so in one line.")
     alternate: bool = flag(

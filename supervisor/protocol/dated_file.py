@@ -107,6 +107,12 @@ class Block:
         return session if isinstance(session, str) else ""
 
     @property
+    def project(self) -> str:
+        """The folder of the project in which the message was said, "" where it names none."""
+        project = self.fields.get("project")
+        return project if isinstance(project, str) else ""
+
+    @property
     def shown(self) -> str:
         """The words, and a line for each picture, file and call of a tool: what is found and quoted."""
         # the line of a result says only to which call it belongs

@@ -56,6 +56,8 @@ class Receipt:
     inbox: str = ""
     chat: str = "direct"
     session: str = ""
+    client: str = ""  # the program whose hook asked, such as "claude-code"; "" for a command or a program
+    project: str = ""  # the folder of the project in which it asked
     known: tuple[str, ...] = ()  # ids of messages that the client itself puts before the assistant
     terms: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()

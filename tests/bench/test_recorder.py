@@ -61,6 +61,14 @@ def test_recorder_gives_an_answer_again_and_counts_its_cost(model, tmp_path):
     assert (answered.prompt_tokens, answered.completion_tokens) == (12, 7)
 
 
+def test_recorder_asks_a_second_time_in_one_run_for_a_second_answer(model, tmp_path):
+    for _ in range(2):
+        with Recorder(model.url, tmp_path / "answers.jsonl") as recorder:
+            assert ask(recorder.url) == ask(recorder.url)
+
+    assert model.asked == 2
+
+
 def test_recorder_asks_again_after_a_fault(model, tmp_path):
     model.status = 503
     with Recorder(model.url, tmp_path / "answers.jsonl") as recorder:

@@ -143,6 +143,13 @@ def test_inventions_accepts_other_spellings_of_the_material(summary):
     assert inventions(summary, SAID) == []
 
 
+def test_inventions_takes_no_verb_beside_a_name_for_a_part_of_it():
+    said = [WindowMessage(AT, "老陈陪老伴去，带医保卡。闺女陈静送来。")]
+
+    assert inventions("老陈带老伴去。陈静于 8 月 8 日送来。", said) == []
+    assert [piece.text for piece in inventions("陈静怡送来。", [WindowMessage(AT, "闺女送来。")])] == ["陈静怡"]
+
+
 @pytest.mark.parametrize(
     ("summary", "invented"),
     [

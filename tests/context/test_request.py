@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.context.request import Contained, admit, resolve_input
+from recalld.supervisor.context.request import Contained, admit, for_project, resolve_input
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.recall.audience import ALONE, Audience
 from tests.archive.states import NOON, ODD, parsed_message
@@ -130,3 +130,28 @@ def test_resolve_input_shows_of_a_named_session_what_was_said_in_it():
     assert [one.id for one in asked.before] == ["b1", "b2"]
     assert [one.id for one in resolve_input("在哪？", [], history, Chat("direct", "甲")).before] == ["a1", "a2"]
     assert [one.id for one in resolve_input("在哪？", [], history).before] == ["a1", "a2", "b1", "b2", "n1", "n2"]
+
+
+# ── projects ─────────────────────────────────────────────────────────────────
+
+SHOP, BLOG = "/home/mia/shop", "/home/mia/blog"
+SAID = [
+    hit(9, "端口是 8080", project=BLOG),
+    hit(8, "端口是 9090", start=5, project=SHOP),
+    hit(7, "我习惯用 pnpm", start=6),
+]
+
+
+@pytest.mark.parametrize(
+    ("project", "rule", "scores", "left"),
+    [
+        (SHOP, "prefer", [5.4, 8, 7], 0),
+        (SHOP, "only", [8, 7], 1),
+        (SHOP, "all", [9, 8, 7], 0),
+        ("", "only", [9, 8, 7], 0),
+    ],
+)
+def test_for_project_lets_other_projects_count_by_the_rule(project, rule, scores, left):
+    kept, rejected = for_project(SAID, project, rule)
+    assert [round(one.rank, 1) for one in kept] == scores
+    assert [why for _, why in rejected] == ["project"] * left

@@ -119,6 +119,7 @@ def test_openai_reports_an_unreachable_server_as_a_provider_fault(server):
 
 
 def test_worker_summarizes_a_day(shop):
+    _let_it_be_short(shop)
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     result = shop.do()
 
@@ -161,6 +162,7 @@ def test_worker_requeues_its_task_on_sigterm_during_a_stream(shop):
 
 
 def test_worker_killed_during_a_stream_leaves_its_task_to_the_next(shop):
+    _let_it_be_short(shop)
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     worker = shop.start_worker(idle_s=60)
     _claimed(shop, worker)
@@ -188,6 +190,7 @@ def test_worker_reports_a_killed_server_as_a_temporary_fault(shop, server):
     shop.task_queue.discard(shop.task_queue.results / f"{result.id}.json")
 
     server.start()
+    _let_it_be_short(shop)
     shop.submit_task("day-2026-01-16", shop.day("2026-01-16", TALK))
     assert shop.do().status == "done"
 

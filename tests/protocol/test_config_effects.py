@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.serve import Answers, HttpService
+from recalld.supervisor.operations.opening import OpeningRequest, opening
+from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.protocol.message import read_message
@@ -281,6 +283,26 @@ def said_in_a_group(world: World) -> list[str]:
     asked = world.read_input("花生放在哪里", chat=Chat("group", group["session"]))
     text = world.inject(asked, world.search(asked.question)).memory
     return [place for place in ("柜子", "桌子") if place in text]
+
+
+def what_a_session_begins_with(world: World) -> bool:
+    (world.ws.paths.root / "memory.md").write_text("2026-01-20|web-chat|护照在保险柜里\n", encoding="utf-8")
+    return "保险柜" in perform(opening, world.ws, OpeningRequest(), Caller(clock=world.clock)).text
+
+
+def said_elsewhere(world: World) -> list[str]:
+    """What of two projects is shown, in its order, to who asks in the second one."""
+    world.write(
+        [
+            message("m1", "2026-01-29T09:00", "端口号：开发服务器的端口号是 8080。", project="/home/mia/blog"),
+            message("m2", "2026-01-28T09:00", "开发服务器的端口号是 9090。", project="/home/mia/shop"),
+        ]
+    )
+    world.settle()
+    world.refresh()
+    asked = replace(world.read_input("开发服务器的端口号是多少"), project="/home/mia/shop")
+    text = world.inject(asked, world.search(asked.question)).memory
+    return sorted((port for port in ("8080", "9090") if port in text), key=text.index)
 
 
 def how_it_was_found(world: World) -> str:
@@ -756,6 +778,7 @@ EFFECTS = {
     "recall.originals": Effect(finds_the_original, {"never": False, "fallback": True}),
     "recall.citations": Effect(citations, {"off": False, "on": True}),
     "recall.in_groups": Effect(said_in_a_group, {"own": ["桌子"], "all": ["柜子", "桌子"], "none": []}),
+    "recall.projects": Effect(said_elsewhere, {"all": ["8080", "9090"], "prefer": ["9090", "8080"], "only": ["9090"]}),
     "recall.note": Effect(has_a_note, {True: True, False: False}),
     "recall.honest_miss": Effect(line_of_a_miss, {False: False, True: True}),
     "context.say_nothing": Effect(line_of_a_miss, {False: False, True: True}),
@@ -763,6 +786,7 @@ EFFECTS = {
     "context.history_tokens": Effect(tokens_of_the_talk, {100: False, 4096: True}),
     "context.min_messages": Effect(long_messages_of_the_talk, {1: 2, 7: 7}, {"context.history_tokens": 300}),
     "context.max_messages": Effect(messages_of_the_talk, {6: 6, 20: 20}),
+    "context.start_tokens": Effect(what_a_session_begins_with, {0: False, 800: True}),
     "context.memory_in": Effect(
         place_of_memory,
         {

@@ -164,6 +164,8 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
         for name, n in receipt.tokens.items()
     )
     head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
+    if receipt.client:
+        head["client"] = f"{receipt.client}  {receipt.project}".rstrip()
     if words_alone:
         head["words alone"] = render(words_alone)
     if receipt.miss:

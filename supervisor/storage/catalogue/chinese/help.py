@@ -51,6 +51,8 @@ TEXTS: Final = {
     "get.path": "memory/2026-01-28-deploy.md，可带 #L4-L6,L9",
     "get.start": "第一行，从 1 数起",
     "get.lines": "几行",
+    "hook": "回应客户端从标准输入送来的事件；由客户端运行，退出码总是 0。",
+    "hook.client": "claude-code、codex、gemini-cli、cursor、opencode 或 openclaw",
     "index": "搜索索引，随时可以删掉。",
     "index.rebuild": "根据文件重建索引，并计算缺少的向量；向量服务器没有应答时退出码为 69。",
     "index.status": "显示索引里有什么，以及记忆是否和它一致。",

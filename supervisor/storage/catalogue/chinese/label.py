@@ -20,6 +20,7 @@ TEXTS: Final = {
     "messages": "消息",
     "summaries": "摘要",
     "group": "组",
+    "client": "谁来问",
     "calls": "调用",
     "tokens": "token",
     "in_flight": "处理中",

@@ -16,6 +16,7 @@ TEXTS: Final = {
     "not_shown": "没有给出的",
     "group": "不能在群里给出",
     "in_the_history": "对话里已有",
+    "project": "别的项目里说的",
     "the_question": "就是问题本身",
     "tokens": "超出 token 预算",
     "characters": "超出字数上限",

@@ -8,6 +8,7 @@ TEXTS: Final = {
     "interrupted": "已中断。",
     "fault": "{fault}。用法见 `recalld --help`。",
     "question": "{fault}？用法见 `recalld --help`。",
+    "hook_by_hand": "这个命令由客户端运行，事件从标准输入读取",
     "no_command": "没有 {name} 这个命令",
     "no_option": "没有 {name} 这个选项",
     "missing_argument": "缺少参数 {name}",

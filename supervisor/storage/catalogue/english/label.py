@@ -20,6 +20,7 @@ TEXTS: Final = {
     "messages": "messages",
     "summaries": "summaries",
     "group": "group",
+    "client": "asked by",
     "calls": "calls",
     "tokens": "tokens",
     "in_flight": "in flight",

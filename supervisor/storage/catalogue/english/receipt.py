@@ -16,6 +16,7 @@ TEXTS: Final = {
     "not_shown": "not shown",
     "group": "group",
     "in_the_history": "in the history",
+    "project": "of another project",
     "the_question": "the question",
     "tokens": "tokens",
     "characters": "characters",

@@ -8,6 +8,7 @@ TEXTS: Final = {
     "interrupted": "interrupted.",
     "fault": "{fault}. See `recalld --help`.",
     "question": "{fault}? See `recalld --help`.",
+    "hook_by_hand": "a client runs this command, with an event on standard input",
     "no_command": "No such command {name}",
     "no_option": "No such option: {name}",
     "missing_argument": "Missing argument {name}",

@@ -1,0 +1,112 @@
+"""
+What a client's event does to a workspace: memory for a question, messages to keep, the block of a session that begins.
+
+A supervisor runs it for the hook that asks at its socket (`serve.py`), the hook itself where none answers. Each step may fail
+alone: the client gets what there is, and the log one event.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.interfaces.hooks.dialects import (
+    DIALECTS,
+    OddEvent,
+    fits,
+    framed,
+    messages_of,
+    read_event,
+    written,
+)
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import as_supervisor_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from recalld.supervisor.interfaces.hooks.dialects import Event
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.workspace import Workspace
+
+#: The tokens of a block, the next where the client does not take the one before it whole.
+_BUDGETS: Final = (2_000, 1_400, 800)
+#: How many of the newest messages of the session the client shows itself.
+_SHOWN: Final = 20
+#: A part of a question that is searched for at most; a prompt may be a pasted file.
+_MOST_CHARS: Final = 20_000
+
+
+def answer(
+    ws: Workspace,
+    asked: Mapping[str, Any],
+    clock: Clock,
+    *,
+    keep_fresh: bool,
+    changing: AbstractContextManager[object] | None = None,
+) -> str:
+    """
+    Keep what was said, and return what the client should read, "" for nothing.
+
+    *asked* is {client, event, size, project}. The words are on disk before memory is searched. Messages are added while
+    *changing* is held.
+    """
+    client, project = (one if isinstance(one := asked.get(name), str) else "" for name in ("client", "project"))
+    try:
+        event = read_event(client, asked.get("event"))
+    except OddEvent as odd:
+        ws.events.emit("hook_failed", client=client[:40], why=str(odd), bytes=asked.get("size"))
+        return ""
+    faults: list[str] = []
+    text = ""
+    if messages := messages_of(event, client, project, to_wire(clock())):
+        with _alone(faults, "keeping what was said", ws), changing or contextlib.nullcontext():
+            _append(ws, messages, clock)
+    with _alone(faults, "the block", ws):
+        text = written(client, event, _block(ws, event, client, project, clock, keep_fresh=keep_fresh))
+    if faults:
+        ws.events.emit("hook_failed", client=client, why="; ".join(faults))
+    return text
+
+
+@contextlib.contextmanager
+def _alone(faults: list[str], step: str, ws: Workspace) -> Iterator[None]:
+    """Let the step fail alone; its error is one of the *faults*."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - the client goes on, and the event says it
+        faults.append(as_supervisor_error(error, step, ws.paths.root).sentence)
+
+
+def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock, *, keep_fresh: bool) -> str:
+    if event.kind not in DIALECTS[client].takes:
+        return ""
+    who = Caller(session=event.session, chat="direct", interface="socket", clock=clock, keep_fresh=keep_fresh)
+    if event.kind == "start":
+        from recalld.supervisor.context.opening import STARTS
+        from recalld.supervisor.operations.opening import OpeningRequest, opening
+
+        start = event.start if event.start in STARTS else "startup"
+        request = OpeningRequest(project=project, session=event.session, start=start, tokens=_BUDGETS[0])
+        block = framed(client, perform(opening, ws, request, who).text)
+        return block if fits(client, block) else ""
+    if not event.question:
+        return ""
+    from recalld.supervisor.operations.recall import InjectRequest, inject
+
+    for tokens in _BUDGETS:
+        question = InjectRequest(
+            question=event.question[:_MOST_CHARS], shows=_SHOWN, project=project, client=client, tokens=tokens
+        )
+        block = framed(client, perform(inject, ws, question, who).memory)
+        if fits(client, block):
+            return block
+    return ""
+
+
+def _append(ws: Workspace, messages: list[dict[str, Any]], clock: Clock) -> None:
+    from recalld.supervisor.operations.history import AppendRequest, append
+
+    perform(append, ws, AppendRequest(messages=messages), Caller(clock=clock))

@@ -1,0 +1,82 @@
+"""What a session begins with, before anything is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from recalld.supervisor.context.opening import where_it_stopped
+from recalld.supervisor.operations.opening import OpeningRequest, opening
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.storage.errors import BadRequest
+from tests.world import World, message, parsed
+
+SHOP, BLOG = "/home/mia/shop", "/home/mia/blog"
+
+
+def in_project(identity: str, minute: int, text: str, session: str, project: str = SHOP, role: str = "user"):
+    when = f"2026-01-28T09:{minute:02}"
+    return message(identity, when, text, role, session=session, project=project, chat="direct")
+
+
+TALK = [
+    in_project("a1", 0, "购物车的价格为什么不对？", "s1"),
+    in_project("a2", 1, "汇率少乘了一次，改好了。", "s1", role="assistant"),
+    in_project("b1", 2, "博客换成 Hugo。", "s2", BLOG),
+    in_project("c1", 3, "接着改结账页。", "s3"),
+]
+HISTORY = tuple(parsed(one) for one in TALK)
+
+
+@pytest.mark.parametrize(
+    ("project", "session", "start", "told"),
+    [
+        (SHOP, "s3", "startup", ["a1", "a2"]),
+        (SHOP, "new", "clear", ["c1"]),
+        (BLOG, "new", "startup", ["b1"]),
+        ("/home/mia/other", "new", "startup", []),
+        (SHOP, "s3", "resume", []),
+        (SHOP, "s1", "compact", ["a1", "a2"]),
+    ],
+)
+def test_where_it_stopped_is_the_last_other_conversation_there(project, session, start, told):
+    assert [one.id for one in where_it_stopped(HISTORY, project, session, start)] == told
+
+
+def test_where_it_stopped_leaves_out_courtesies_and_groups():
+    thanks = in_project("d1", 4, "谢谢", "s4")
+    group = {**in_project("e1", 5, "群里说的", "telegram:group:家"), "chat": "group"}
+    history = (*HISTORY, parsed(thanks), parsed(group))
+    assert [one.id for one in where_it_stopped(history, SHOP, "new", "startup")] == ["c1"]
+
+
+def begun(world: World, **asked: object) -> str:
+    request = OpeningRequest(**{"project": SHOP, "session": "new", **asked})  # type: ignore[arg-type]
+    return perform(opening, world.ws, request, Caller(clock=world.clock)).text
+
+
+def test_opening_has_pinned_lines_the_newest_and_where_talk_stopped(world):
+    lines = "# Always\n\n- 回答用中文\n\n# Notes\n\n" + "".join(f"2026-01-{n:02}|web-chat|第 {n} 条\n" for n in range(1, 20))
+    (world.paths.root / "memory.md").write_text(lines, encoding="utf-8")
+    world.write(TALK)
+    text = begun(world)
+    assert text.startswith("## Memory\n")
+    assert [one in text for one in ("回答用中文", "第 19 条", "接着改结账页", "第 2 条", "博客换成")] == [True] * 3 + [
+        False
+    ] * 2
+    assert "接着改结账页" not in begun(world, start="resume")
+
+
+def test_opening_hides_secrets_and_stays_within_its_tokens(world):
+    world.write([in_project("a", 0, "路由器的密码是 Tr0ub4dor&3", "s1"), in_project("b", 1, "很长的一段话。" * 400, "s1")])
+    assert "Tr0ub4dor" not in begun(world)
+    answer = perform(opening, world.ws, OpeningRequest(project=SHOP, tokens=120), Caller(clock=world.clock))
+    assert 0 < answer.tokens <= 120
+
+
+def test_opening_is_empty_where_memory_has_nothing(world):
+    assert begun(world) == ""
+
+
+def test_opening_refuses_another_kind_of_start():
+    with pytest.raises(BadRequest, match="startup, resume, clear, compact"):
+        OpeningRequest(start="reboot")

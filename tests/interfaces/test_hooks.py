@@ -1,0 +1,195 @@
+"""What a client's event does: what is kept, what the client reads, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recalld.supervisor.interfaces.hooks.dialects import DIALECTS, OddEvent, fits, read_event, said
+from recalld.supervisor.interfaces.hooks.entry import client_of, project_of
+from recalld.supervisor.interfaces.hooks.turn import answer
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.recall import WhyRequest, why
+from tests.world import World, message
+
+SHOP = "/home/mia/shop"
+#: An event of each client: the question, and the answer to it.
+ASKED = {
+    "claude-code": {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt_id": "p1", "prompt": "{}"},
+    "codex": {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "turn_id": "p1", "model": "m", "prompt": "{}"},
+    "gemini-cli": {"hook_event_name": "BeforeAgent", "session_id": "s1", "timestamp": "2026-01-31T02:00:00Z", "prompt": "{}"},
+    "cursor": {"hook_event_name": "beforeSubmitPrompt", "conversation_id": "s1", "generation_id": "p1", "prompt": "{}"},
+    "opencode": {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "turn_id": "p1", "prompt": "{}"},
+    "openclaw": {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "turn_id": "p1", "prompt": "{}"},
+}
+ANSWERED = {
+    **{name: {**event, "hook_event_name": "Stop", "last_assistant_message": "{}"} for name, event in ASKED.items()},
+    "gemini-cli": {
+        **ASKED["gemini-cli"],
+        "hook_event_name": "AfterAgent",
+        "timestamp": "2026-01-31T02:00:09Z",
+        "prompt_response": "{}",
+    },
+    "cursor": {"hook_event_name": "afterAgentResponse", "conversation_id": "s1", "generation_id": "p1", "text": "{}"},
+}
+PORT = "测试环境的端口是 9090，别忘了。"
+
+
+def heard(world: World, client: str, event: dict[str, object], project: str = SHOP) -> str:
+    """What the client reads after the event."""
+    asked = {"client": client, "event": event, "size": 100, "project": project}
+    return answer(world.ws, asked, world.clock, keep_fresh=True)
+
+
+def asks(client: str, text: str, **more: str) -> dict[str, object]:
+    return {**ASKED[client], "prompt": text, **more}
+
+
+def answers(client: str, text: str, question: str = "", **more: str) -> dict[str, object]:
+    name = DIALECTS[client].answer
+    return {**ANSWERED[client], "prompt": question, name: text, **more}
+
+
+def kept(world: World) -> list[tuple[str, str]]:
+    return [(one["role"], one["text"]) for one in json.loads(world.paths.history.read_bytes())]
+
+
+@pytest.mark.parametrize("client", ASKED)
+def test_hook_keeps_question_and_answer_once(world, client):
+    for _ in range(2):  # a client may run a hook again
+        heard(world, client, asks(client, PORT))
+        heard(world, client, answers(client, "记住了。", PORT))
+    assert kept(world) == [("user", PORT), ("assistant", "记住了。")]
+    first = json.loads(world.paths.history.read_bytes())[0]
+    where = {name: first[name] for name in ("session", "channel", "chat", "project")}
+    assert where == {"session": "s1", "channel": client, "chat": "direct", "project": SHOP}
+
+
+@pytest.mark.parametrize("client", ASKED)
+def test_hook_puts_memory_before_the_question_as_the_client_takes_it(world, client):
+    world.write([message("m1", "2026-01-28T09:00", PORT)])
+    text = heard(world, client, asks(client, "测试环境用哪个端口？"))
+    if client == "cursor":
+        assert text == ""  # it takes nothing there
+        return
+    inside = json.loads(text)["hookSpecificOutput"]
+    assert inside.keys() == {"hookEventName", "additionalContext"}
+    assert inside["hookEventName"] == ASKED[client]["hook_event_name"]
+    assert PORT in inside["additionalContext"]
+    assert inside["additionalContext"].startswith("## Memory" if client == "gemini-cli" else "<memory>\n## Memory")
+
+
+def test_hook_asks_the_same_question_twice_in_two_turns(world):
+    for turn in ("p1", "p2"):
+        heard(world, "codex", asks("codex", "继续", turn_id=turn))
+    assert kept(world) == [("user", "继续"), ("user", "继续")]
+
+
+def test_hook_writes_a_receipt_with_the_clients_name(world):
+    world.write([message("m1", "2026-01-28T09:00", PORT)])
+    heard(world, "codex", asks("codex", "测试环境用哪个端口？"))
+    receipt = perform(why, world.ws, WhyRequest(), Caller(clock=world.clock))
+    assert (receipt.client, receipt.project, receipt.session) == ("codex", SHOP, "s1")
+
+
+def test_hook_does_not_show_what_the_client_shows_itself(world):
+    heard(world, "codex", asks("codex", PORT))
+    assert heard(world, "codex", asks("codex", "测试环境用哪个端口？", turn_id="p2")) == ""
+    assert (
+        PORT
+        in json.loads(heard(world, "codex", asks("codex", "测试环境用哪个端口？", session_id="s2")))["hookSpecificOutput"][
+            "additionalContext"
+        ]
+    )
+
+
+@pytest.mark.parametrize("client", ASKED)
+def test_hook_of_a_start_tells_where_talk_stopped_in_the_project(world, client):
+    world.write([message("m1", "2026-01-28T09:00", PORT, session="old", project=SHOP)])
+    name = next(name for name, kind in DIALECTS[client].events.items() if kind == "start")
+    event = {"hook_event_name": name, DIALECTS[client].session: "s1", "session_id": "s1", "source": "startup"}
+    assert "9090" in heard(world, client, event)
+    assert heard(world, client, event, project="/home/mia/blog") == ""
+
+
+def test_hook_keeps_nothing_private_and_searches_nothing_private(world):
+    heard(world, "codex", asks("codex", "改端口 <private>口令是 芝麻</private> 到 8081"))
+    assert kept(world) == [("user", "改端口  到 8081")]
+    receipt = perform(why, world.ws, WhyRequest(), Caller(clock=world.clock))
+    assert "芝麻" not in receipt.question
+
+
+def test_hook_of_a_wholly_private_question_does_nothing(world):
+    assert heard(world, "codex", asks("codex", "<private>口令是 芝麻")) == ""
+    assert not world.paths.history.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<memory>\n## Memory\n[memory.md#L1] 旧话\n</memory>\n问题", "问题"),
+        ("<system-reminder>看一下待办</system-reminder>继续", "继续"),
+        ("<memory>我自己写的</memory>", "<memory>我自己写的</memory>"),
+        ("a < b > c", "a < b > c"),
+    ],
+)
+def test_said_leaves_out_what_recalld_and_the_client_put_in(text, left):
+    assert said(text) == left
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_hook_leaves_a_subagents_talk_alone(world, client):
+    assert heard(world, client, asks(client, PORT, agent_id="a1")) == ""
+    assert not world.paths.history.exists()
+
+
+@pytest.mark.parametrize(
+    ("client", "event", "why"),
+    [
+        ("codex", None, "it is no JSON object"),
+        ("codex", [], "it is no JSON object"),
+        ("codex", {}, "the event is unknown"),
+        ("codex", {"hook_event_name": "PostToolUse", "session_id": "s"}, "the event is unknown"),
+        ("codex", {"hook_event_name": ["Stop"], "session_id": "s"}, "the event is unknown"),
+        ("codex", {"hook_event_name": "UserPromptSubmit", "session_id": "s"}, "it has no prompt"),
+        ("codex", {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": ["a"]}, "its prompt is no text"),
+        ("codex", {"hook_event_name": "Stop", "prompt": "a"}, "it has no session_id"),
+        ("codex", {"hook_event_name": "Stop", "session_id": 5}, "its session_id is no text"),
+        ("codex", {"hook_event_name": "Stop", "session_id": "s" * 201}, "its session_id is too long"),
+        ("vim", {"hook_event_name": "Stop", "session_id": "s"}, "the client is unknown"),
+    ],
+)
+def test_hook_of_an_odd_event_prints_nothing_and_writes_one_event(world, client, event, why):
+    with pytest.raises(OddEvent, match=why):
+        read_event(client, event)
+    assert heard(world, client, event) == ""
+    assert [one["why"] for one in world.events.of("hook_failed")] == [why]
+
+
+def test_hook_takes_a_smaller_block_where_the_client_takes_no_large_one(world):
+    long = "端口 9090 的说明，" + "路由表与防火墙规则一并记录在案，" * 30
+    world.write([message(f"m{n}", "2026-01-28T09:00", f"第 {n} 份{long}") for n in range(40)])
+    text = json.loads(heard(world, "codex", asks("codex", "端口 9090 的说明在哪里？")))["hookSpecificOutput"][
+        "additionalContext"
+    ]
+    assert fits("codex", text)
+    assert len(text.encode()) <= DIALECTS["codex"].most_bytes
+
+
+def test_client_of_is_the_word_after_hook():
+    assert client_of(["-w", "/x", "hook", "codex"]) == "codex"
+    assert client_of(["hook", "-w", "/x", "codex"]) == "codex"
+    assert client_of(["hook"]) == ""
+
+
+def test_project_of_is_the_repository_around_the_folder(tmp_path):
+    inner = tmp_path / "shop" / "src" / "cart"
+    inner.mkdir(parents=True)
+    assert project_of({"cwd": str(inner)}, {}) == str(inner)
+    (tmp_path / "shop" / ".git").mkdir()
+    assert project_of({"cwd": str(inner)}, {}) == str(tmp_path / "shop")
+    assert project_of({"workspace_roots": [str(inner)]}, {}) == str(tmp_path / "shop")
+    assert project_of({"cwd": "/elsewhere"}, {"CLAUDE_PROJECT_DIR": str(inner)}) == str(tmp_path / "shop")
+    for odd in ({}, {"cwd": 5}, {"cwd": "src"}, {"cwd": "/a\0b"}, {"workspace_roots": []}, [], None):
+        assert project_of(odd, {}) == ""

@@ -1,0 +1,134 @@
+"""`recalld hook` as a client runs it: it never blocks a prompt, never prints a fault, and loses no words."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.process.command import Command, Ended, ended
+
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+
+QUESTION = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "turn_id": "t1", "cwd": "/srv/shop"}
+ANSWER = {**QUESTION, "hook_event_name": "Stop"}
+
+
+@pytest.fixture
+def command(tmp_path) -> Command:
+    made = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    assert made("init").code == 0
+    return made
+
+
+def hook(command: Command, event: object, client: str = "codex", **environ: str) -> Ended:
+    text = event if isinstance(event, str) else json.dumps(event)
+    # a process of its own: the hook ends without Python's clean-up
+    return ended(command.start("-w", str(command.root), "hook", client, options=["-X", "utf8"], **environ), text)
+
+
+def asked(command: Command, words: str, **more: str) -> Ended:
+    return hook(command, {**QUESTION, "prompt": words, **more})
+
+
+def events(command: Command) -> list[str]:
+    log = command.root / "log.jsonl"
+    lines = map(json.loads, log.read_text(encoding="utf-8").splitlines()) if log.exists() else ()
+    return [one["why"] for one in lines if one["event"] == "hook_failed"]
+
+
+def kept(command: Command) -> list[str]:
+    path = command.root / "history.json"
+    return [one["text"] for one in json.loads(path.read_bytes())] if path.exists() else []
+
+
+def test_hook_finds_with_a_supervisor_what_another_session_said(command):
+    with command.supervised():
+        assert asked(command, "测试环境的端口是 9090") == Ended(0, "", "")
+        assert hook(command, {**ANSWER, "last_assistant_message": "记住了。"}) == Ended(0, "", "")
+        found = asked(command, "测试环境用哪个端口？", session_id="s2")
+    assert (found.code, found.err) == (0, "")
+    assert "9090" in json.loads(found.out)["hookSpecificOutput"]["additionalContext"]
+    assert kept(command) == ["测试环境的端口是 9090", "记住了。", "测试环境用哪个端口？"]
+    assert events(command) == []
+
+
+def test_hook_does_the_work_itself_where_no_supervisor_runs(command):
+    assert asked(command, "测试环境的端口是 9090").code == 0
+    assert kept(command) == ["测试环境的端口是 9090"]
+
+
+def test_hook_beside_a_mute_supervisor_keeps_the_words(command):
+    with command.supervised() as supervisor:
+        os.kill(supervisor.pid, signal.SIGSTOP)
+        try:
+            assert asked(command, "测试环境的端口是 9090").code == 0
+        finally:
+            os.kill(supervisor.pid, signal.SIGCONT)
+        assert kept(command) == ["测试环境的端口是 9090"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        *("", "no json", "[]", "null", '{"a": 1', "{}", '"text"', "[" * 100_000),
+        *('{"hook_event_name": "PreToolUse"}', '{"hook_event_name": "UserPromptSubmit", "session_id": "s"}'),
+        '{"hook_event_name": "UserPromptSubmit", "session_id": 7, "prompt": "x"}',
+        '{"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": {"text": "x"}}',
+        "a" * 10_000_000,
+    ],
+    ids=lambda event: event[:20],
+)
+def test_hook_of_rubbish_prints_nothing_and_ends_with_0(command, event):
+    assert hook(command, event) == Ended(0, "", "")
+    assert len(events(command)) == 1
+    assert kept(command) == []
+
+
+@pytest.mark.parametrize("break_it", ["toml", "history", "folder", "log"])
+def test_hook_in_a_broken_workspace_prints_nothing_and_ends_with_0(command, break_it):
+    match break_it:
+        case "toml":
+            (command.root / "recalld.toml").write_text("[recall\n", encoding="utf-8")
+        case "history":
+            (command.root / "history.json").write_text("[{", encoding="utf-8")
+        case "folder":
+            shutil.rmtree(command.root / ".recalld")
+            (command.root / ".recalld").write_text("no folder", encoding="utf-8")
+        case "log":
+            (command.root / "log.jsonl").mkdir()
+    done = asked(command, "测试环境的端口是 9090")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_hook_makes_no_workspace(tmp_path):
+    command = Command(tmp_path / "none")
+    assert asked(command, "hello") == Ended(0, "", "")
+    assert not command.root.exists()
+
+
+def test_hook_of_an_unknown_client_prints_nothing_and_ends_with_0(command):
+    assert hook(command, {**QUESTION, "prompt": "x"}, client="vim") == Ended(0, "", "")
+    assert events(command) == ["the client is unknown"]
+
+
+def test_hook_gives_up_when_its_input_never_ends(command):
+    process = command.start("-w", str(command.root), "hook", "codex", options=["-X", "utf8"])
+    assert process.wait(timeout=60) == 0
+    assert events(command) in (["it took too long"], [])  # a busy machine may have no time for the event
+    process.communicate()
+
+
+def test_hook_leaves_no_process_behind(command):
+    words = [sys.executable, "-m", "recalld", "-w", str(command.root), "hook", "codex"]
+    process = subprocess.Popen(words, env=command.environ, stdin=subprocess.PIPE, cwd=command.root, start_new_session=True)
+    process.communicate(json.dumps({**QUESTION, "prompt": "hello"}).encode())
+    assert process.returncode == 0
+    sessions = [path.read_text().rpartition(")")[2].split()[3] for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
+    assert str(process.pid) not in sessions
