@@ -3,8 +3,9 @@ What `recalld mcp` costs: from its start to its first answers, its memory, and a
 
     python -m bench.mcp_server                                     5,000 messages: a minute
     python -m bench.mcp_server --messages 100000 --searches 1000
+    python -m bench.mcp_server --served                            beside a supervisor, which answers
 
-Made-up talk (talk.py) in dated files, whose index is made beforehand; no supervisor. The client is a pipe and JSON, so that only the
+Made-up talk (talk.py) in dated files, whose index is made beforehand; no supervisor unless it is asked for. The client is a pipe and JSON, so that only the
 server is measured. A start is the process until it has answered `initialize`, then until its first search is there; the end is from
 the close of its input until the process is gone. Figures are medians of the runs.
 """
@@ -19,9 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
-from bench.served import ENVIRON
+from bench.served import ENVIRON, served
 from bench.speed import write
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
@@ -72,11 +74,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--messages", type=int, default=5_000)
     options.add_argument("--searches", type=int, default=1_000)
+    options.add_argument("--served", action="store_true", help="beside a supervisor")
     found = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mcp-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mcp-") as folder, ExitStack() as stack:
         root = Path(folder)
         write(root, found.messages)
         Server(root).call("memory_search", query="backup")  # makes the index, and the cache of jieba
+        if found.served:
+            stack.enter_context(served(root))
         starts = []
         for _ in range(RUNS):
             server = Server(root)

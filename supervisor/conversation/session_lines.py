@@ -30,12 +30,13 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
 from recalld.supervisor.summaries.llm_state import waits_of
 from recalld.supervisor.summaries.phrases import is_greeting
+from recalld.supervisor.text.facts import is_for_fun
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
@@ -56,7 +57,7 @@ _LINE_HEAD: Final = lazy_re(r"- \d\d[:-]\d\d (?:[^：:\n]{1,40}[：:])?[ \t]*")
 
 def extract_line(extract: str) -> str:
     r"""
-    Return the words of an extract as one line, without its headings, what it says of itself, and greetings; "" for none.
+    Return the words of an extract as one line, without its headings, what it says of itself, greetings and fun; "" for none.
 
     >>> extract_line("> 摘录：没有用模型，从 2 条消息里挑出 1 条的原话。\n\n## 部署\n\n- 18:55 用户：改到周五。")
     '18:55 用户：改到周五。'
@@ -65,8 +66,14 @@ def extract_line(extract: str) -> str:
     return in_one_line("\n".join(line.removeprefix("- ") for line in words if not _is_courtesy(_LINE_HEAD.sub("", line))))
 
 
+def is_idle(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the people in it only greet, thank, and ask for jokes: no line is made of such a talk."""
+    said = [str(message["content"]) for message in messages if message["role"] == "user"]
+    return bool(said) and all(map(_is_courtesy, said))
+
+
 def _is_courtesy(words: str) -> bool:
-    return is_small_talk(words) or is_greeting(words)
+    return is_small_talk(words) or is_greeting(words) or is_for_fun(words)
 
 
 class SessionLines:

@@ -12,6 +12,7 @@ import re
 from typing import Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.small_talk import is_small_talk
 
 _STATES: Final = lazy_re(
     r"\d|[零一二三四五六七八九十百千万两]{2,}|[一二三四五六七八九十两](?:点|号|月|日|周|年|块|元|岁|斤|口人)"
@@ -25,6 +26,23 @@ _STATES: Final = lazy_re(
     re.IGNORECASE,
 )
 
+_CLAUSE_END: Final = lazy_re(r"[^\w\s'’-]+")
+#: What asks for a joke or a riddle, or laughs about it; of one clause.
+_FUN: Final = lazy_re(
+    r"(?:(?:ok(?:ay)?|and|now|please|yes|yeah|then|well|wow|got|(?:can|could|will|would) you|do you (?:know|have)|how about) )*"
+    r"(?:(?:(?:tell|give|make|say) )?(?:(?:me|us) )?"
+    r"(?:(?:a|an|another|one|some|any|more|the|next|good|funny|silly|short|dad) )*"
+    r"(?:jokes?|riddles?|puns?|limericks?)"
+    r"|(?:(?:tell|give) (?:me|us) )?(?:another|one more|once more|more|again|next)(?: one)?|make me laugh"
+    r"|(?:that (?:is|was)|that['’]s|so|very|too|really) (?:(?:so|very|too|really) )?(?:funny|hilarious|silly)|funny|hilarious)"
+    r"(?: (?:one|more|then|too|please))*"
+    r"|(?:ha){2,}\w*|lol|(?:那|请|你|快|能|能不能|可以|给我|给我们|帮我)*(?:再|来|讲|说|出|换|听|想听){1,3}(?:[一两几]?[个条则道段些点遍])?"
+    r"(?:冷|短|新的|好笑的|有意思的)?(?:笑话|段子|谜语|字谜|脑筋急转弯|绕口令)?(?:给我听|听听)?(?:吧|呗|啊|呀|嘛|吗|呢)*"
+    r"|(?:还有|有没有|有)(?:别的|新的|更好笑的)?(?:笑话|段子|谜语|字谜|脑筋急转弯)?(?:吗|没|没有)?|下一[个条道]|继续|逗我(?:笑|开心)(?:一下)?吧?"
+    r"|(?:这个|这也|真是|真|太|好|也太)*(?:好笑|搞笑|逗|有意思)(?:了|啊|呀|哈哈)*|笑死(?:我|人)?了?|[哈嘿呵嘻]+",
+    re.IGNORECASE,
+)
+
 
 def states_fact(text: str) -> bool:
     """
@@ -34,3 +52,16 @@ def states_fact(text: str) -> bool:
     (False, True, False)
     """
     return bool(_STATES.search(text))
+
+
+def is_for_fun(text: str) -> bool:
+    """
+    Return whether the words only ask for a joke or a riddle, or laugh about one.
+
+    >>> [is_for_fun(text) for text in ("再讲一个笑话吧，哈哈", "Tell me a joke!", "haha, another one", "那只猫叫味噌")]
+    [True, True, True, False]
+    """
+    if states_fact(text):
+        return False
+    clauses = [clause for clause in map(str.strip, _CLAUSE_END.split(text)) if clause]
+    return bool(clauses) and all(_FUN.fullmatch(clause) or is_small_talk(clause) for clause in clauses)

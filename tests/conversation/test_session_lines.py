@@ -415,3 +415,28 @@ def test_greeting_makes_no_line_without_a_model(world: World) -> None:
     )
     assert Memory(world.ws, clock=world.clock).summarize(SESSION) is None
     assert lines(world) == []
+
+
+JOKES = {
+    "zh": ["讲个笑话吧", "为什么程序员分不清万圣节和圣诞节？因为 Oct 31 等于 Dec 25。", "哈哈哈，太好笑了，还有吗？"],
+    "en": ["Tell me a joke!", "What do you call 3 fish without eyes? Fsh.", "That's hilarious 😂 one more please"],
+}
+FACTS = {"zh": "猫叫味噌，是一只三花猫。", "en": "The cat is called Miso, a calico."}
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_talk_of_jokes_makes_no_line_without_a_model(world: World, language: str) -> None:
+    world.reopen(WITHOUT_MODEL)
+    roles = ["user", "assistant", "user"]
+    jokes = [
+        message(f"j{n}", f"2026-01-30T09:0{n}", text, role, session=SESSION)
+        for n, (role, text) in enumerate(zip(roles, JOKES[language], strict=True))
+    ]
+    memory = Memory(world.ws, clock=world.clock)
+    world.write(jokes)
+    assert memory.summarize(SESSION) is None
+    world.write([*jokes, message("j9", "2026-01-30T09:09", FACTS[language], session=SESSION)])
+    written = memory.summarize(SESSION)
+    assert written is not None
+    assert JOKES[language][0] not in written.text
+    assert written.text.endswith(FACTS[language]), "the jokes were passed, and the marker moved"
