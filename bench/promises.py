@@ -37,7 +37,8 @@ from recalld.supervisor.host.round import run_round
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.summaries.quality import reject_reason
+from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.quality import judge as judge_text
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.redact import redacted
 from recalld.supervisor.workspace import open_workspace
@@ -206,7 +207,7 @@ def model() -> None:
 
 
 def judge(text: str) -> None:
-    reject_reason(cleaned(text), 10**9, material_language="zh", material=text, prompt_marks=(text[:50],))
+    judge_text(cleaned(text), Material(((date(2026, 1, 31), text),), text[:4_000], "zh", (text[:50],)), 10**9)
     says_nothing(text)
 
 
@@ -264,7 +265,7 @@ def main() -> None:
         shutil.rmtree(root, ignore_errors=True)
     model()
     twice("redacted", redacted)
-    twice("reject_reason", judge)
+    twice("judge", judge)
     twice("extract", extracted)
     twice("dates", lambda text: spans(text, date(2026, 1, 31)))
 

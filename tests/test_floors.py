@@ -100,7 +100,7 @@ PURE: Final = tuple(
         "protocol": "attachments dated_file inbox marks message parts period summary_file task turn",
         "extracts": "extract lines sentences",
         "archive": "alignment copies coverage flags identity plan slug",
-        "summaries": "line_sources phrases quality retry schedule",
+        "summaries": "line_sources material phrases quality retry schedule shape",
         "query": "calendar dates dates_en dates_zh due intent parse relative_days subject unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",
@@ -114,7 +114,7 @@ PURE: Final = tuple(
 )
 #: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
-    "__future__ array base64 binascii bisect collections contextlib dataclasses datetime enum errno functools hashlib heapq itertools json math re shlex typing unicodedata zlib".split()
+    "__future__ array base64 binascii bisect calendar collections contextlib dataclasses datetime difflib enum errno functools hashlib heapq itertools json math re shlex typing unicodedata zlib".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,

@@ -1,21 +1,23 @@
 """
 One answer of a model about a conversation, judged before it becomes a summary.
 
-What a model returns is untrusted: it is judged by the gate of all summaries (`summaries/quality.py`), and by whether it copies
-the example of its prompt.
+What a model returns is untrusted: it is judged by the gate of all summaries (`summaries/quality.py`).
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.extracts.extract import extract
+from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.llm_state import prompt_marks
-from recalld.supervisor.summaries.quality import reject_reason
+from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
+from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.quality import judge
 from recalld.supervisor.text.facts import states_fact
 from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import language_of
@@ -23,8 +25,6 @@ from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import cleaned, continued, says_nothing
 from recalld.supervisor.text.quoting import Entry, quote
 from recalld.supervisor.text.token_count import estimate_tokens
-from recalld.supervisor.text.tokenizer import tokens
-from recalld.supervisor.text.word_frequency import telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
 #: The last line of the prompt, which models like to repeat.
 _LABEL: Final = lazy_re(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t]*[:：](?:\*\*)?\s*", re.IGNORECASE)
-#: Characters of the example that no summary has in a row by chance, and the words that such a run may cut at its ends.
-_COPIED_CHARS: Final = 10
-_AT_EDGES: Final = 2
+#: The time of messages whose own is not looked at.
+_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 #: The sentence before the template that limits the summary; the template stays as it is.
 _LENGTH: Final = {"zh": "（新的摘要不超过 {} 个字。）", "en": "(The new summary has at most {} characters.)"}
 #: An answer so many times too long is not made shorter, but refused.
@@ -77,12 +76,12 @@ class SummaryWriter:
         template = self.template(name, language)
         length = "" if "{char_limit}" in template.text else f"{_LENGTH[language].format(self.max_chars)}\n\n"
         prompt = length + template.fill(**values)
-        text = continued(previous, self._judged(await self.model.complete(prompt, self.limits), template, entries, previous))
+        text = continued(previous, self._judged(await self.model.complete(prompt, self.limits), entries, previous))
         if self.size(text) > self.most:
             limit = max(1, self.most * len(text) * _SHORTER // (10 * self.size(text)))
             template = self.template("recursive-summary", language)
             past = {"previous_summary": "", "past_messages": quote(text, language), "char_limit": str(limit)}
-            text = self._judged(await self.model.complete(template.fill(**past), self.limits), template, [Entry("", text)], "")
+            text = self._judged(await self.model.complete(template.fill(**past), self.limits), [Entry("", text)], "")
         if self.size(text) > self.most:
             raise NoSummary(Text("model.text_longer", most=self.max_chars))
         return text
@@ -116,29 +115,35 @@ class SummaryWriter:
             raise NoSummary(Text("model.prompt_full"), "input")
         return room
 
-    def _judged(self, answer: str, template: PromptTemplate, entries: Sequence[Entry], previous: str) -> str:
+    def _judged(self, answer: str, entries: Sequence[Entry], previous: str) -> str:
         """Return the text without its wrappings; NoSummary if it can't be kept, or wrongly says that there is nothing to."""
         text = cleaned(answer)
         text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
-        words = "\n".join(entry.text for entry in entries)
         if says_nothing(text):
             if not any(states_fact(entry.text) for entry in entries if not entry.head.startswith(_NOT_PEOPLE)):
                 return text
             raise NoSummary(Text("model.nothing_but_is"), "empty")
-        material = f"{previous}\n{words}"
-        languages = {language_of(part) for part in (previous, words) if part.strip()}
-        reason = reject_reason(
-            text,
-            self.max_chars * _TOO_LONG,
-            material_language=languages.pop() if len(languages) == 1 else None,
-            material=material,
-            prompt_marks=prompt_marks(),
+        verdict = judge(text, self._material(entries, previous), self.max_chars * _TOO_LONG)
+        if verdict.reason:
+            why = "model.vague" if verdict.reason == "vague" else "model.no_summary"
+            raise NoSummary(Text(why), verdict.reason)
+        return verdict.text
+
+    def _material(self, entries: Sequence[Entry], previous: str) -> Material:
+        """Return what the answer is judged against: the messages, the summary so far, and an extract as long as it may be."""
+        texts = [text for text in (previous, *(entry.text for entry in entries)) if text.strip()]
+        roles = ["assistant" if entry.head.startswith(_NOT_PEOPLE) else "user" for entry in entries]
+        blocks = [Block("", role, entry.text, _ANY_TIME, {}) for role, entry in zip(roles, entries, strict=True)]
+        shown = extract(blocks, period="2000-01-01", zone=UTC, previous=previous, kind="day", longest=self.max_chars)
+        languages = {language_of(text) for text in texts}
+        return Material(
+            said=tuple((None, text) for text in texts),
+            extract=shown,
+            language=languages.pop() if len(languages) == 1 else None,
+            prompts=prompt_marks(),
+            examples=prompt_examples(),
+            is_bounded=True,
         )
-        if reason == "vague" and telling_words(text) & telling_words(material):
-            reason = None  # a summary of a bounded length says less than an extract of a long conversation
-        if reason or _copies_example(text, template.text, material):
-            raise NoSummary(Text("model.vague" if reason == "vague" else "model.no_summary"), reason or "refused")
-        return text
 
 
 def in_one_line(text: str) -> str:
@@ -152,16 +157,3 @@ def in_one_line(text: str) -> str:
     if len(lines) < 2:
         return text.strip()
     return _SEPARATOR[language_of(text)].join(filter(None, (_MARK.sub("", line).strip() for line in lines)))
-
-
-def _copies_example(text: str, template: str, material: str) -> bool:
-    """Return whether the text has a run of words from the prompt's example, about what the material does not speak of."""
-    known = set(tokens(material))
-    for line in template.splitlines():
-        if "{" in line:
-            continue
-        run = SequenceMatcher(None, line, text, autojunk=False).find_longest_match()
-        copied = line[run.a : run.a + run.size]
-        if run.size >= _COPIED_CHARS and len(set(tokens(copied)) - known) > _AT_EDGES:
-            return True
-    return False

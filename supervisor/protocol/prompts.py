@@ -2,15 +2,17 @@
 The templates of prompts: `daily-summary.zh.md`, … in the package `prompts`, or in the workspace's `prompts/`, which wins.
 
 Placeholders are replaced literally and in one pass, so that braces in a conversation break nothing, and no text of the material
-counts as a placeholder. Source: docs/reference/protocol.md, 1 and 6.
+counts as a placeholder. A template may consist of turns, each below a line `<!-- system -->`, `<!-- user -->` or
+`<!-- assistant -->`: what never changes, a worked example, and the material last. Source: docs/reference/protocol.md, 1 and 6.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
@@ -18,7 +20,7 @@ from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from recalld.supervisor.protocol.config_keys import Privacy
     from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -46,6 +48,21 @@ PLACEHOLDERS: Final = {
 }
 _PLACEHOLDER: Final = lazy_re("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
 _VERSION_DIGITS: Final = 12
+#: The line before a turn of a conversation; a template without one is a single turn of the user.
+_TURN: Final = lazy_re(r"^<!-- (system|user|assistant) -->[ \t]*\n", re.MULTILINE)
+#: Where the example of a template for a single turn begins and ends: that of the running summary, to the letter of its design.
+_EXAMPLE: Final = lazy_re(r"^(?:示例：|Example:)\n(.*?)^(?=[^\n{]*[:：]\n\{)", re.DOTALL | re.MULTILINE)
+
+
+class Turn(NamedTuple):
+    """One message of a conversation with a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+#: What a model is asked: the turns of a conversation, the last of which is the user's; or that one alone.
+Prompt: TypeAlias = "str | tuple[Turn, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +75,38 @@ class PromptTemplate:
     def fill(self, **values: str) -> str:
         """Return the prompt with these values in the places of their names; a placeholder without a value stays."""
         return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), self.text)
+
+    def turns(self, **values: str) -> tuple[Turn, ...]:
+        """Return the prompt as turns, with these values in the last one: those before never change, and a server keeps them."""
+        _, *rest = _TURN.split(self.text)
+        if not rest:
+            return (Turn("user", self.fill(**values)),)
+        *before, last = (Turn(cast("Any", role), text.strip()) for role, text in _pairs(rest))
+        return (*before, Turn(last.role, PromptTemplate(self.name, last.content).fill(**values)))
+
+
+def _pairs(flat: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the items two by two."""
+    return zip(flat[::2], flat[1::2], strict=True)
+
+
+def turns_of(prompt: Prompt) -> tuple[Turn, ...]:
+    """Return the turns of the prompt."""
+    return (Turn("user", prompt),) if isinstance(prompt, str) else prompt
+
+
+def text_of(prompt: Prompt) -> str:
+    """Return all that the prompt says."""
+    return "\n\n".join(turn.content for turn in turns_of(prompt))
+
+
+def parts_of_prompt(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the instructions of a template, and its worked examples."""
+    _, *rest = _TURN.split(text)
+    if not rest:
+        return _EXAMPLE.sub("", text), tuple(_EXAMPLE.findall(text))
+    turns = list(_pairs(rest))
+    return "\n".join(content for role, content in turns if role == "system"), tuple(content for _, content in turns[1:-1])
 
 
 @cache

@@ -51,6 +51,7 @@ class Summary:
     prompt: str = ""
     extract: bool = False
     empty: bool = False
+    unverified: int = 0  # places of the text that its sources do not have; they are marked
     kept: str = ""
 
 
@@ -79,6 +80,7 @@ def render_summary(summary: Summary) -> bytes:
         "prompt": summary.prompt,
         "extract": "true" if summary.extract else "",
         "empty": "true" if summary.empty else "",
+        "unverified": str(summary.unverified or ""),
     }
     head.update({key: value for key, value in optional.items() if value})
     head["digest"] = body_digest(render_head(head) + body)
@@ -122,6 +124,7 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         prompt=fields.get("prompt", ""),
         extract=fields.get("extract") == "true",
         empty=fields.get("empty") == "true",
+        unverified=int(marked) if (marked := fields.get("unverified", "")).isdecimal() else 0,
         kept=edited if is_intact else _with_line_break(whole),
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from recalld.supervisor.protocol.message import ATTEMPTS_END
 from recalld.supervisor.protocol.summary_file import Source, can_be_named
@@ -43,8 +43,13 @@ Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 #: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
 AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "model-list"]
 ASKED_KINDS: Final = ("session-summary", "session-extract", "model-test", "model-list")
-Reason: TypeAlias = Literal["timeout", "provider", "empty", "refused", "truncated", "vague", "input", "lost", "spent"]
-REASONS: Final = ("timeout", "provider", "empty", "refused", "truncated", "vague", "input", "lost", "spent")
+#: Why there is no summary: what the worker reports, then what the supervisor finds in an answer (`summaries/quality.py`).
+Reason: TypeAlias = Literal[
+    "timeout", "provider", "empty", "refused", "truncated", "input", "lost", "spent",
+    "vague", "new", "copy", "transcript", "repeats", "form", "example", "prompt", "language",
+    "data", "error", "thought", "order", "forged", "long",
+]  # fmt: skip
+REASONS: Final = get_args(Reason)
 
 
 class NewerVersion(ValueError):

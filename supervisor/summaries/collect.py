@@ -17,10 +17,10 @@ from recalld.supervisor.protocol.task import NewerVersion, task_id
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.error_collector import ErrorCollector
 from recalld.supervisor.storage.errors import Conflict
-from recalld.supervisor.summaries.llm_state import note_result, prompt_marks, waits_of
-from recalld.supervisor.summaries.quality import reject_reason
+from recalld.supervisor.summaries.llm_state import note_result, waits_of
+from recalld.supervisor.summaries.quality import Verdict, judge, reject_form
+from recalld.supervisor.summaries.reading import material_of
 from recalld.supervisor.summaries.retry import Backoff
-from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.small_talk import is_chitchat
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 #: The text of an empty summary, so that a person who opens it knows why it is empty.
 NOTHING: Final = "> 无需记录 · Nothing to record."
-#: Characters of the material that a text is compared with.
-_SAMPLE: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
     # decide
     result = replace(result, text=cleaned(result.text))
     empty = result.status == "done" and says_nothing(result.text)
-    reason = result.reason
+    verdict = Verdict(result.reason, result.text)
     if result.status == "done":
         better = result.redo or (existing is not None and existing.extract and not result.extract)
         continues_nothing = bool(result.previous_digest) and existing is None  # a person deleted the text that it continues
@@ -126,7 +124,8 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
             stores.memory.ensure_summary_durable(period)
             stores.use.events.emit("dropped", group=result.group)
             return False
-        reason = _reject_reason(stores, result, period) if not empty else None
+        verdict = Verdict(None, NOTHING) if empty else _judged(stores, result, period)
+    reason = verdict.reason
     if empty and not _all_chitchat(stores.memory, result):
         reason = "empty"
     if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
@@ -139,37 +138,17 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
         if reason != "lost" or unchanged:
             _fail(stores, result, reason, now)
         return False
-    _write(stores, result, period, now, empty=empty)
+    _write(stores, result, verdict, period, now, empty=empty)
     stores.use.task_queue.clear(result.group)
     return True
 
 
-def _reject_reason(stores: _Stores, result: Result, period: Period) -> Reason | None:
-    """Return why the text can't become a summary, compared with a sample of its material; None when it can."""
-    material = [_sample_of(stores.memory, source.name) for source in result.sources]
-    # a month is made from the summaries of its days, which a person may have edited in another language
-    summaries = stores.memory.summaries().items() if period.kind == "month" else ()
-    material += [one.text[:_SAMPLE] for day, one in summaries if day.kind == "day" and day.label.startswith(period.label)]
-    # where the languages of the material differ, either is right
-    languages = {language_of(text) for text in material if text.strip()}
-    return reject_reason(
-        result.text,
-        stores.use.config.archive.summarise_chars,
-        material_language=languages.pop() if len(languages) == 1 else None,
-        material="".join(material)[:_SAMPLE],
-        prompt_marks=() if result.extract else prompt_marks(),
-        extract=result.extract,
-    )
-
-
-def _sample_of(memory: MemoryFolder, name: str) -> str:
-    """Return the text of a dated file's messages, or of a note, up to the sample's length."""
-    sample = ""
-    for text in memory.message_texts(name):
-        if len(sample) >= _SAMPLE:
-            break
-        sample += f"{text[:_SAMPLE]}\n"
-    return sample
+def _judged(stores: _Stores, result: Result, period: Period) -> Verdict:
+    """Return whether the text may become the summary of its sources."""
+    archive = stores.use.config.archive
+    if result.extract:
+        return Verdict(reject_form(result.text, archive.summarise_chars), result.text)
+    return judge(result.text, material_of(stores.memory, period, result.sources, stores.use.config), archive.summarise_chars)
 
 
 def _all_chitchat(memory: MemoryFolder, result: Result) -> bool:
@@ -178,19 +157,20 @@ def _all_chitchat(memory: MemoryFolder, result: Result) -> bool:
     return all(not text.strip() or is_chitchat(text) for text in texts)
 
 
-def _write(stores: _Stores, result: Result, period: Period, now: datetime, *, empty: bool) -> None:
+def _write(stores: _Stores, result: Result, verdict: Verdict, period: Period, now: datetime, *, empty: bool) -> None:
     version, before = stores.memory.read_summary(period)
     summary = Summary(
         period=period.label,
         zone=stores.use.config.archive.timezone,
         created=to_wire(now),
-        text=NOTHING if empty else result.text,
+        text=verdict.text,
         sources=result.sources,
         provider=result.provider,
         model=result.model,
         prompt=result.prompt,
         extract=result.extract,
         empty=empty,
+        unverified=verdict.unverified,
         kept=before.kept if before else "",
     )
     stores.memory.write_summary(period, summary, version)

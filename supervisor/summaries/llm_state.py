@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from recalld.supervisor.protocol.prompts import parts_of_prompt
 from recalld.supervisor.storage.catalogue import Text, restored, stored
 from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import NoSummary
@@ -211,13 +212,21 @@ def bytes_by_group(jobs: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> d
 @cache
 def prompt_marks() -> tuple[str, ...]:
     """Return the sentences of the shipped prompts: a text that repeats one has echoed its prompt."""
+    lines = [line.strip(" -*#") for text in _shipped_prompts() for line in parts_of_prompt(text)[0].splitlines()]
+    return tuple(line for line in lines if len(line) >= _MARK_MIN_CHARS and "{" not in line)
+
+
+@cache
+def prompt_examples() -> tuple[str, ...]:
+    """Return the worked examples of the shipped prompts: no summary has their words."""
+    return tuple(example for text in _shipped_prompts() for example in parts_of_prompt(text)[1])
+
+
+def _shipped_prompts() -> list[str]:
     from importlib import resources  # lazy: only the judgement of a summary needs it
 
     files = [file for file in resources.files("recalld.prompts").iterdir() if file.name.endswith(".md")]
-    lines = [
-        line.strip(" -*#") for file in sorted(files, key=lambda f: f.name) for line in file.read_text("utf-8").splitlines()
-    ]
-    return tuple(line for line in lines if len(line) >= _MARK_MIN_CHARS and "{" not in line)
+    return [file.read_text("utf-8") for file in sorted(files, key=lambda file: file.name)]
 
 
 def _context_bytes(llm: Llm) -> int:

@@ -199,11 +199,11 @@ def test_add_keeps_the_message_as_it_was_given():
         ("无需记录", "empty"),
         ("<think>用户要我总结对话</think>", "empty"),
         ("抱歉，我无法协助处理该请求。", "refused"),
-        (EXAMPLE, "refused"),
-        ("用户对花生过敏，还询问了人工智能的发展现状和医疗应用，备份在书房的 NAS。", "refused"),
-        ("请逐步总结提供的对话内容，将其补充到之前的摘要中并返回一个新的摘要。", "refused"),
-        ("花生" * 500_000, "refused"),
-        ("用户：我对花生过敏\n助手：好的", "refused"),
+        (EXAMPLE, "example"),
+        ("用户对花生过敏，还询问了人工智能的发展现状和医疗应用，备份在书房的 NAS。", "example"),
+        ("请逐步总结提供的对话内容，将其补充到之前的摘要中并返回一个新的摘要。", "prompt"),
+        ("花生" * 500_000, "long"),
+        ("用户：我对花生过敏\n助手：好的", "transcript"),
     ],
 )
 def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
@@ -264,7 +264,7 @@ def test_a_piece_is_judged_by_what_the_model_was_told_of_it():
 
 
 def test_summarize_bounds_the_summary_and_has_a_long_one_made_shorter():
-    long = f"用户对花生过敏，备份在书房的 NAS 上，端口 8443。{'；'.join(f'第{n}号柜在{n}楼' for n in range(40))}。"
+    long = f"用户对花生过敏，备份在书房的 NAS 上，端口 8443。{'；'.join(f'{one}和{other}' for one in '甲乙丙丁戊己庚' for other in '子丑寅卯辰巳')}。"
     answers = iter([long, SUMMARY, long, long])
     talk = manager(lambda _: next(answers), *TALK, context=1_200)
     most = talk._limits.summary_tokens

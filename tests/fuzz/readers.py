@@ -32,6 +32,7 @@ from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.lenient_json import parse_json, recover, render_json
 from recalld.supervisor.summaries import quality
 from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
+from recalld.supervisor.summaries.material import Material
 from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_after, is_due
 from recalld.supervisor.text import decoding, language, llm_output, redact, small_talk, token_count, tokenizer
 from recalld.supervisor.workspace import Workspace
@@ -123,7 +124,8 @@ def said(data: bytes) -> None:
 def answered(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
     llm_output.says_nothing(text)
-    quality.reject_reason(llm_output.cleaned(text), material_language="zh", material="上次部署超时，改成 30 秒。")
+    said = "上次部署超时，改成 30 秒。"
+    quality.judge(llm_output.cleaned(text), Material(((date(2026, 1, 31), f"{said}{text[:400]}"),), said, "zh"))
 
 
 def jsons(data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,14 +12,29 @@ from hypothesis import strategies as st
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
-from recalld.supervisor.summaries.quality import MAX_CHARS, reject_reason
+from recalld.supervisor.protocol.task import REASONS
+from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.quality import MAX_CHARS, judge, reject_form
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.archive.states import SHANGHAI
-from tests.summaries.quality_cases import BAD, EN, GOOD, GOOD_EN, GOOD_ZH, NOT_NOTHING, NOTHING, WRAPPED, ZH
+from tests.summaries.quality_cases import (
+    ANY,
+    BAD,
+    EN,
+    GOOD,
+    GOOD_EN,
+    GOOD_ZH,
+    NOT_NOTHING,
+    NOTHING,
+    TALK_EN,
+    TALK_ZH,
+    WRAPPED,
+    ZH,
+)
 
-#: Why a text is rejected; never the provider's fault, which would make every group wait.
-REASONS = ("empty", "refused", "truncated", "input", "vague")
+#: Why an answer is never refused: what would make every group wait, and what only a worker can report.
+WORKERS = ("provider", "timeout", "lost", "spent")
 NINE = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)
 
 #: Pieces that the rules look for, to be put together at random.
@@ -124,15 +140,23 @@ def day(said: list[str]) -> str:
     return extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")
 
 
-@pytest.mark.parametrize(("text", "reason", "told"), [pytest.param(*case, id=name) for name, *case in BAD])
-def test_reject_reason_rejects_each_bad_text_with_its_reason(text, reason, told):
-    assert reject_reason(cleaned(text), **told) == reason
+def about(text: str, material: Material) -> Material:
+    """What could have been summed up by *text*, in the language of *material*: its words among others."""
+    others = "\n".join(words for day, words in (TALK_ZH if language_of(text) == "zh" else TALK_EN).said)
+    said = "\n".join([*(words for day, words in material.said), text, others, others * (len(text) // 300)])
+    return replace(material, said=((None, said),))
 
 
-@pytest.mark.parametrize(("text", "told"), [pytest.param(*case, id=name) for name, *case in GOOD])
-def test_reject_reason_accepts_each_good_text_unchanged(text, told):
+@pytest.mark.parametrize(("text", "reason", "material"), [pytest.param(*case, id=name) for name, *case in BAD])
+def test_judge_refuses_each_bad_text_with_its_reason(text, reason, material):
+    assert judge(cleaned(text), material).reason == reason
+
+
+@pytest.mark.parametrize(("text", "material"), [pytest.param(*case, id=name) for name, *case in GOOD])
+def test_judge_accepts_each_good_text_unchanged(text, material):
     assert cleaned(text) == text
-    assert reject_reason(text, **told) is None
+    verdict = judge(text, material if material in (TALK_ZH, TALK_EN) else about(text, material))
+    assert (verdict.reason, verdict.text, verdict.unverified) == (None, text, 0)
     assert not says_nothing(text)
 
 
@@ -173,56 +197,49 @@ def test_says_nothing_is_false_for_text_that_contains_the_phrase(text):
     assert not says_nothing(text)
 
 
-def test_reject_reason_enforces_the_given_length_limit():
+def test_judge_enforces_the_given_length_limit():
     text = "，".join(f"第 {n} 号箱子在 {n * 7} 号架" for n in range(40))
-    assert reject_reason(text, len(text)) is None
-    assert reject_reason(text, len(text) - 1) == "refused"
-    assert reject_reason(text, len(text) - 1, extract=True) == "refused"
+    assert judge(text, ANY, len(text)).reason is None
+    assert judge(text, ANY, len(text) - 1).reason == "long"
+    assert reject_form(text, len(text) - 1) == "long"
 
 
-def test_reject_reason_checks_language_only_if_that_of_the_input_is_known():
-    assert reject_reason(GOOD_EN) is reject_reason(GOOD_ZH) is None
-    assert reject_reason(GOOD_EN, material_language="zh") == "refused"
-    assert reject_reason(GOOD_ZH, material_language=language_of("")) is None  # nothing was said: a person's own note
-    assert reject_reason(GOOD_ZH, material_language="en", material="The cat is well.") == "refused"
+def test_judge_checks_language_only_if_that_of_the_input_is_known():
+    assert judge(GOOD_EN, ANY).reason is judge(GOOD_ZH, ANY).reason is None
+    assert judge(GOOD_EN, replace(ANY, language="zh")).reason == "language"
+    assert judge(GOOD_ZH, replace(ANY, language=language_of(""))).reason is None  # nothing was said: a person's own note
+    assert judge(GOOD_ZH, Material(((None, "The cat is well."),), language="en")).reason == "language"
 
 
-def test_reject_reason_ignores_names_and_code_in_the_other_language():
-    assert reject_reason("运行 `git log --oneline --since yesterday | head -n 20 | sort -u` 看昨天的提交。", **ZH) is None
-    assert reject_reason("- Lin: 芋头\n- the cat: 花卷\n- the street: 海边路 14 号", **EN) is None
+def test_judge_ignores_names_and_code_in_the_other_language():
+    command = "运行 `git log --oneline --since yesterday | head -n 20 | sort -u` 看昨天的提交。"
+    assert judge(command, about(command, ZH)).reason is None
+    names = "- Lin: 芋头\n- the cat: 花卷\n- the street: 海边路 14 号"
+    assert judge(names, about(names, EN)).reason is None
 
 
-def test_reject_reason_checks_only_the_form_of_an_extract():
+def test_reject_form_lets_an_extract_quote_anything():
     looping = "> 摘录\n\n- 09:00 " + "哈" * 240 + "\n- 09:02 " + "哈" * 240
-    assert reject_reason(looping) == "refused"
-    assert reject_reason(looping, extract=True) is None
-    assert reject_reason(f"{looping}\n{SOURCES}", extract=True) == "refused"
-    assert reject_reason("> …", extract=True) == "empty"
+    assert judge(looping, ANY).reason == "repeats"
+    assert reject_form(looping) is None
+    assert reject_form(f"{looping}\n{SOURCES}") == "forged"
+    assert reject_form("> …") == "empty"
 
 
 @given(st.lists(SAID | st.text(max_size=60), max_size=12))
 @settings(max_examples=60, deadline=None)
-def test_reject_reason_accepts_an_extract_of_any_talk(said):
+def test_reject_form_accepts_an_extract_of_any_talk(said):
     text = day(said)
     if text:
         assert cleaned(text) == text.strip()
         assert not says_nothing(text)
-        assert reject_reason(text, extract=True) is None
+        assert reject_form(text) is None
 
 
-@given(st.lists(SAID, max_size=12, unique=True))
-@settings(max_examples=60, deadline=None)
-def test_reject_reason_accepts_an_extract_of_normal_talk_as_a_summary(said):
-    text, talk = day(said), "\n".join(said)
-    assert not text or reject_reason(text, material_language=language_of(talk), material=talk) is None
-
-
-@given(TEXTS, st.booleans())
-def test_reject_reason_never_blames_the_provider_for_any_text(text, extract):
-    assert reject_reason(text, material_language="zh", material=text, prompt_marks=[text], extract=extract) in (
-        None,
-        *REASONS,
-    )
+@given(TEXTS)
+def test_judge_never_blames_the_provider_for_any_text(text):
+    verdict = judge(text, Material(((None, text),), text, "zh", (text,), (text,)))
+    assert verdict.reason not in WORKERS
     assert says_nothing(text) in (True, False)
 
 
@@ -241,9 +258,9 @@ def test_cleaned_is_idempotent_on_nested_wrappings(wrappings):
 
 @given(TEXTS)
 @settings(suppress_health_check=[HealthCheck.filter_too_much])  # most texts are refused
-def test_reject_reason_accepts_only_text_that_survives_a_round_trip(text):
+def test_judge_accepts_only_text_that_survives_a_round_trip(text):
     text = cleaned(text)
-    assume(reject_reason(text) is None)
+    assume(judge(text, ANY).reason is None)
     sources = (Source("2026-01-15-taro.md", "0123456789abcdef", 3),)
     summary = Summary(
         period="2026-01-15", zone="Asia/Shanghai", created="2026-01-21T00:00:00.000Z", text=text, sources=sources, provider="p"
@@ -319,13 +336,14 @@ def test_reject_reason_accepts_only_text_that_survives_a_round_trip(text):
     ],
 )
 @pytest.mark.timeout(60)
-def test_reject_reason_judges_200000_characters_of_any_repeated_piece(piece):
+def test_judge_reads_200000_characters_of_any_repeated_piece(piece):
     """A quadratic rule takes minutes; bench/promises.py compares the work for twice the text."""
     text = "甲" + piece * (200_000 // len(piece)) + "乙"
-    assert reject_reason(cleaned(text), MAX_CHARS) in {"refused", "input", "truncated"}
-    assert reject_reason(cleaned(text), 10**9, material_language="zh", material=text) in {None, *REASONS}
+    assert judge(cleaned(text), ANY, MAX_CHARS).reason in {*REASONS}
+    answer = cleaned(text[: MAX_CHARS - 1] + "乙")
+    assert judge(answer, Material(((NINE.date(), text),), text[:MAX_CHARS], "zh")).reason in {None, *REASONS}
     assert not says_nothing(text)
 
 
-def test_reject_reason_refuses_a_megabyte():
-    assert reject_reason(cleaned("备份改到每天。\n" * 125_000), MAX_CHARS) == "refused"
+def test_judge_refuses_a_megabyte():
+    assert judge(cleaned("备份改到每天。\n" * 125_000), ANY).reason == "long"

@@ -1,0 +1,83 @@
+"""
+What a summary is made from, as the supervisor reads it: the messages of its files, and the extract of them.
+
+The extract is computed here in milliseconds, as a worker without a model makes it: an answer is judged against it, and it is
+the summary while no answer was accepted.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.extracts.extract import extract
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.storage.clock import local_day
+from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
+from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.text.language import language_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from zoneinfo import ZoneInfo
+
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.period import Period
+    from recalld.supervisor.protocol.summary_file import Source
+
+#: Characters of the material that an answer is compared with: a month of long days.
+_MOST_CHARS: Final = 400_000
+_NOON: Final = time(12)
+
+
+def blocks_of(memory: MemoryFolder, names: Iterable[str], zone: ZoneInfo) -> list[Block]:
+    """Return the messages of the files, and the notes among these as messages at noon."""
+    blocks: list[Block] = []
+    for name in names:
+        parsed, day = memory.parsed(name), day_of_name(name)
+        if parsed:
+            blocks += parsed.blocks
+        elif day:
+            noon = datetime.combine(day, _NOON, zone).astimezone(UTC)
+            blocks += [Block("", "note", text, noon, {}) for text in memory.message_texts(name)]
+    return blocks
+
+
+def extract_of(blocks: list[Block], period: Period, config: Config) -> str:
+    """Return the extract of the messages, "" where they are nothing but courtesies."""
+    archive = config.archive
+    return extract(blocks, period=period.label, zone=archive.zone, kind=period.kind, longest=archive.summarise_chars)
+
+
+def material_of(memory: MemoryFolder, period: Period, sources: Iterable[Source], config: Config) -> Material:
+    """Return what an answer about the period is judged against."""
+    zone = config.archive.zone
+    blocks = blocks_of(memory, (source.name for source in sources), zone)
+    said = [(local_day(block.created_at, zone), block.text) for block in blocks]
+    languages = {language_of(block.text) for block in blocks if block.text.strip()}
+    if period.kind == "month":  # it is made from the summaries of its days, which a person may have edited in another language
+        days = [
+            (day, one) for day, one in memory.summaries().items() if day.kind == "day" and day.label.startswith(period.label)
+        ]
+        said += [(datetime.fromisoformat(day.label).date(), one.text) for day, one in days]
+        languages |= {language_of(one.text) for _, one in days}
+    whole = language_of("\n".join(text for _, text in said))
+    return Material(
+        said=tuple(_sample(said)),
+        extract=extract_of(blocks, period, config),
+        language=whole if len(languages) == 1 else None,
+        prompts=prompt_marks(),
+        examples=prompt_examples(),
+    )
+
+
+def _sample(said: list[tuple[date, str]]) -> list[tuple[date, str]]:
+    left, kept = _MOST_CHARS, []
+    for day, text in said:
+        if left <= 0:
+            break
+        kept.append((day, text[:left]))
+        left -= len(text)
+    return kept
