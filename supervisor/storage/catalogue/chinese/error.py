@@ -7,6 +7,7 @@ from typing import Final
 TEXTS: Final = {
     "bad_config": "{key}：{why}。",
     "bad_request": "{field}：{why}。",
+    "not_imported": "{path} 不能导入：{why}；{mend}。",
     "not_found": "{path} 不存在；请核对路径，它从工作区算起。",
     "stale_line": "{ref} 不是现在的那一行：{found}；什么也没有删除。",
     "bad_file": "{path} 读不了：{why}；{mend}，它没有被覆盖。",

@@ -7,6 +7,7 @@ from typing import Final
 TEXTS: Final = {
     "bad_config": "{key}: {why}.",
     "bad_request": "{field}: {why}.",
+    "not_imported": "{path} can't be imported: {why}; {mend}.",
     "not_found": "{path} does not exist; check the path, relative to the workspace.",
     "stale_line": "{ref} does not name the line that is there now: {found}; nothing was deleted.",
     "bad_file": "{path} can't be read: {why}; {mend}; it was not overwritten.",

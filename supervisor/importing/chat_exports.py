@@ -1,0 +1,172 @@
+"""
+The exports of chats with a model: ChatGPT's, Claude's, and the memories of mem0.
+
+ChatGPT keeps a conversation as a tree, `mapping`, in which an edited question or another answer is a branch of its own, and
+`current_node` is the end of the branch that was last shown. Claude's messages name their parents in newer exports.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.importing.talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import tzinfo
+
+    from recalld.supervisor.importing.source import Source
+    from recalld.supervisor.importing.talk import Reading, Talk
+
+#: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
+_SHOWN: Final = ("text", "multimodal_text")
+#: Content that is a call of a tool, or its result.
+_TOOLS: Final = ("code", "execution_output", "tether_quote", "tether_browsing_display")
+
+
+def conversation_files(source: Source) -> list[str]:
+    """Return the files of an export that hold conversations: `conversations.json`, or numbered ones."""
+    return [*source.named("conversations.json"), *source.named("conversations-[0-9]*.json")]
+
+
+def chatgpt(log: Reading) -> Talk:
+    """Yield the conversations of ChatGPT's export: the branch that was last shown, or with *branches* all."""
+    for name in conversation_files(log.source):
+        for n, raw in enumerate(log.source.items(name, "item")):
+            mapping = raw.get("mapping") if isinstance(raw, dict) else None
+            if not isinstance(mapping, dict):
+                log.unread.note("conversation", f"{name}#{n}")
+                continue
+            conversation = Conversation(
+                id=text_of(raw, "conversation_id", "id") or f"{name}#{n}", channel="chatgpt", title=text_of(raw, "title")
+            )
+            for key in _tree(mapping) if log.branches else _shown_branch(mapping, raw.get("current_node")):
+                message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
+                if message is None:  # the root has none
+                    continue
+                said = _chatgpt_message(message, key, log.zone) if isinstance(message, dict) else None
+                if said:
+                    yield conversation, said
+                elif not isinstance(message, dict):
+                    log.unread.note("message", f"{name}#{n} {key}")
+
+
+def _shown_branch(mapping: Mapping[str, Any], current: object) -> list[str]:
+    """Return the nodes from the root to *current*, or to the newest leaf; a loop in the tree ends it."""
+    key = current if isinstance(current, str) and current in mapping else _newest(mapping)
+    found: dict[str, None] = {}
+    while isinstance(key, str) and key in mapping and key not in found:
+        found[key] = None
+        node = mapping[key]
+        key = node.get("parent") if isinstance(node, dict) else None
+    return [*reversed(found)]
+
+
+def _newest(mapping: Mapping[str, Any]) -> str | None:
+    times = {
+        key: node["message"].get("create_time") or 0
+        for key, node in mapping.items()
+        if isinstance(node, dict) and isinstance(node.get("message"), dict)
+    }
+    return max(times, key=lambda key: times[key] if isinstance(times[key], (int, float)) else 0, default=None)
+
+
+def _tree(mapping: Mapping[str, Any]) -> Iterable[str]:
+    """Return all nodes, a parent before its children, each once."""
+    roots = [key for key, node in mapping.items() if isinstance(node, dict) and node.get("parent") not in mapping]
+    found: dict[str, None] = {}
+    waiting = [*reversed(roots or [*mapping])]
+    while waiting:
+        key = waiting.pop()
+        if key in found or not isinstance(mapping.get(key), dict):
+            continue
+        found[key] = None
+        children = mapping[key].get("children")
+        waiting += [child for child in reversed(children if isinstance(children, list) else []) if isinstance(child, str)]
+    return found
+
+
+def _chatgpt_message(message: Mapping[str, Any], key: str, zone: tzinfo) -> Said | None:
+    """Return a message; None for what nobody said: prompts, thoughts, what is hidden from the conversation."""
+    author, content, about = (message.get(name) or {} for name in ("author", "content", "metadata"))
+    if not all(isinstance(one, dict) for one in (author, content, about)) or about.get("is_visually_hidden_from_conversation"):
+        return None
+    role, kind = author.get("role"), content.get("content_type")
+    identity, at = str(message.get("id") or key), when(message.get("create_time"), zone)
+    recipient = message.get("recipient") or "all"
+    if role == "tool" or kind in _TOOLS or (role == "assistant" and recipient != "all"):
+        name = author.get("name") or (recipient if recipient != "all" else kind)
+        return Said(id=identity, at=at, role="tool", text=tool_line(name, content.get("text") if role == "assistant" else ""))
+    if role not in ("user", "assistant") or kind not in _SHOWN:
+        return None
+    text = "\n".join(filter(None, map(_part, content.get("parts") or [])))
+    return Said(id=identity, at=at, role=role, text=text)
+
+
+def _part(part: object) -> str:
+    if isinstance(part, dict) and part.get("content_type") in ("image_asset_pointer", "audio_asset_pointer"):
+        return "[image]" if "image" in str(part["content_type"]) else "[audio]"
+    return words(part)
+
+
+def claude(log: Reading) -> Talk:
+    """Yield the conversations of Claude's export: the branch that was last shown, or with *branches* all."""
+    for name in conversation_files(log.source):
+        for n, raw in enumerate(log.source.items(name, "item")):
+            messages = raw.get("chat_messages") if isinstance(raw, dict) else None
+            if not isinstance(messages, list):
+                log.unread.note("conversation", f"{name}#{n}")
+                continue
+            conversation = Conversation(id=text_of(raw, "uuid") or f"{name}#{n}", channel="claude", title=text_of(raw, "name"))
+            readable = [one for one in messages if isinstance(one, dict)]
+            for m in range(len(messages) - len(readable)):
+                log.unread.note("message", f"{name}#{n} {m}")
+            for message in readable if log.branches else _last_branch(readable, raw.get("current_leaf_message_uuid")):
+                for said in _claude_message(message, log.zone):
+                    yield conversation, said
+
+
+def _last_branch(messages: list[dict[str, Any]], leaf: object) -> list[dict[str, Any]]:
+    """Return the messages of the branch that ends last, all of them where they name no parents."""
+    by_id = {message.get("uuid"): message for message in messages}
+    if not any(message.get("parent_message_uuid") in by_id for message in messages):
+        return messages
+    key = leaf if leaf in by_id else messages[-1].get("uuid")
+    kept: set[object] = set()
+    while key in by_id and key not in kept:
+        kept.add(key)
+        key = by_id[key].get("parent_message_uuid")
+    return [message for message in messages if message.get("uuid") in kept]
+
+
+def _claude_message(message: Mapping[str, Any], zone: tzinfo) -> Iterator[Said]:
+    identity, at = text_of(message, "uuid"), when(message.get("created_at"), zone)
+    content = message.get("content")
+    text = words(content) or text_of(message, "text")
+    files = [
+        f"[{text_of(one, 'file_name', 'file_kind') or 'file'}]"
+        for field in ("attachments", "files", "files_v2")
+        for one in message.get(field) or []
+        if isinstance(one, dict)
+    ]
+    role = "user" if message.get("sender") in ("human", "user") else "assistant"
+    yield Said(id=identity, at=at, role=role, text="\n".join(filter(None, [text, *dict.fromkeys(files)])))
+    yield from tool_calls(content, identity, at)
+
+
+def is_mem0(source: Source) -> bool:
+    """Return whether the source is an export of mem0's."""
+    return any("memory" in source.keys(name) for name in source.named("*.json")[:3])
+
+
+def mem0(log: Reading) -> Talk:
+    """Yield the memories of mem0's export, each as a note of the assistant's on the day when it was made."""
+    for name in log.source.named("*.json"):
+        prefix = "results.item" if "results" in log.source.keys(name) else "item"
+        for n, raw in enumerate(log.source.items(name, prefix)):
+            if not isinstance(raw, dict) or not text_of(raw, "memory", "text"):
+                log.unread.note("memory", f"{name}#{n}")
+                continue
+            conversation = Conversation(id=text_of(raw, "run_id", "user_id", "agent_id") or "mem0", channel="mem0")
+            at = when(raw.get("created_at") or raw.get("updated_at"), log.zone)
+            yield conversation, Said(id=text_of(raw, "id"), at=at, role="assistant", text=text_of(raw, "memory", "text"))

@@ -1,0 +1,59 @@
+"""Copies a person's Markdown notes into memory, unchanged, where they are searched: `memory/notes/<name of the folder>/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.importing.source import NotImported
+from recalld.supervisor.protocol.paths import is_unfinished
+from recalld.supervisor.storage.catalogue import Text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recalld.supervisor.importing.source import Source
+    from recalld.supervisor.workspace import Workspace
+
+#: Bytes of a note that is searched (docs/reference/protocol.md, 10.7).
+_MOST_BYTES: Final = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """How many notes there are, how many of them were *copied*, and which were not: they differ from a note of that name."""
+
+    notes: int
+    copied: int
+    different: tuple[str, ...]
+    folder: Path
+
+
+def notes_of(source: Source) -> list[str]:
+    """Return the members that are notes: Markdown in UTF-8, with no part of its path hidden."""
+    return [name for name in source.named("*.md") if not any(part.startswith(".") for part in PurePosixPath(name).parts)]
+
+
+def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
+    """Copy the notes that are not there yet; a note is never overwritten. NotImported for one that is no text."""
+    folder = ws.paths.memory / "notes" / (source.path.stem or "imported")
+    new: list[tuple[Path, bytes]] = []
+    different: list[str] = []
+    names = notes_of(source)
+    for name in names:
+        data, place = source.read(name), folder / name
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            raise NotImported(source.path / name, Text("importing.no_text"), Text("importing.save_utf8")) from None
+        if is_unfinished(place.name) or len(data) > _MOST_BYTES:
+            different.append(name)
+        elif (version := ws.files.read_stable(place)) is None:
+            new.append((place, data))
+        elif version.data != data:
+            different.append(name)
+    for place, data in () if dry_run else new:
+        ws.files.make_folder(place.parent)
+        ws.files.create(place, data)
+    return Copied(notes=len(names), copied=len(new), different=tuple(different), folder=folder)

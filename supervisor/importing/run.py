@@ -1,0 +1,215 @@
+"""
+Imports a source: reads all of it, puts it in the order of time, and adds it to the workspace by whole days.
+
+Nothing is added before everything was read. A day is added in one write and filed at once, so that history.json does not grow,
+the newest messages stay at its end, and an import that was killed goes on when it is called again: what is there is not added a
+second time, which the seen journal says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.archive.append import append
+from recalld.supervisor.host.round import archive_now
+from recalld.supervisor.importing.kinds import kind_of, labels
+from recalld.supervisor.importing.notes import copy_notes, notes_of
+from recalld.supervisor.importing.source import NotImported, Source
+from recalld.supervisor.importing.staging import Staging
+from recalld.supervisor.importing.talk import Reading, Unread
+from recalld.supervisor.protocol.message import digest_of_text
+from recalld.supervisor.protocol.period import summary_period
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import from_wire, local_day
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+    from pathlib import Path
+
+    from recalld.supervisor.importing.kinds import Kind
+    from recalld.supervisor.importing.notes import Copied
+    from recalld.supervisor.storage.control import Control
+    from recalld.supervisor.workspace import Workspace
+
+#: Messages that are added in one write, but for a day that has more.
+_BATCH: Final = 1_000
+#: The file in `.recalld/` that names what could not be read.
+UNREAD: Final = "import-unread.txt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """
+    What an import did, or would do: *added* of *messages* were new; the rest was there already.
+
+    *unread* counts what could not be read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked
+    for, and *days_of_calls* how many days the cap of calls makes of that; None without a model.
+    """
+
+    kind: str
+    messages: int
+    added: int
+    conversations: int
+    days: int
+    first: datetime | None
+    last: datetime | None
+    undated: int
+    unread: dict[str, int] = field(default_factory=dict)
+    unread_file: Path | None = None
+    calls: int | None = None
+    days_of_calls: int | None = None
+
+
+def bring_in(
+    ws: Workspace,
+    path: Path,
+    now: datetime,
+    control: Control,
+    *,
+    branches: bool = False,
+    dates: str = "",
+    dry_run: bool = False,
+) -> Imported | Copied:
+    """
+    Import the file, folder or archive at *path*, conversations or notes; with *dry_run* say what that would do.
+
+    NotImported, and nothing is added, if it is of no kind that is known, can't be read to its end, or holds no message.
+    """
+    source = Source(path)
+    try:
+        kind = kind_of(source)
+        if not kind and notes_of(source):
+            return copy_notes(ws, source, dry_run=dry_run)
+        if not kind:
+            raise NotImported(path, Text("importing.unknown"), Text("importing.kinds", kinds=labels()))
+        ws.files.make_folder(ws.paths.state)
+        unread = Unread()
+        with Staging(ws.paths.state, now + ws.config.archive.future_limit, min(_changed(path), now)) as staged:
+            reading = Reading(source=source, unread=unread, zone=ws.zone, branches=branches, dates=dates)
+            staged.add(kind.read(reading))
+            if not staged.count():
+                raise NotImported(path, Text("importing.nothing", kind=kind.label), Text("importing.export_again"))
+            return _Import(ws, kind, staged, unread, now).run(control, dry_run=dry_run)
+    finally:
+        source.close()
+
+
+def _changed(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+
+
+class _Import:
+    """One import of a source that was read."""
+
+    def __init__(self, ws: Workspace, kind: Kind, staged: Staging, unread: Unread, now: datetime) -> None:
+        self._ws, self._kind, self._staged, self._unread, self._now = ws, kind, staged, unread, now
+        self._recorded: dict[str, Counter[tuple[str, str]]] = {}
+
+    def run(self, control: Control, *, dry_run: bool) -> Imported:
+        """Add what is new, a batch of days after another, and return what was done."""
+        ws, total, done, added = self._ws, self._staged.count(), 0, 0
+        times: list[datetime] = []
+        days: set[date] = set()
+        for batch in self._whole_days():
+            if control.should_stop():
+                break
+            times += [from_wire(batch[0]["createdAt"]), from_wire(batch[-1]["createdAt"])]
+            new, is_filed = self._new(batch)
+            days |= {local_day(from_wire(raw["createdAt"]), ws.zone) for raw in new}
+            if not dry_run and (new or not is_filed):
+                self._add(new)
+            done, added = done + len(batch), added + len(new)
+            control.progress("import", done, total)
+        calls, days_of_calls = self._calls(days)
+        return Imported(
+            kind=self._kind.label,
+            messages=total,
+            added=added,
+            conversations=self._staged.conversations,
+            days=len(days),
+            first=times[0] if times else None,
+            last=times[-1] if times else None,
+            undated=self._staged.undated,
+            unread=dict(self._unread.counts),
+            unread_file=self._keep_unread() if self._unread.counts and not dry_run else None,
+            calls=calls,
+            days_of_calls=days_of_calls,
+        )
+
+    def _whole_days(self) -> Iterator[list[dict[str, Any]]]:
+        """Yield the messages in batches of whole local days: a day that is filed in two pieces would be two files."""
+        batch: list[dict[str, Any]] = []
+        today: date | None = None
+        for raw in self._staged.messages():
+            of = local_day(from_wire(raw["createdAt"]), self._ws.zone)
+            if batch and of != today and len(batch) >= _BATCH:
+                yield batch
+                batch = []
+            batch.append(raw)
+            today = of
+        if batch:
+            yield batch
+
+    def _new(self, batch: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+        """Return the messages that the workspace does not have, and whether all that it has are in dated files."""
+        keys = [(raw.get("id", ""), digest_of_text(raw["text"])) for raw in batch]
+        filed = self._ws.journal.filed(keys)
+        present = {entry.key for entry in self._ws.unfiled.messages(self._now)}
+        new = [raw for raw, key in zip(batch, keys, strict=True) if key not in filed and key not in present]
+        return [raw for raw in new if not self._is_recorded(raw)], present.isdisjoint(keys)
+
+    def _is_recorded(self, raw: dict[str, Any]) -> bool:
+        """Return whether the hook of a client has recorded this message of its session, under an id of its own."""
+        if not self._kind.homes or raw["role"] == "tool":
+            return False
+        session = raw.get("session", "")
+        if session not in self._recorded:
+            blocks = self._ws.session_talk.messages(session, self._now)
+            others = (block for block in blocks if not self._staged.has(block.revision_of or block.id))
+            self._recorded[session] = Counter((block.role, _bare(block.text)) for block in others)
+        said = raw["role"], _bare(raw["text"])
+        known = self._recorded[session]
+        known[said] -= 1
+        return known[said] >= 0
+
+    def _add(self, new: list[dict[str, Any]]) -> None:
+        ws = self._ws
+        append(
+            new,
+            self._now,
+            os.urandom(10 * len(new)),
+            history=ws.history,
+            journal=ws.journal,
+            drop_box=ws.drop_box,
+            settings=ws.config.archive,
+            events=ws.events,
+            by_time=True,
+        )
+        archive_now(ws, self._now)
+
+    def _calls(self, days: set[date]) -> tuple[int | None, int | None]:
+        """Return how many summaries the model is asked for, and on how many days; None and None without a model."""
+        ws = self._ws
+        if ws.extracting:
+            return None, None
+        today, recent = ws.today(self._now), ws.config.archive.recent_days
+        groups = {period.group for of in days if (period := summary_period(of, today, recent))}
+        most = max(ws.config.llm.max_calls_per_day, 1)
+        return len(groups), -(-len(groups) // most)
+
+    def _keep_unread(self) -> Path:
+        """Name what could not be read in a file, and return its path."""
+        ws = self._ws
+        place = ws.paths.state / UNREAD
+        data = "".join(f"{line}\n" for line in self._unread.places).encode("utf-8", "replace")
+        ws.files.replace(place, data, ws.files.read_stable(place))
+        return place
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split())

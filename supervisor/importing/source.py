@@ -1,0 +1,226 @@
+"""
+The file, folder or ZIP archive that is imported: the names of its members, and each as JSON, as lines, or as bytes.
+
+Nothing is unpacked to the disk, so no name in an archive can leave a folder. A large file is read piece by piece.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from contextlib import closing, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadFile, BadRequest, from_os_error
+from recalld.supervisor.storage.lenient_json import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: A member of an archive that is larger and shrinks by more than this is no text that people wrote.
+_BOMB_BYTES: Final = 100_000_000
+_BOMB_RATIO: Final = 200
+#: Members of a folder or an archive.
+_MOST_MEMBERS: Final = 500_000
+#: Bytes of a JSON file that is read at once.
+_MOST_AT_ONCE: Final = 100_000_000
+#: The size of a line of a log that is still read.
+_LONGEST_LINE: Final = 64_000_000
+#: Events of a JSON file after which its first keys are known.
+_HEAD_EVENTS: Final = 2_000
+
+
+class NotImported(BadFile):
+    """A log or an export can't be imported; nothing of it was added."""
+
+    http_status = 422
+    code = "error.not_imported"
+
+
+class Source:
+    """
+    What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
+
+    An archive in the folder or archive is opened too, one level deep. BadRequest if there is nothing, NotImported if an archive
+    is damaged, encrypted, or shrinks more than text does.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._members: dict[str, tuple[zipfile.ZipFile | None, str]] = {}
+        self._archives: list[zipfile.ZipFile] = []
+        try:
+            self._find(path)
+        except OSError as error:
+            self.close()
+            raise from_os_error(error, path) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _find(self, path: Path) -> None:
+        if path.is_dir():
+            for folder, folders, files in os.walk(path):
+                folders.sort()
+                for name in sorted(files):
+                    self._add(Path(folder, name))
+        elif path.exists():
+            self._add(path)
+        else:
+            raise BadRequest("import", Text("importing.no_path", path=path))
+
+    def _add(self, path: Path) -> None:
+        if path.is_symlink() or not path.is_file():
+            return
+        relative = path.relative_to(self.path).as_posix() if path != self.path else path.name
+        if zipfile.is_zipfile(path):
+            self._open_archive(path, f"{relative}/" if path != self.path else "", deep=True)
+        elif path.suffix.lower() == ".zip":
+            raise NotImported(path, Text("importing.no_archive"), Text("importing.download_again"))
+        elif len(self._members) < _MOST_MEMBERS:
+            self._members[relative] = (None, str(path))
+
+    def _open_archive(self, place: Path | IO[bytes], prefix: str, *, deep: bool) -> None:
+        try:
+            archive = zipfile.ZipFile(place)
+        except (zipfile.BadZipFile, OSError, ValueError):
+            raise NotImported(self.path, Text("importing.no_archive"), Text("importing.download_again")) from None
+        self._archives.append(archive)
+        for info in archive.infolist():
+            if info.is_dir() or len(self._members) >= _MOST_MEMBERS:
+                continue
+            if info.flag_bits & 1:
+                raise NotImported(self.path, Text("importing.encrypted"), Text("importing.decrypt"))
+            if info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1):
+                raise NotImported(self.path, Text("importing.bomb", name=info.filename), Text("importing.unpack_yourself"))
+            if deep and info.filename.lower().endswith(".zip"):
+                self._open_archive(archive.open(info), f"{prefix}{info.filename}/", deep=False)
+            else:
+                self._members[prefix + info.filename] = (archive, info.filename)
+
+    def close(self) -> None:
+        """Close the archives."""
+        for archive in reversed(self._archives):
+            archive.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the members."""
+        return tuple(self._members)
+
+    def named(self, pattern: str) -> list[str]:
+        """Return the members whose last parts match the pattern, such as `sessions/*.jsonl`, in the order of their names."""
+        return sorted(name for name in self._members if PurePosixPath(name).match(pattern))
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a member for reading."""
+        archive, inner = self._members[name]
+        return archive.open(inner) if archive else Path(inner).open("rb")
+
+    def file(self, name: str) -> Path | None:
+        """Return the path of a member that is a file of its own, None for one in an archive."""
+        archive, inner = self._members[name]
+        return None if archive else Path(inner)
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a member; NotImported for one of more than 100 MB, or one that is cut off."""
+        with self._reading(name), closing(self.open(name)) as file:
+            data = file.read(_MOST_AT_ONCE + 1)
+        if len(data) > _MOST_AT_ONCE:
+            raise self._damaged(name, Text("importing.too_large"))
+        return data
+
+    def json(self, name: str) -> Any:
+        """Return a small JSON file; NotImported if it is none."""
+        try:
+            return parse_json(self.read(name))
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(name, error.args[0] if error.args else "") from None
+
+    def items(self, name: str, prefix: str) -> Iterator[Any]:
+        """Yield the values at the prefix of a JSON file, such as `item` for those of an array, one after another."""
+        import ijson
+
+        with self._reading(name), closing(self.open(name)) as file:
+            yield from ijson.items(file, prefix, use_float=True)
+
+    def records(self, name: str, prefix: str) -> Iterator[tuple[dict[str, Any], Any]]:
+        """
+        Yield each object at the prefix of a JSON file, with what stood before it: the plain values of the objects around it.
+
+        The values are by path: `chats.list.item.name` is the name of the chat that the message at
+        `chats.list.item.messages.item` is in.
+        """
+        import ijson
+
+        around: dict[str, Any] = {}
+        with self._reading(name), closing(self.open(name)) as file:
+            events = ijson.parse(file, use_float=True)
+            for path, event, value in events:
+                if path == prefix and event == "start_map":
+                    builder = ijson.ObjectBuilder()
+                    builder.event(event, value)
+                    for inner, following, found in events:
+                        builder.event(following, found)
+                        if inner == prefix and following == "end_map":
+                            break
+                    yield around, builder.value
+                elif event == "end_map":
+                    around = {key: one for key, one in around.items() if not key.startswith(f"{path}." if path else "")}
+                elif event in ("string", "number", "boolean") and not path.startswith(prefix):
+                    around[path] = value
+
+    def keys(self, name: str) -> frozenset[str]:
+        """Return the keys of a JSON file's object, or of the first object of its array; none if it is no JSON."""
+        import ijson
+
+        found: set[str] = set()
+        with closing(self.open(name)) as file:
+            try:
+                for n, (path, event, value) in enumerate(ijson.parse(file)):
+                    if event == "map_key" and path in ("", "item", "results.item"):
+                        found.add(value)
+                    if n > _HEAD_EVENTS or (event == "end_map" and path == "item"):
+                        break
+            except (ijson.JSONError, OSError, ValueError, zipfile.BadZipFile, zlib.error):
+                pass
+        return frozenset(found)
+
+    def lines(self, name: str) -> Iterator[tuple[int, Any]]:
+        """
+        Yield the number and the value of each line of a file of JSON lines, for a line that is no JSON its error.
+
+        A last line that has no end and is no JSON is one that its program has not finished: it is not yielded.
+        """
+        with self._reading(name), closing(self.open(name)) as file:
+            number = 0
+            while line := file.readline(_LONGEST_LINE):
+                number += 1
+                if line.strip():
+                    try:
+                        yield number, parse_json(line)
+                    except (ValueError, RecursionError) as error:
+                        if line.endswith(b"\n"):
+                            yield number, error
+
+    def first_line(self, name: str) -> Any:
+        """Return the value of the first line of a file of JSON lines, None if it is no JSON."""
+        return next((value for _, value in self.lines(name) if not isinstance(value, Exception)), None)
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        """Raise what goes wrong while a member is read as NotImported, with the member's name."""
+        try:
+            yield
+        except (zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError):
+            raise self._damaged(name, Text("importing.cut_off")) from None
+        except Exception as error:
+            if not type(error).__module__.startswith("ijson"):  # imported only where a large file is read
+                raise
+            raise self._damaged(name, Text("importing.cut_off")) from None
+
+    def _damaged(self, name: str, why: Any) -> NotImported:
+        return NotImported(self.path if name == self.path.name else self.path / name, why, Text("importing.download_again"))

@@ -1,0 +1,120 @@
+"""
+Puts the messages of a source in the order of their times, however many they are, in a database that the disk holds.
+
+The database is SQLite's own temporary file: no other program can open it, and it is gone with the process, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from recalld.supervisor.importing.talk import without_private
+from recalld.supervisor.protocol.message import digest_of_text
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+    from recalld.supervisor.importing.talk import Conversation, Said, Talk
+
+#: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.
+_MOST_CHARS: Final = 1_000_000
+_MS: Final = timedelta(milliseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Staging:
+    """
+    The messages of one source, each once, oldest first; *folder* is where SQLite puts its temporary file.
+
+    A message without a time, or with one after *latest*, gets that of the message before it in its conversation, else of the
+    one behind it; if a conversation has none at all, *otherwise*. `undated` counts them.
+    """
+
+    def __init__(self, folder: Path, latest: datetime, otherwise: datetime) -> None:
+        os.environ["SQLITE_TMPDIR"] = str(folder)  # the folder of the workspace: /tmp may be memory
+        self._database = sqlite3.connect("", isolation_level=None)
+        self._database.execute("PRAGMA cache_size = -16000")
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.execute(
+            "CREATE TABLE said (at INTEGER, of INTEGER, place INTEGER, raw BLOB, PRIMARY KEY (at, of, place)) WITHOUT ROWID"
+        )
+        self._database.execute("CREATE TABLE keys (id TEXT, digest TEXT, PRIMARY KEY (id, digest)) WITHOUT ROWID")
+        self._latest, self._otherwise = latest, otherwise
+        self._waiting: dict[int, list[tuple[int, Said]]] = {}
+        self._last: dict[int, int] = {}
+        self._conversations: dict[Conversation, int] = {}
+        self.undated = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+        self._database.close()
+
+    @property
+    def conversations(self) -> int:
+        """How many conversations there are."""
+        return len(self._conversations)
+
+    def add(self, talk: Talk) -> None:
+        """Take in all messages of *talk*."""
+        self._database.execute("BEGIN")
+        for place, (conversation, said) in enumerate(talk):
+            of = self._conversations.setdefault(conversation, len(self._conversations))
+            if said.at is None or said.at > self._latest:
+                self.undated += 1
+                if of not in self._last:
+                    self._waiting.setdefault(of, []).append((place, said))
+                    continue
+                at = self._last[of]
+            else:
+                at = self._last[of] = (said.at - _EPOCH) // _MS
+                for earlier, waiting in self._waiting.pop(of, ()):
+                    self._put(at, of, earlier, conversation, waiting)
+            self._put(at, of, place, conversation, said)
+        named = {of: conversation for conversation, of in self._conversations.items()}
+        for of, rest in self._waiting.items():
+            for place, said in rest:
+                self._put((self._otherwise - _EPOCH) // _MS, of, place, named[of], said)
+        self._database.execute("COMMIT")
+
+    def _put(self, at: int, of: int, place: int, conversation: Conversation, said: Said) -> None:
+        text = without_private(said.text).strip("\n")
+        if not text.strip():
+            return
+        text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
+        raw: dict[str, Any] = {
+            "id": said.id,
+            "role": said.role,
+            "text": text,
+            "createdAt": to_wire(_EPOCH + at * _MS),
+            "channel": conversation.channel,
+            "session": conversation.id,
+        }
+        raw |= {"chat": conversation.chat, "name": said.name, "project": conversation.project}
+        raw = {field: value for field, value in raw.items() if value}
+        digest = digest_of_text(text)
+        if said.id and not self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (said.id, digest)).rowcount:
+            return  # a session that was resumed is in two logs
+        self._database.execute("INSERT INTO said VALUES (?, ?, ?, ?)", (at, of, place, render_json(raw)))
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """Yield the messages as history.json has them, oldest first; those of one moment in the order of their log."""
+        for (raw,) in self._database.execute("SELECT raw FROM said ORDER BY at, of, place"):
+            yield parse_json(raw)
+
+    def has(self, identity: str) -> bool:
+        """Return whether one of the messages has this id."""
+        return self._database.execute("SELECT 1 FROM keys WHERE id = ? LIMIT 1", (identity,)).fetchone() is not None
+
+    def count(self) -> int:
+        """Return how many messages there are."""
+        found: int = self._database.execute("SELECT count(*) FROM said").fetchone()[0]
+        return found

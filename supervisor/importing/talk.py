@@ -1,0 +1,176 @@
+"""What every reader of a log or an export returns: conversations, and what was said in them; and what it could not read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from recalld.supervisor.storage.instant import read_instant
+from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.printable import printable_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime, tzinfo
+
+    from recalld.supervisor.importing.source import Source
+
+#: Characters of the line that stands for a call of a tool.
+_TOOL_LINE: Final = 160
+#: What a tool was called with, where it names one thing: the first that is there.
+_ARGUMENTS: Final = (
+    "command",
+    "cmd",
+    "file_path",
+    "filePath",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+    "name",
+)
+#: What the user marked as private is neither kept nor searched.
+_PRIVATE: Final = lazy_re(r"<private>.*?(?:</private>|\Z)\s?", 16)  # 16 is re.DOTALL
+#: Places of unread entries that are named one by one.
+_MOST_NAMED: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """
+    A conversation: its *id* in the program that kept it, and the *channel*, which is that program's name.
+
+    *chat* is "group" or "channel" where others read it (protocol.md, 2.9); *project* is the folder it was about.
+    """
+
+    id: str
+    channel: str
+    title: str = ""
+    chat: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A message: *at* is when it was said, None where the log does not say; *name* who spoke, where that is no role."""
+
+    id: str
+    at: datetime | None
+    role: str
+    text: str
+    name: str = ""
+
+
+#: What a reader yields, in the order of the log.
+Talk: TypeAlias = "Iterator[tuple[Conversation, Said]]"
+
+
+@dataclass(slots=True)
+class Unread:
+    """The entries that a reader could not read: how many of each kind, and where each is."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    places: list[str] = field(default_factory=list)
+
+    def note(self, kind: str, place: str) -> None:
+        """Count an entry that could not be read, and name its place: a member of an archive, and a number in it."""
+        self.counts[kind] += 1
+        if len(self.places) < _MOST_NAMED:
+            self.places.append(printable_line(f"{kind}\t{place}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """
+    What a reader gets: the *source*, where to note what it can't read, and the *zone* of times without one.
+
+    With *branches* every branch of a conversation is read; *dates* is the order of day and month, "" to find it.
+    """
+
+    source: Source
+    unread: Unread
+    zone: tzinfo
+    branches: bool = False
+    dates: str = ""
+
+
+def when(value: object, zone: tzinfo) -> datetime | None:
+    """
+    Return the time that a log gives; None for one before 2000 or that can't be read.
+
+    >>> from datetime import UTC
+    >>> when(1687000000.123, UTC), when(0, UTC)
+    (datetime.datetime(2023, 6, 17, 11, 6, 40, 123000, tzinfo=datetime.timezone.utc), None)
+    """
+    if isinstance(value, str) and not value.strip():
+        return None
+    return read_instant(value, zone)
+
+
+def words(content: object) -> str:
+    r"""
+    Return what is said in the content of a message: a string, a part, or a list of parts; thoughts and tools are left out.
+
+    >>> words([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, {"type": "image"}])
+    'Yes.\n[image]'
+    """
+    pieces = (_words(part) for part in (content if isinstance(content, list) else [content]))
+    return "\n".join(piece for piece in pieces if piece)
+
+
+def _words(part: object) -> str:
+    if isinstance(part, str):
+        return part.strip("\n")
+    if not isinstance(part, dict):
+        return ""
+    kind, text = part.get("type"), part.get("text")
+    if isinstance(text, str):
+        return "" if kind in ("thinking", "reasoning") or part.get("thought") is True else text.strip("\n")
+    if kind in ("image", "input_image", "image_url", "document", "file", "input_audio", "audio"):
+        return f"[{part.get('filename') or part.get('title') or kind}]"
+    return ""
+
+
+def without_private(text: str) -> str:
+    """
+    Return the text without what stands between <private> and </private>.
+
+    >>> without_private("Ring <private>0170 555</private> Mira")
+    'Ring Mira'
+    """
+    return _PRIVATE.sub("", text).strip() if "<private>" in text else text
+
+
+def tool_line(name: object, given: object) -> str:
+    r"""
+    Return the one line that is kept of a call of a tool: its name, and what it was called with.
+
+    >>> tool_line("Bash", {"command": "pytest -q\nls", "timeout": 5})
+    'Bash: pytest -q'
+    >>> tool_line("Write", {"file_path": "a.py", "content": "import os"})
+    'Write: a.py'
+    """
+    said = given
+    if isinstance(given, dict):
+        said = next((given[key] for key in _ARGUMENTS if isinstance(given.get(key), (str, list)) and given[key]), "")
+    if isinstance(said, list):
+        said = " ".join(str(one) for one in said)
+    first = str(said or "").strip().partition("\n")[0].strip()
+    line = f"{name}: {first}" if first else str(name)
+    return line if len(line) <= _TOOL_LINE else f"{line[: _TOOL_LINE - 1]}…"
+
+
+def tool_calls(content: object, message: str, at: datetime | None) -> Iterable[Said]:
+    """Return the calls of tools among the parts of a message, each as one line; *message* is the id of the message."""
+    for n, part in enumerate(content if isinstance(content, list) else []):
+        if isinstance(part, dict) and part.get("type") in ("tool_use", "toolCall", "function_call"):
+            line = tool_line(part.get("name") or "tool", part.get("input") or part.get("arguments"))
+            yield Said(id=str(part.get("id") or f"{message}-{n}"), at=at, role="tool", text=line)
+
+
+def text_of(fields: Mapping[str, Any], *names: str) -> str:
+    """Return the first of the fields that is a string with anything in it; "" if none is."""
+    return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")

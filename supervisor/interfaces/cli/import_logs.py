@@ -1,0 +1,126 @@
+"""`recalld import`: bring in what other programs have kept: a client's own logs, the export of a chat, notes (cli.md)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json, progress, wire
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadFile, BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from zoneinfo import ZoneInfo
+
+    from recalld.supervisor.importing.notes import Copied
+    from recalld.supervisor.importing.run import Imported
+    from recalld.supervisor.interfaces.cli.call import Call
+    from recalld.supervisor.storage.control import Control
+
+#: The orders that `--dates` takes.
+_ORDERS = ("dmy", "mdy", "ymd")
+
+
+def import_logs(
+    ctx: Context,
+    what: Annotated[str, typer.Argument(metavar="[CLIENT|PATH]", help="a client, or a file, folder or ZIP archive")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be added, and add nothing")] = False,
+    branches: Annotated[bool, typer.Option("--branches", help="also what was edited away, or answered anew")] = False,
+    dates: Annotated[str, typer.Option("--dates", help="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Add conversations that other programs have kept; what is there already is not added twice."""
+    call: Call = ctx.obj
+    from recalld.supervisor.importing.kinds import CLIENTS, logs_of
+    from recalld.supervisor.importing.run import bring_in
+
+    if not what:
+        _show_clients(call, json=json)
+        return
+    if dates and dates not in _ORDERS:
+        raise BadRequest("--dates", Text("argument.not_allowed", value=dates, allowed=", ".join(_ORDERS)))
+    client = next((kind for kind in CLIENTS if kind.name == what), None)
+    paths = [Path(what).expanduser()]
+    if client and not paths[0].exists():
+        paths = logs_of(client, os.environ)
+        if not paths:
+            raise BadRequest("import", Text("importing.no_logs", client=client.label))
+    ws, at = call.opened(workspace, now)
+    has_unread = False
+    for path in paths:
+        with _control() as control:
+            done = bring_in(ws, path.absolute(), at, control, branches=branches, dates=dates, dry_run=dry_run)
+        call.show(as_json(wire(asdict(done))) if json else _told(call, done, ws.zone, dry_run=dry_run))
+        if unread := getattr(done, "unread", None):
+            has_unread = True
+            file = getattr(done, "unread_file", None)
+            count = sum(unread.values())
+            call.say(Text("importing.unread_in", count=count, file=file) if file else Text("importing.unread", count=count), 0)
+    if has_unread:
+        raise typer.Exit(BadFile.exit_code)
+
+
+@contextmanager
+def _control() -> Iterator[Control]:
+    """Yield what ends an import at a signal, and shows how far it is."""
+    from recalld.supervisor.storage.control import Control
+    from recalld.supervisor.storage.signals import on_signals
+
+    stop = threading.Event()
+    on_signals(stop.set)
+    with progress() as shown:
+        yield Control(stop.is_set, shown)
+
+
+def _show_clients(call: Call, *, json: bool) -> None:
+    """Show the clients of this machine that have logs, and how each is imported."""
+    from recalld.supervisor.importing.kinds import CLIENTS, labels, logs_of
+
+    found = {kind.name: [str(path) for path in logs_of(kind, os.environ)] for kind in CLIENTS}
+    if json:
+        call.show(as_json(found))
+        return
+    lines = [
+        call.render(Text("importing.client", label=kind.label, folder=folder, name=kind.name))
+        for kind in CLIENTS
+        for folder in found[kind.name]
+    ]
+    call.show("\n".join([*lines, call.render(Text("importing.what", kinds=labels()))]))
+
+
+def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool) -> str:
+    """Return in sentences what an import did."""
+    from recalld.supervisor.importing.notes import Copied
+
+    if isinstance(done, Copied):
+        code = "importing.notes_would" if dry_run else "importing.notes"
+        told = [Text(code, notes=done.notes, copied=done.copied, folder=done.folder)]
+        told += [Text("importing.note_differs", name=name) for name in done.different]
+    else:
+        first, last = (f"{t.astimezone(zone):%Y-%m-%d}" if t else "-" for t in (done.first, done.last))
+        counts = {"messages": done.messages, "conversations": done.conversations, "first": first, "last": last}
+        told = [Text("importing.found", kind=done.kind, **counts)]
+        code = "importing.known" if not done.added else "importing.would_add" if dry_run else "importing.added"
+        told.append(Text(code, added=done.added, days=done.days))
+        if done.undated:
+            told.append(Text("importing.undated", count=done.undated))
+        if done.calls:
+            told.append(Text("importing.calls", calls=done.calls, days=done.days_of_calls))
+        elif done.added and not dry_run:
+            told.append(Text("importing.next"))
+    return "\n".join(map(call.render, told))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    app.command("import")(import_logs)

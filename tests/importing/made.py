@@ -1,0 +1,380 @@
+"""
+Logs and exports as the programs write them, small, in English and in Chinese: each a function that writes one below a folder.
+
+The forms come from public sources: Claude Code's and Codex's logs as described by their users and by openai/codex (rollout.rs),
+Gemini CLI's "Chat Recording" page, OpenCode's storage and its database, OpenClaw's session files, the Agents SDK's SQLiteSession,
+ChatGPT's and Claude's exports as their parsers read them, Telegram's "Export chat history" in machine-readable JSON, WhatsApp's
+"Export chat", mem0's `get_all`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zipfile
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _json(path: Path, value: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def _lines(path: Path, *values: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values), encoding="utf-8")
+    return path
+
+
+# ── chats with a model ───────────────────────────────────────────────────────
+
+
+def _node(key: str, parent: str | None, role: str, text: object, time: float | None, **more: Any) -> dict[str, Any]:
+    content = {"content_type": "text", "parts": [text]} if isinstance(text, str) else text
+    message = {"id": key, "author": {"role": role}, "create_time": time, "content": content, "recipient": "all", **more}
+    return {"id": key, "parent": parent, "children": [], "message": message}
+
+
+def chatgpt_conversation() -> dict[str, Any]:
+    """A conversation with an edited question (q1 is gone from the branch shown), a tool, a picture, and a hidden prompt."""
+    nodes = [
+        {"id": "root", "parent": None, "children": [], "message": None},
+        _node("sys", "root", "system", "You are a helpful assistant.", None),
+        _node("q1", "sys", "user", "Where does Mira live?", 1767600000.5),
+        _node("a1", "q1", "assistant", "I don't know.", 1767600005.0),
+        _node("q2", "sys", "user", "Mira moved to Porto on 3 January.", 1767600060.25),
+        _node("c2", "q2", "assistant", {"content_type": "code", "text": "search('Porto')"}, 1767600061.0, recipient="browser"),
+        _node("t2", "c2", "tool", {"content_type": "execution_output", "text": "42 results"}, 1767600062.0),
+        _node("th", "t2", "assistant", {"content_type": "thoughts", "thoughts": [{"content": "hm"}]}, 1767600062.5),
+        _node("a2", "th", "assistant", "Noted: Porto, since 3 January.", 1767600063.0),
+        _node(
+            "q3",
+            "a2",
+            "user",
+            {"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer"}, "这是她的新家。"]},
+            1767600120.0,
+        ),
+    ]
+    mapping: dict[str, dict[str, Any]] = {node["id"]: node for node in nodes}
+    for node in nodes:
+        if node["parent"]:
+            mapping[node["parent"]]["children"].append(node["id"])
+    return {"id": "c-1", "conversation_id": "c-1", "title": "Mira", "mapping": mapping, "current_node": "q3"}
+
+
+def chatgpt(folder: Path) -> Path:
+    """A ZIP archive with two numbered files."""
+    second = {
+        "conversation_id": "c-2",
+        "title": "房租",
+        "create_time": 1767700000,
+        "current_node": "n2",
+        "mapping": {
+            "n1": _node("n1", None, "user", "房租从一月起是 4200 元。", 1767700000.0),
+            "n2": _node("n2", "n1", "assistant", "好的，记住了。", 1767700003.0),
+        },
+    }
+    path = folder / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations-000.json", json.dumps([chatgpt_conversation()]))
+        archive.writestr("conversations-001.json", json.dumps([second]))
+        archive.writestr("user.json", "{}")
+        archive.writestr("../../evil.txt", "out of the folder")
+    return path
+
+
+def claude(folder: Path) -> Path:
+    messages = [
+        {
+            "uuid": "u1",
+            "sender": "human",
+            "created_at": "2026-01-05T08:00:00.000000Z",
+            "text": "My dentist is on Friday at nine.",
+            "content": [{"type": "text", "text": "My dentist is on Friday at nine."}],
+            "attachments": [{"file_name": "letter.pdf", "extracted_content": "Dear patient"}],
+        },
+        {
+            "uuid": "u2",
+            "sender": "assistant",
+            "created_at": "2026-01-05T08:00:04.000000Z",
+            "text": "",
+            "content": [
+                {"type": "thinking", "thinking": "a date"},
+                {"type": "tool_use", "id": "tu1", "name": "calendar", "input": {"query": "Friday"}},
+                {"type": "tool_result", "content": "free"},
+                {"type": "text", "text": "Friday, nine o'clock."},
+            ],
+        },
+    ]
+    outer = folder / "data-batch-0000.zip"
+    inner = folder / "conversations.json"
+    _json(inner, [{"uuid": "cv", "name": "Dentist", "chat_messages": messages}, {"uuid": "cw", "chat_messages": "broken"}])
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.write(inner, "conversations.json")
+    inner.unlink()
+    return folder
+
+
+def mem0(folder: Path) -> Path:
+    memories = [
+        {"id": "m1", "memory": "Likes oat milk", "user_id": "lea", "created_at": "2026-01-04T10:00:00-08:00"},
+        {"id": "m2", "memory": "对花生过敏", "user_id": "lea", "created_at": "2026-01-05T10:00:00+08:00"},
+    ]
+    return _json(folder / "mem0.json", {"results": memories})
+
+
+# ── messengers ───────────────────────────────────────────────────────────────
+
+
+def telegram(folder: Path) -> Path:
+    """All chats: one with a person, one group."""
+    direct = [
+        {
+            "id": 1,
+            "type": "message",
+            "date": "2026-01-05T09:00:00",
+            "date_unixtime": "1767574800",
+            "from": "Mira",
+            "text": "Hi",
+        },
+        {
+            "id": 2,
+            "type": "message",
+            "date": "2026-01-05T09:01:00",
+            "date_unixtime": "1767574860",
+            "from": "Jonas",
+            "text": ["The code is at ", {"type": "link", "text": "https://example.org"}],
+        },
+        {"id": 3, "type": "service", "date_unixtime": "1767574861", "action": "phone_call"},
+        {"id": 4, "type": "message", "date_unixtime": "1767574920", "from": "Mira", "text": "", "photo": "photos/1.jpg"},
+    ]
+    group = [{"id": 1, "type": "message", "date_unixtime": "1767575000", "from": "阿宁", "text": "周六爬山，七点集合。"}]
+    chats = [
+        {"name": "Mira", "type": "personal_chat", "id": 77, "messages": direct},
+        {"name": "爬山", "type": "private_group", "id": 88, "messages": group},
+    ]
+    return _json(folder / "result.json", {"about": "…", "personal_information": {"user_id": 1}, "chats": {"list": chats}})
+
+
+def whatsapp(folder: Path) -> Path:
+    lines = [
+        "[05.01.26, 14:03:12] Mira: \u200eMessages and calls are end-to-end encrypted.",
+        "[05.01.26, 14:03:12] Mira: Can you bring the ladder?",
+        "On Saturday, please.",
+        "[05.01.26, 14:04:00] Jonas: \u200eimage omitted",
+        "[13.01.26, 08:00:00] Jonas: 好的，周六带梯子。",
+        "[13.01.26, 08:00:00] Jonas: 好的，周六带梯子。",
+    ]
+    path = folder / "WhatsApp Chat - Mira" / "_chat.txt"
+    path.parent.mkdir()
+    path.write_text("\n".join(lines[1:]) + "\n", encoding="utf-8")
+    return path
+
+
+# ── clients that code ────────────────────────────────────────────────────────
+
+
+def claude_code(folder: Path) -> Path:
+    def line(kind: str, content: object, time: str, uuid: str, **more: Any) -> dict[str, Any]:
+        message = {"role": kind, "content": content, **({"id": more.pop("of")} if "of" in more else {})}
+        return {
+            "type": kind,
+            "uuid": uuid,
+            "sessionId": "s-1",
+            "cwd": "/home/lea/shop",
+            "timestamp": f"2026-01-05T{time}Z",
+            "message": message,
+            **more,
+        }
+
+    _lines(
+        folder / "projects/-home-lea-shop/s-1.jsonl",
+        {"type": "file-history-snapshot", "messageId": "x"},
+        line("user", "<command-name>/clear</command-name>", "09:00:00.000", "u0"),
+        line("user", "Why does the checkout test fail? <private>key 123</private>", "09:00:01.000", "u1"),
+        line("assistant", [{"type": "thinking", "thinking": "look"}], "09:00:03.000", "x1", of="msg1"),
+        line("assistant", [{"type": "text", "text": "I look at the test."}], "09:00:04.000", "x2", of="msg1"),
+        line(
+            "assistant",
+            [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pytest -q\nls"}}],
+            "09:00:05.000",
+            "x3",
+            of="msg1",
+        ),
+        line("user", [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "1 failed"}], "09:00:09.000", "u2"),
+        line("user", "Search the web", "09:00:10.000", "u3", isSidechain=True),
+        line("assistant", [{"type": "text", "text": "税率写成了 0.19，应该是 0.07。"}], "09:00:12.000", "x4", of="msg2"),
+    )
+    with (folder / "projects/-home-lea-shop/s-1.jsonl").open("a") as file:
+        file.write('{"type": "user", "uuid": "cut o')
+    return folder / "projects"
+
+
+def codex(folder: Path) -> Path:
+    def line(kind: str, second: int, **payload: Any) -> dict[str, Any]:
+        return {"timestamp": f"2026-01-06T09:00:{second:02d}.000Z", "type": kind, "payload": payload}
+
+    def text(kind: str, words: str) -> list[dict[str, str]]:
+        return [{"type": kind, "text": words}]
+
+    place = "sessions/2026/01/06/rollout-2026-01-06T09-00-00-aa.jsonl"
+    _lines(
+        folder / place,
+        line("session_meta", 0, id="sess-1", cwd="/home/lea/api", originator="codex_cli"),
+        line("response_item", 1, type="message", role="user", content=text("input_text", "<environment_context>…")),
+        line("response_item", 1, type="message", role="user", content=text("input_text", "Rename the table to orders")),
+        line("event_msg", 1, type="user_message", message="Rename the table to orders"),
+        line("response_item", 2, type="function_call", name="shell", call_id="k1", arguments='{"command": ["sed", "-i"]}'),
+        line("response_item", 3, type="function_call_output", call_id="k1", output="ok"),
+        line("response_item", 4, type="message", role="assistant", content=text("output_text", "改好了：orders。")),
+        line("event_msg", 4, type="agent_message", message="改好了：orders。"),
+    )
+    return folder / "sessions"
+
+
+def gemini(folder: Path) -> Path:
+    messages = [
+        {"id": "g1", "timestamp": "2026-01-07T09:00:00.000Z", "type": "user", "content": "List my open invoices"},
+        {
+            "id": "g2",
+            "timestamp": "2026-01-07T09:00:05.000Z",
+            "type": "gemini",
+            "content": "三张：A12、A14、A19。",
+            "thoughts": [{"subject": "look"}],
+            "toolCalls": [{"id": "gt", "name": "read_file", "args": {"path": "invoices.csv"}}],
+        },
+        {"id": "g3", "timestamp": "2026-01-07T09:00:06.000Z", "type": "info", "content": "Update available"},
+    ]
+    whole = {"sessionId": "gs", "projectHash": "ab", "startTime": "2026-01-07T09:00:00.000Z", "messages": messages}
+    _json(folder / "tmp/ab/chats/session-2026-01-07T09-00-gs.json", whole)
+    return folder / "tmp"
+
+
+_OPENCODE = {"id": "ses_1", "title": "Invoices", "directory": "/home/lea/bill"}
+
+
+def opencode_files(folder: Path) -> Path:
+    root = folder / "storage"
+    _json(root / "session/global/ses_1.json", {**_OPENCODE, "time": {"created": 1767776400000}})
+    _json(root / "session/global/ses_2.json", {"id": "ses_2", "parentID": "ses_1"})
+    _json(root / "message/ses_1/msg_1.json", {"id": "msg_1", "role": "user", "time": {"created": 1767776400000}})
+    _json(root / "message/ses_1/msg_2.json", {"id": "msg_2", "role": "assistant", "time": {"created": 1767776405000}})
+    _json(root / "part/msg_1/prt_1.json", {"type": "text", "text": "Write the reminder"})
+    _json(root / "part/msg_1/prt_2.json", {"type": "text", "text": "file contents", "synthetic": True})
+    _json(root / "part/msg_2/prt_3.json", {"type": "tool", "tool": "write", "state": {"input": {"filePath": "r.md"}}})
+    _json(root / "part/msg_2/prt_4.json", {"type": "text", "text": "写好了：r.md。"})
+    return root
+
+
+def opencode_database(folder: Path) -> Path:
+    path = folder / "opencode.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE session (id TEXT, parent_id TEXT, title TEXT, directory TEXT)")
+        database.execute("CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT)")
+        database.execute("CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)")
+        database.execute("INSERT INTO session VALUES ('ses_1', NULL, 'Invoices', '/home/lea/bill')")
+        for identity, role, time, text in (
+            ("msg_1", "user", 1767776400000, "Write the reminder"),
+            ("msg_2", "assistant", 1767776405000, "写好了：r.md。"),
+        ):
+            data = json.dumps({"role": role, "time": {"created": time}})
+            database.execute("INSERT INTO message VALUES (?, 'ses_1', ?, ?)", (identity, time, data))
+            part = json.dumps({"type": "text", "text": text})
+            database.execute("INSERT INTO part VALUES (?, ?, 'ses_1', ?)", (f"prt-{identity}", identity, part))
+    return path
+
+
+def openclaw(folder: Path) -> Path:
+    root = folder / "agents/main/sessions"
+    _json(root / "sessions.json", {"agent:main:telegram:group:-100123": {"sessionId": "oc-1"}})
+    _lines(
+        root / "oc-1.jsonl",
+        {"type": "session", "version": 3, "id": "oc-1", "timestamp": "2026-01-08T09:00:00.000Z", "cwd": "/home/lea"},
+        {"type": "model_change", "id": "m"},
+        {
+            "type": "message",
+            "id": "e1",
+            "timestamp": "2026-01-08T09:00:01.000Z",
+            "message": {"role": "user", "content": [{"type": "text", "text": "When is the plumber coming?"}]},
+        },
+        {
+            "type": "message",
+            "id": "e2",
+            "timestamp": "2026-01-08T09:00:03.000Z",
+            "message": {
+                "role": "assistant",
+                "content": [
+                    {"type": "toolCall", "id": "tc", "name": "memory_search", "arguments": {"query": "plumber"}},
+                    {"type": "text", "text": "周二上午十点。"},
+                ],
+            },
+        },
+        {"type": "message", "id": "e3", "message": {"role": "toolResult", "content": [{"type": "text", "text": "…"}]}},
+    )
+    return folder / "agents"
+
+
+# ── databases, lines, a workspace ────────────────────────────────────────────
+
+
+def openai_agents(folder: Path) -> Path:
+    path = folder / "sessions.db"
+    rows = [
+        {"role": "user", "content": "Book the room for nine"},
+        {"type": "function_call", "name": "book", "call_id": "b1", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "b1", "output": "done"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "订好了，九点。"}]},
+    ]
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "CREATE TABLE agent_sessions (session_id TEXT PRIMARY KEY, created_at TIMESTAMP, updated_at TIMESTAMP)"
+        )
+        database.execute(
+            "CREATE TABLE agent_messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, message_data TEXT, created_at TIMESTAMP)"
+        )
+        for n, row in enumerate(rows):
+            at = f"2026-01-09 09:00:0{n}"
+            fields = ("desk", json.dumps(row), at)
+            database.execute("INSERT INTO agent_messages (session_id, message_data, created_at) VALUES (?, ?, ?)", fields)
+    return path
+
+
+def countbot(folder: Path) -> Path:
+    path = folder / "countbot.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT)")
+        database.execute(
+            "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, created_at TEXT)"
+        )
+        database.execute("INSERT INTO sessions VALUES ('web', '搬家')")
+        database.execute("INSERT INTO messages VALUES (1, 'web', 'user', '搬家公司周五来。', '2026-01-10 01:00:00')")
+        database.execute("INSERT INTO messages VALUES (2, 'web', 'assistant', 'Friday, noted.', '2026-01-10 01:00:05')")
+    return path
+
+
+def json_lines(folder: Path) -> Path:
+    return _lines(
+        folder / "talk.jsonl",
+        {"role": "user", "content": "The boiler is serviced in March", "timestamp": "2026-01-11T09:00:00Z", "session": "home"},
+        {"messages": [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "锅炉三月保养。"}]},
+        {"role": "user", "content": "It is a Vaillant", "timestamp": 4070908800, "session": "home"},
+        ["no message"],
+    )
+
+
+def workspace(folder: Path) -> Path:
+    history = [
+        {"id": "w1", "role": "user", "text": "Oma's birthday is on 9 May", "createdAt": "2026-01-12T09:00:00Z"},
+        {"role": 1},
+    ]
+    _json(folder / "history.json", history)
+    head = "---\nrecalld: 1\nkind: dated\nperiod: 2026-01-02\nzone: UTC\ncreated: 2026-01-03T00:00:00.000Z\ncount: 1\ndigest: 0\n---\n"
+    block = '\n<!-- {"id": "w0", "createdAt": "2026-01-02T09:00:00.000Z"} -->\n**09:00 user**\n\n外婆住在青岛。\n'
+    (folder / "memory").mkdir()
+    (folder / "memory/2026-01-02-qingdao.md").write_text(head + block, encoding="utf-8")
+    return folder

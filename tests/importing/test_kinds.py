@@ -1,0 +1,199 @@
+"""Each kind of log and export: what is recognised, and which messages it has, with their roles, times and conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.importing.kinds import kind_of
+from recalld.supervisor.importing.source import Source
+from recalld.supervisor.importing.talk import Reading, Unread
+from recalld.supervisor.storage.clock import to_wire
+from tests.importing import made
+from tests.world import ZONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+#: Of each kind: role, seconds (UTC), text; the conversation; and the entries that could not be read.
+EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = {
+    "chatgpt": (
+        made.chatgpt,
+        [
+            "2026-01-05T08:01:00.250Z c-1 user Mira moved to Porto on 3 January.",
+            "2026-01-05T08:01:01.000Z c-1 tool browser: search('Porto')",
+            "2026-01-05T08:01:02.000Z c-1 tool execution_output",
+            "2026-01-05T08:01:03.000Z c-1 assistant Noted: Porto, since 3 January.",
+            "2026-01-05T08:02:00.000Z c-1 user [image]\n这是她的新家。",
+            "2026-01-06T11:46:40.000Z c-2 user 房租从一月起是 4200 元。",
+            "2026-01-06T11:46:43.000Z c-2 assistant 好的，记住了。",
+        ],
+        {},
+    ),
+    "claude": (
+        made.claude,
+        [
+            "2026-01-05T08:00:00.000Z cv user My dentist is on Friday at nine.\n[letter.pdf]",
+            "2026-01-05T08:00:04.000Z cv assistant Friday, nine o'clock.",
+            "2026-01-05T08:00:04.000Z cv tool calendar: Friday",
+        ],
+        {"conversation": 1},
+    ),
+    "mem0": (
+        made.mem0,
+        ["2026-01-04T18:00:00.000Z lea assistant Likes oat milk", "2026-01-05T02:00:00.000Z lea assistant 对花生过敏"],
+        {},
+    ),
+    "telegram": (
+        made.telegram,
+        [
+            "2026-01-05T01:00:00.000Z telegram:77 user Mira: Hi",
+            "2026-01-05T01:01:00.000Z telegram:77 user Jonas: The code is at https://example.org",
+            "2026-01-05T01:02:00.000Z telegram:77 user Mira: [photo]",
+            "2026-01-05T01:03:20.000Z telegram:88 group user 阿宁: 周六爬山，七点集合。",
+        ],
+        {},
+    ),
+    "whatsapp": (
+        made.whatsapp,
+        [
+            "2026-01-05T06:03:12.000Z whatsapp:Mira user Mira: Can you bring the ladder?\nOn Saturday, please.",
+            "2026-01-05T06:04:00.000Z whatsapp:Mira user Jonas: [image]",
+            "2026-01-13T00:00:00.000Z whatsapp:Mira user Jonas: 好的，周六带梯子。",
+            "2026-01-13T00:00:00.000Z whatsapp:Mira user Jonas: 好的，周六带梯子。",
+        ],
+        {},
+    ),
+    "claude-code": (
+        made.claude_code,
+        [
+            "2026-01-05T09:00:01.000Z s-1 user Why does the checkout test fail? <private>key 123</private>",
+            "2026-01-05T09:00:03.000Z s-1 assistant I look at the test.",
+            "2026-01-05T09:00:03.000Z s-1 tool Bash: pytest -q",
+            "2026-01-05T09:00:12.000Z s-1 assistant 税率写成了 0.19，应该是 0.07。",
+        ],
+        {},
+    ),
+    "codex": (
+        made.codex,
+        [
+            "2026-01-06T09:00:01.000Z sess-1 user Rename the table to orders",
+            "2026-01-06T09:00:02.000Z sess-1 tool shell: sed -i",
+            "2026-01-06T09:00:04.000Z sess-1 assistant 改好了：orders。",
+        ],
+        {},
+    ),
+    "gemini-cli": (
+        made.gemini,
+        [
+            "2026-01-07T09:00:00.000Z gs user List my open invoices",
+            "2026-01-07T09:00:05.000Z gs assistant 三张：A12、A14、A19。",
+            "2026-01-07T09:00:05.000Z gs tool read_file: invoices.csv",
+        ],
+        {},
+    ),
+    "opencode-files": (
+        made.opencode_files,
+        [
+            "2026-01-07T09:00:00.000Z ses_1 user Write the reminder",
+            "2026-01-07T09:00:05.000Z ses_1 assistant 写好了：r.md。",
+            "2026-01-07T09:00:05.000Z ses_1 tool write: r.md",
+        ],
+        {},
+    ),
+    "opencode": (
+        made.opencode_database,
+        ["2026-01-07T09:00:00.000Z ses_1 user Write the reminder", "2026-01-07T09:00:05.000Z ses_1 assistant 写好了：r.md。"],
+        {},
+    ),
+    "openclaw": (
+        made.openclaw,
+        [
+            "2026-01-08T09:00:01.000Z agent:main:telegram:group:-100123 user When is the plumber coming?",
+            "2026-01-08T09:00:03.000Z agent:main:telegram:group:-100123 assistant 周二上午十点。",
+            "2026-01-08T09:00:03.000Z agent:main:telegram:group:-100123 tool memory_search: plumber",
+        ],
+        {},
+    ),
+    "openai-agents": (
+        made.openai_agents,
+        [
+            "2026-01-09T09:00:00.000Z desk user Book the room for nine",
+            "2026-01-09T09:00:01.000Z desk tool book: {}",
+            "2026-01-09T09:00:03.000Z desk assistant 订好了，九点。",
+        ],
+        {},
+    ),
+    "countbot": (
+        made.countbot,
+        ["2026-01-10T01:00:00.000Z web user 搬家公司周五来。", "2026-01-10T01:00:05.000Z web assistant Friday, noted."],
+        {},
+    ),
+    "jsonl": (
+        made.json_lines,
+        [
+            "2026-01-11T09:00:00.000Z home user The boiler is serviced in March",
+            "- talk-2 user 锅炉三月保养。",
+            "2099-01-01T00:00:00.000Z home user It is a Vaillant",
+        ],
+        {"message": 1},
+    ),
+    "workspace": (
+        made.workspace,
+        ["2026-01-12T09:00:00.000Z user Oma's birthday is on 9 May", "2026-01-02T09:00:00.000Z user 外婆住在青岛。"],
+        {"message": 1},
+    ),
+}
+
+
+def read(path: Path, **more: Any) -> tuple[str, list[str], Unread]:
+    """The kind of the source, a line for each message, and what could not be read."""
+    source, unread = Source(path), Unread()
+    kind = kind_of(source)
+    assert kind, source.names
+    lines = []
+    for conversation, said in kind.read(Reading(source=source, unread=unread, zone=ZONE, **more)):
+        place = " ".join(filter(None, (conversation.id, conversation.chat)))
+        speaker = f"{said.name}: " if said.name else ""
+        lines.append(" ".join(filter(None, (to_wire(said.at) if said.at else "-", place, said.role, f"{speaker}{said.text}"))))
+    source.close()
+    return kind.name, lines, unread
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_reader_knows_its_kind_and_yields_what_was_said(name, tmp_path):
+    make, expected, unread = EXPECTED[name]
+    kind, lines, found = read(make(tmp_path))
+    assert (kind, lines, dict(found.counts)) == (name, expected, unread)
+
+
+def test_chatgpt_with_branches_also_has_what_was_edited_away(tmp_path):
+    _, shown, _ = read(made.chatgpt(tmp_path))
+    _, all_of_it, _ = read(made.chatgpt(tmp_path), branches=True)
+    edited = [line for line in all_of_it if line not in shown]
+    assert [line.partition(" c-1 ")[2] for line in edited] == ["user Where does Mira live?", "assistant I don't know."]
+
+
+def test_chatgpt_ends_in_a_tree_that_is_a_ring(tmp_path):
+    conversation = made.chatgpt_conversation()
+    conversation["mapping"]["sys"]["parent"] = "q3"
+    made._json(tmp_path / "conversations.json", [conversation])
+    _, lines, _ = read(tmp_path)
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("28/01/2026, 14:03 - Mira: one", "29/01/2026, 2:03 pm - Mira: two", "2026-01-28T06:03:00.000Z"),
+        ("1/28/26, 2:03\u202fPM - Mira: one", "1/29/26, 2:03\u202fPM - Mira: two", "2026-01-28T06:03:00.000Z"),
+        ("2026/1/2 下午2:03 - 米拉: 一", "2026/1/3 上午2:03 - 米拉: 二", "2026-01-02T06:03:00.000Z"),
+        ("03/02/2026, 14:03 - Mira: one", "01/03/2026, 14:03 - Mira: two", "2026-02-03T06:03:00.000Z"),
+    ],
+)
+def test_whatsapp_finds_the_order_of_day_and_month(tmp_path, first, second, expected):
+    (tmp_path / "WhatsApp Chat with Mira.txt").write_text(f"{first}\n{second}\n", encoding="utf-8")
+    _, lines, _ = read(tmp_path)
+    assert lines[0].split()[0] == expected

@@ -1,0 +1,209 @@
+"""An import: what is added, once, in the order of time, whatever happened before and whenever it is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.importing.run import Imported, bring_in
+from recalld.supervisor.importing.source import NotImported
+from recalld.supervisor.storage.control import UNLIMITED, Control
+from recalld.supervisor.storage.errors import BadRequest
+from tests.importing import made
+from tests.world import FaultyDisk, World, at, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NOW = at("2026-01-31T10:00")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A folder for the log or export, outside of the workspace's own files."""
+    folder = tmp_path / "log"
+    folder.mkdir()
+    return folder
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def run(world: World, path: Path, control: Control = UNLIMITED, **more: Any) -> Imported:
+    done = bring_in(world.ws, path, world.clock(), control, **more)
+    assert isinstance(done, Imported)
+    return done
+
+
+def dated(world: World) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(world.root.glob("memory/2*.md"))}
+
+
+def days_of_talk(folder: Path, days: int, each: int = 700) -> Path:
+    """ChatGPT's export of *days* days, with more messages than two batches."""
+    nodes = {}
+    for n in range(days * each):
+        key, time = f"n{n}", 1764547200 + (n // each) * 86400 + n % each
+        role = "assistant" if n % 2 else "user"
+        text = f"Bericht {n}: die Lieferung kommt." if n % 3 else f"第 {n} 条：快递到了。"
+        nodes[key] = made._node(key, f"n{n - 1}" if n else None, role, text, time)
+    conversation = {"conversation_id": "long", "mapping": nodes, "current_node": f"n{days * each - 1}"}
+    return made._json(folder / "conversations.json", [conversation])
+
+
+def test_import_files_each_message_under_its_day_with_its_session(world, log):
+    done = run(world, made.chatgpt(log))
+    assert (done.kind, done.messages, done.added, done.conversations, done.days) == ("ChatGPT", 7, 7, 2, 2)
+    assert [name[:10] for name in dated(world)] == ["2026-01-05", "2026-01-06"]
+    text = b"".join(dated(world).values()).decode()
+    assert '"session": "c-2"' in text
+    assert "房租从一月起是 4200 元。" in text
+
+
+def test_import_of_the_same_log_again_adds_nothing(world, log):
+    path = made.chatgpt(log)
+    run(world, path)
+    before = dated(world)
+    assert run(world, path).added == 0
+    assert dated(world) == before
+
+
+def test_import_of_a_newer_export_adds_what_is_new_and_what_was_edited(world, log):
+    path = made.telegram(log)
+    run(world, path)
+    export = json.loads(path.read_text(encoding="utf-8"))
+    messages = export["chats"]["list"][0]["messages"]
+    messages[0]["text"] = "Hi Jonas"
+    messages.append({"id": 9, "type": "message", "date_unixtime": "1767661200", "from": "Mira", "text": "Found it"})
+    path.write_text(json.dumps(export), encoding="utf-8")
+    assert run(world, path).added == 2
+    assert b"Hi Jonas" in b"".join(dated(world).values())
+
+
+def test_import_leaves_the_newest_messages_at_the_end_of_the_history(world, log):
+    world.write([message(f"live-{n}", f"2026-01-31T09:{n:02d}", f"今天的第 {n} 条") for n in range(30)])
+    run(world, days_of_talk(log, 2))
+    assert [raw["id"] for raw in world.history()][-20:] == [f"live-{n}" for n in range(10, 30)]
+
+
+def test_import_with_dry_run_says_the_same_and_changes_nothing(world, log):
+    path = made.claude_code(log)
+    would = run(world, path, dry_run=True)
+    assert not dated(world)
+    assert world.history() == []
+    assert run(world, path) == would
+
+
+@pytest.mark.parametrize("call", range(0, 100, 2))
+def test_import_that_was_killed_ends_with_the_same_files(tmp_path, log, monkeypatch, call):
+    monkeypatch.setattr("recalld.supervisor.importing.run._BATCH", 10)
+    path = days_of_talk(log, 6, 8)
+    whole, killed = World(tmp_path / "whole", NOW), World(tmp_path / "killed", NOW)
+    run(whole, path)
+    calls = iter(range(1_000))
+
+    def die(_call: str, _path: Path | None) -> bool:
+        if next(calls) == call:
+            raise Killed
+        return False
+
+    killed.reopen(disk=FaultyDisk("rename", "create", "link", "open_append", "unlink", refuses=die))
+    with contextlib.suppress(Killed):
+        run(killed, path)
+    killed.reopen()
+    killed.round("all")
+    run(killed, path)
+    assert dated(killed) == dated(whole)
+
+
+def test_import_takes_no_message_that_the_clients_hook_has_recorded(world, log):
+    said = message("hook-1", "2026-01-05T17:00:02", "Why does the checkout test fail?", session="s-1", channel="claude-code")
+    world.write([said])
+    world.round()
+    assert run(world, made.claude_code(log)).added == 3
+    assert b"".join(dated(world).values()).count(b"Why does the checkout test fail?") == 1
+
+
+def test_import_keeps_no_private_words_and_no_output_of_tools(world, log):
+    run(world, made.claude_code(log))
+    text = b"".join(dated(world).values())
+    assert b"key 123" not in text
+    assert b"1 failed" not in text
+    assert b"Bash: pytest -q" in text
+
+
+def test_import_gives_a_message_without_a_time_that_of_its_neighbour(world, log):
+    done = run(world, made.json_lines(log))
+    assert (done.added, done.undated, done.unread) == (3, 2, {"message": 1})
+    assert done.unread_file
+    assert done.unread_file.read_text().startswith("message\ttalk.jsonl#4")
+
+
+def test_import_counts_the_calls_of_a_model_and_their_days(tmp_path, log):
+    world = World(tmp_path / "w", NOW, '[archive]\ntimezone = "UTC"\n[llm]\nmodel = "m"\nmax_calls_per_day = 2\n')
+    done = run(world, days_of_talk(log, 5, 4), dry_run=True)
+    assert (done.calls, done.days_of_calls) == (5, 3)
+
+
+def _cut_off(folder: Path) -> Path:
+    path = made._json(folder / "conversations.json", [made.chatgpt_conversation()] * 2)
+    path.write_bytes(path.read_bytes()[:-400])
+    return path
+
+
+def _no_archive(folder: Path) -> Path:
+    path = folder / "export.zip"
+    path.write_bytes(b"PK but no archive")
+    return path
+
+
+def _bomb(folder: Path) -> Path:
+    path = folder / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b" " * 120_000_000)
+    return path
+
+
+def _empty(folder: Path) -> Path:
+    return made._json(folder / "conversations.json", [{"mapping": {}, "conversation_id": "x"}])
+
+
+def _photo(folder: Path) -> Path:
+    path = folder / "photo.jpg"
+    path.write_bytes(b"\xff\xd8\xff\xe0" * 100)
+    return path
+
+
+def _two_dates(folder: Path) -> Path:
+    path = folder / "chat.txt"
+    path.write_text("1/2/26, 14:03 - Mira: one\n1/3/26, 14:03 - Mira: two\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (_cut_off, "cut off or damaged"),
+        (_no_archive, "no ZIP archive"),
+        (_bomb, "two hundred times"),
+        (_empty, "there is no message in it"),
+        (_photo, "no log and no export"),
+        (_two_dates, "the day or the month first"),
+    ],
+)
+def test_import_of_what_is_none_adds_nothing_and_says_why(world, log, make: Callable[[Path], Path], why):
+    with pytest.raises(NotImported, match=why):
+        run(world, make(log))
+    assert world.history() == []
+    assert not dated(world)
+
+
+def test_import_of_nothing_says_so(world, log):
+    with pytest.raises(BadRequest, match="does not exist"):
+        run(world, log / "none")
