@@ -34,6 +34,7 @@ HOW_TOS: Final = (
         "when-something-is-wrong",
         "connect-an-agent",
         "new-python-new-machine",
+        "import-what-you-have",
     ),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
