@@ -22,18 +22,17 @@ if TYPE_CHECKING:
     from recalld.supervisor.importing.source import Source
     from recalld.supervisor.importing.talk import Reading, Talk
 
-#: What a client puts before a model in the user's name: commands of its own, their output, instructions, the environment.
+#: How a text begins that a client has written in the user's name: commands of its own, their output, instructions.
 _CLIENTS_OWN: Final = lazy_re(
     r"\s*(?:<(?:command-(?:name|message|args)|local-command-\w+|bash-(?:input|stdout|stderr)|user-memory-input|task-notification"
     r"|environment_context|user_instructions|permissions instructions|INSTRUCTIONS|turn_aborted|skill|collaboration_mode)\b"
     r"|Caveat: The messages below were generated|\[Request interrupted by user|# AGENTS\.md instructions)"
 )
-_REMINDER: Final = lazy_re(r"<system-reminder>.*?</system-reminder>\s*", 16)  # re.DOTALL
 
 
-def _spoken(text: str) -> str:
-    """Return what the user said of a text in their name: without what the client has put in."""
-    return "" if _CLIENTS_OWN.match(text) else _REMINDER.sub("", text).strip("\n")
+def _of_user(text: str) -> str:
+    """Return the text if the user has written it; "" for one of the client's."""
+    return "" if _CLIENTS_OWN.match(text) else text
 
 
 # ── Claude Code ──────────────────────────────────────────────────────────────
@@ -72,7 +71,7 @@ def _claude_code_message(lines: list[dict[str, Any]], name: str, zone: tzinfo) -
     contents = [line["message"].get("content") for line in lines]
     text = "\n".join(filter(None, map(words, contents)))
     identity = text_of(first["message"], "id") or text_of(first, "uuid")
-    if text := _spoken(text) if role == "user" else text:
+    if text := _of_user(text) if role == "user" else text:
         yield conversation, Said(id=identity, at=at, role=role, text=text)
     for content in contents if role == "assistant" else []:
         for call in tool_calls(content, identity, at):
@@ -117,14 +116,14 @@ def _event_of(raw: Mapping[str, Any]) -> tuple[str, str] | None:
         return None
     role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
     text = text_of(payload, "message")
-    return (role, _spoken(text) if role == "user" else text) if role else None
+    return (role, _of_user(text) if role == "user" else text) if role else None
 
 
 def _item_of(payload: Mapping[str, Any]) -> tuple[str, str] | None:
     if payload.get("type") != "message" or payload.get("role") not in ("user", "assistant"):
         return None
     text = words(payload.get("content"))
-    return payload["role"], _spoken(text) if payload["role"] == "user" else text
+    return payload["role"], _of_user(text) if payload["role"] == "user" else text
 
 
 def _codex_call(payload: Mapping[str, Any], identity: str, at: datetime | None) -> Said | None:
@@ -154,7 +153,7 @@ def gemini(log: Reading) -> Talk:
                 conversation = Conversation(id=text_of(head, "sessionId") or PurePosixPath(name).stem, channel="gemini-cli")
                 identity, at = text_of(raw, "id") or f"{name}#{number}", when(raw.get("timestamp"), log.zone)
                 role, text = ("user" if raw["type"] == "user" else "assistant"), words(raw.get("content"))
-                if text := _spoken(text) if role == "user" else text:
+                if text := _of_user(text) if role == "user" else text:
                     yield conversation, Said(id=identity, at=at, role=role, text=text)
                 for n, call in enumerate(raw.get("toolCalls") or []):
                     if isinstance(call, dict):
@@ -210,7 +209,7 @@ def opencode_message(
     shown = [part for part in parts if isinstance(part, dict) and not part.get("synthetic") and not part.get("ignored")]
     text = words([part for part in shown if part.get("type") in ("text", "file")])
     role = "user" if message.get("role") == "user" else "assistant"
-    if text := _spoken(text) if role == "user" else text:
+    if text := _of_user(text) if role == "user" else text:
         yield conversation, Said(id=identity, at=at, role=role, text=text)
     for n, part in enumerate(shown):
         if part.get("type") == "tool":
@@ -254,7 +253,7 @@ def openclaw(log: Reading) -> Talk:
                 f"{session}-{raw.get('id') or number}",
                 when(raw.get("timestamp") or message.get("timestamp"), log.zone),
             )
-            if text := _spoken(words(message.get("content"))):
+            if text := _of_user(words(message.get("content"))):
                 yield conversation, Said(id=identity, at=at, role=message["role"], text=text)
             for call in tool_calls(message.get("content"), identity, at):
                 yield conversation, call

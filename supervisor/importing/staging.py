@@ -11,7 +11,7 @@ import sqlite3
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from recalld.supervisor.importing.talk import without_private
+from recalld.supervisor.context.spoken import spoken
 from recalld.supervisor.protocol.message import digest_of_text
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
@@ -86,8 +86,8 @@ class Staging:
         self._database.execute("COMMIT")
 
     def _put(self, at: int, of: int, place: int, conversation: Conversation, said: Said) -> None:
-        text = without_private(said.text).strip("\n")
-        if not text.strip():
+        text = spoken(said.text)
+        if not text:
             return
         text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
         raw: dict[str, Any] = {

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from recalld.supervisor.storage.instant import read_instant
-from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable_line
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ _ARGUMENTS: Final = (
     "prompt",
     "name",
 )
-#: What the user marked as private is neither kept nor searched.
-_PRIVATE: Final = lazy_re(r"<private>.*?(?:</private>|\Z)\s?", 16)  # 16 is re.DOTALL
 #: Places of unread entries that are named one by one.
 _MOST_NAMED: Final = 10_000
 
@@ -132,16 +129,6 @@ def _words(part: object) -> str:
     if kind in ("image", "input_image", "image_url", "document", "file", "input_audio", "audio"):
         return f"[{part.get('filename') or part.get('title') or kind}]"
     return ""
-
-
-def without_private(text: str) -> str:
-    """
-    Return the text without what stands between <private> and </private>.
-
-    >>> without_private("Ring <private>0170 555</private> Mira")
-    'Ring Mira'
-    """
-    return _PRIVATE.sub("", text).strip() if "<private>" in text else text
 
 
 def tool_line(name: object, given: object) -> str:

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from recalld.supervisor.interfaces.hooks.dialects import DIALECTS, OddEvent, fits, read_event, said
+from recalld.supervisor.context.spoken import spoken
+from recalld.supervisor.interfaces.hooks.dialects import DIALECTS, OddEvent, fits, read_event
 from recalld.supervisor.interfaces.hooks.entry import client_of, project_of
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.operations.operation import Caller, perform
@@ -134,8 +135,8 @@ def test_hook_of_a_wholly_private_question_does_nothing(world):
         ("a < b > c", "a < b > c"),
     ],
 )
-def test_said_leaves_out_what_recalld_and_the_client_put_in(text, left):
-    assert said(text) == left
+def test_spoken_leaves_out_what_recalld_and_the_client_put_in(text, left):
+    assert spoken(text) == left
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])

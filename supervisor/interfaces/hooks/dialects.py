@@ -9,25 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.context.render import HEADER
-from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.context.spoken import spoken
 
 #: What an event is about: a question comes, an answer was given, a session begins; or nothing that recalld needs.
 Kind: TypeAlias = Literal["question", "answer", "start", "nothing"]
 
-#: What a person marks as not to be kept; a mark that is never closed reaches to the end.
-_PRIVATE: Final = lazy_re(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
-#: What recalld has put before an assistant.
-_OURS: Final = lazy_re(rf"<memory>\s*{HEADER}\n.*?</memory>", re.DOTALL)
-#: What a client writes into a prompt itself: notes to the model, the output of commands.
-_CLIENTS_OWN: Final = lazy_re(
-    r"<(system-reminder|task-notification|local-command-(?:caveat|stdout|stderr)|environment_context)>.*?</\1>", re.DOTALL
-)
 #: Characters of a session's or a turn's id, and hex digits of a message's.
 _MOST_ID: Final = 200
 _DIGITS: Final = 20
@@ -124,24 +114,11 @@ def read_event(client: str, found: object) -> Event:
         kind,
         session,
         _text(found, dialect.turn, _MOST_ID),
-        said(_text(found, dialect.question, needed=needs_question)) if needs_question else "",
-        said(_text(found, dialect.answer)) if kind == "answer" else "",
+        spoken(_text(found, dialect.question, needed=needs_question)) if needs_question else "",
+        spoken(_text(found, dialect.answer)) if kind == "answer" else "",
         _text(found, "source") or "startup",
         str(name),
     )
-
-
-def said(text: str) -> str:
-    """
-    Return what a person or an assistant said: without what is private, what recalld put in, and a client's own notes.
-
-    >>> said("改端口 <private>口令是 1234</private> 到 8081")
-    '改端口  到 8081'
-    """
-    for own in (_PRIVATE, _OURS, _CLIENTS_OWN):
-        if "<" in text:
-            text = own.sub("", text)
-    return text.strip()
 
 
 def messages_of(event: Event, client: str, project: str, now: str) -> list[dict[str, Any]]:
