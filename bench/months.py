@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench.facts import line_facts, month_facts, running, score, sessions, stories
+from bench.facts import FOLDER, line_facts, month_facts, running, score, sessions, stories
 from bench.measures import Ground, WindowMessage
 from bench.pieces import bare, pieces
 from bench.served import ENVIRON, settle
@@ -310,10 +311,22 @@ def read(file: Path) -> list[Written]:
     return found
 
 
+def export(folder: Path) -> None:
+    """Write the stories as workspaces, and the questions about them, as `bench.recall --data` reads them."""
+    for name, story in stories().items():
+        root = folder / "workspaces" / name
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "history.json").write_text(json.dumps(_messages(story.days.values()), ensure_ascii=False), encoding="utf-8")
+    shutil.copyfile(FOLDER / "questions.jsonl", folder / "summaries.questions.jsonl")
+
+
 def by_facts(options: Any) -> None:
     """Write and measure as the options of bench/summaries.py say."""
     from bench.recorder import Recorder
 
+    if options.export:
+        export(options.export)
+        return
     found = read(options.read) if options.read else []
     with tempfile.TemporaryDirectory(prefix="summaries-") as folder:
         keep = (options.keep or Path(folder)).resolve()

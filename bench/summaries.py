@@ -196,6 +196,7 @@ def main() -> None:
     options.add_argument("--answers", type=Path, help="a file with the answers of the model, which grows")
     options.add_argument("--out", type=Path, help="a file for the texts and their figures")
     options.add_argument("--read", type=Path, help="such a file, to count again")
+    options.add_argument("--export", type=Path, help="a folder for the stories and forty questions, for bench.recall --data")
     options.add_argument("--questions", action="store_true", help="by questions and the messages that answer them")
     options.add_argument("--data", type=Path)
     options.add_argument("--days", type=int, help="days after the last message; default: when the questions are asked, else 7")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bench.facts import stories
-from bench.months import Bench, Written, copied, form_of, measured, table
+from bench.months import Bench, Written, copied, export, form_of, measured, table
+from bench.recall import questions_of
 
 STORY = stories()["zh-xuning"]
 DAY = STORY.days["2026-03-24"]
@@ -60,3 +63,16 @@ def test_bench_has_the_product_write_days_month_and_line(tmp_path):
 
     assert [one.kind for one in found] == [*["day"] * 6, "month", "line"]
     assert all(one.fate == "accepted" and one.kept and not one.invented for one in found)
+
+
+def test_export_writes_what_bench_recall_reads(tmp_path):
+    export(tmp_path)
+
+    asked = questions_of(tmp_path, [])
+    said = {name: {one["id"] for one in json.loads(file.read_bytes())} for name, file in histories(tmp_path)}
+    assert len(asked) == 40
+    assert all(set(ids) <= said[one["ws"]] for one in asked for ids in one["evidence"])
+
+
+def histories(folder: Path):
+    return ((path.parent.name, path) for path in folder.glob("workspaces/*/history.json"))

@@ -23,7 +23,10 @@ def main(model: str, port: str, context: str = "8192", threads: str = "2") -> No
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(threads)
     params.hostnames, params.port = ["127.0.0.1"], int(port)
     params.fit_params = False  # the context is what is asked for
-    server = llama.Server(params)
+    try:
+        server = llama.Server(params)
+    except RuntimeError:
+        sys.exit(f"recalld: the server did not start: {model} is no model that llama.cpp reads, or port {port} is taken")
     print(f"listening at {server.listening_address}/v1", flush=True)
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
     os._exit(0)  # its threads do not end by themselves
