@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bench.facts import stories
 from bench.months import Bench, Written, copied, export, form_of, measured, table
 from bench.recall import questions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 STORY = stories()["zh-xuning"]
 DAY = STORY.days["2026-03-24"]
@@ -74,5 +78,5 @@ def test_export_writes_what_bench_recall_reads(tmp_path):
     assert all(set(ids) <= said[one["ws"]] for one in asked for ids in one["evidence"])
 
 
-def histories(folder: Path):
+def histories(folder: Path) -> Iterator[tuple[str, Path]]:
     return ((path.parent.name, path) for path in folder.glob("workspaces/*/history.json"))
