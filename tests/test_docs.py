@@ -21,6 +21,7 @@ from recalld.supervisor.events import EVENTS
 from recalld.supervisor.host.round import intake
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.cli.output import wire
+from recalld.supervisor.interfaces.http.openapi import main as describe
 from recalld.supervisor.protocol import config as configuration
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
@@ -189,6 +190,11 @@ def test_docs_name_only_existing_config_keys():
 def test_configuration_docs_equal_the_output_of_the_config_module(capsys):
     configuration.main()
     assert capsys.readouterr().out == (ROOT / "docs/reference/configuration.md").read_text(encoding="utf-8")
+
+
+def test_rest_page_is_the_one_that_the_description_makes(capsys):
+    describe()
+    assert capsys.readouterr().out == (ROOT / "docs/reference/rest.md").read_text(encoding="utf-8")
 
 
 # ── examples, read back ──────────────────────────────────────────────────────

@@ -47,7 +47,8 @@ _WAIT_S: Final = 5.0
 _WAIT_LOCKED_S: Final = 0.02
 #: Parts of `.recalld` that only running programs need, or that can be made again.
 NOT_KEPT: Final = frozenset(
-    {"index", "vectors", "files.json", "socket", "socket.path", "archive.now", "token"} | {"backup.json", "found.json"}
+    {"index", "vectors", "files.json", "socket", "socket.path", "archive.now", "token", "open.html"}
+    | {"backup.json", "found.json"}
 )
 #: The name of the temporary folder in which a backup is unpacked, and of the folder in it.
 _UNPACKING: Final = lazy_re(r"\.recalld-[0-9a-z_]{8}")

@@ -103,6 +103,17 @@ def socket_path(root: str) -> str:
         return ""
 
 
+def page_address(host: str, port: int) -> str:
+    """
+    Return the address at which a browser on this machine finds the service.
+
+    >>> page_address("0.0.0.0", 8377), page_address("::1", 80)
+    ('http://127.0.0.1:8377', 'http://[::1]:80')
+    """
+    own = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - a name, nothing is bound
+    return f"http://[{own}]:{port}" if ":" in own else f"http://{own}:{port}"
+
+
 def exchange(path: str, request: bytes) -> dict[str, Any]:
     """
     Return the supervisor's answer to a request, a line of JSON, over the socket at *path*.

@@ -17,6 +17,7 @@ import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -62,12 +63,14 @@ _MOST_LISTED: Final = 100
 
 class MemoryServer(MCPServer[None]):
     """
-    An MCP server for the tools of *registry*; it answers one request after the other.
+    An MCP server for the tools of *registry*; it answers *at_once* requests at once.
 
     A running *supervisor* is asked first, so that this process loads no index; without one the tools answer here.
     """
 
-    def __init__(self, registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None) -> None:
+    def __init__(
+        self, registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None, *, at_once: int = 1
+    ) -> None:
         super().__init__(
             "recalld",
             title="recalld",
@@ -78,7 +81,7 @@ class MemoryServer(MCPServer[None]):
         self._registry = registry
         self._tools = tools
         self._supervisor = supervisor
-        self._one_at_a_time = anyio.CapacityLimiter(1)
+        self._limiter = anyio.CapacityLimiter(at_once)
         self.resource(_TEMPLATE, name="memory", description=self._render("mcp.file"), mime_type=_MARKDOWN)(self._file)
         self.prompt("recall", description=self._render("mcp.recall"))(self._recall)
         if "memory_write" in registry.names:
@@ -168,7 +171,11 @@ class MemoryServer(MCPServer[None]):
 
     async def _run(self, step: Callable[[], T]) -> T:
         """Run the step in a thread, since it waits for files and locks, and return its result."""
-        return await anyio.to_thread.run_sync(step, limiter=self._one_at_a_time)
+        return await anyio.to_thread.run_sync(step, limiter=self._limiter)
+
+    def http_manager(self) -> StreamableHTTPSessionManager:
+        """Return what serves it over HTTP, each request for itself; Host and Origin have been checked before."""
+        return StreamableHTTPSessionManager(self._lowlevel_server, stateless=True)
 
     # ── the wire ─────────────────────────────────────────────────────────────
 

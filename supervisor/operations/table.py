@@ -26,6 +26,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "health": ("examine", "events", "weeks"),
     "upkeep": (
         "status",
+        "metrics",
         "plan",
         "fsck",
         "repair",

@@ -1,18 +1,23 @@
-"""Every operation says the same through Python, the command with and without a supervisor, the socket and MCP."""
+"""Every operation says the same through Python, the command with and without a supervisor, the socket, REST and MCP."""
 
 from __future__ import annotations
 
 import json
 import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
+import httpx2
 import pytest
 from mcp import Client
 
 from recalld import Memory, SupervisorError, register_all_tools
+from recalld.supervisor.interfaces.http.changes import Changes
+from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.mcp import MemoryServer
+from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_client import SupervisorClient
 from recalld.supervisor.operations.codec import from_json, schema, to_json
 from recalld.supervisor.operations.operation import Caller, perform
@@ -100,6 +105,21 @@ def supervisor(workspace: Workspace) -> Iterator[Path]:
         yield workspace.command.root
 
 
+@pytest.fixture(scope="module")
+def rest(workspace: Workspace) -> Iterator[httpx2.Client]:
+    """A client of the HTTP service over that workspace, with the token."""
+    opened = threading.Event()
+    answers = Answers(lambda: workspace.memory.workspace)
+    service = HttpThread(Place("127.0.0.1", 0, False), answers, Changes(), _now, lambda _: opened.set())
+    service.start()
+    assert opened.wait(30)
+    token = (workspace.command.root / ".recalld" / "token").read_text().strip()
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx2.Client(base_url=f"http://127.0.0.1:{service.port}/api/", headers=headers, timeout=60) as client:
+        yield client
+    service.end()
+
+
 def _now() -> Any:
     from recalld.supervisor.storage.clock import from_wire
 
@@ -122,6 +142,11 @@ def by_socket(root: Path, row: Row, language: str = "en", **who: str) -> Any:
     return found["answer"] if "answer" in found else found["error"]["sentence"]
 
 
+def by_rest(rest: httpx2.Client, row: Row, language: str = "en", **who: str) -> Any:
+    answer = rest.post(row.name, json=row.request, params=who, headers={"Accept-Language": language})
+    return answer.json() if answer.status_code == 200 else answer.json()["detail"]
+
+
 def by_mcp(workspace: Workspace, row: Row, language: str, client: SupervisorClient | None = None) -> str:
     async def main() -> Any:
         registry = register_all_tools(workspace.memory, language=language, allow_delete=True)  # type: ignore[arg-type]
@@ -140,27 +165,29 @@ def without_options(sentence: str) -> str:
 
 
 @pytest.mark.parametrize("row", ANSWERS, ids=lambda row: " ".join(row.argv))
-def test_operation_answers_alike_through_python_command_and_socket(workspace, supervisor, row):
+def test_operation_answers_alike_through_python_command_and_socket(workspace, supervisor, rest, row):
     served = workspace.command(*row.argv, "--json")
     alone = workspace.command("-w", str(supervisor), *row.argv, "--json", RECALLD_RECALL_TIMEOUT_MS="59999")
     assert (served.code, served.out) == (alone.code, alone.out)
     assert (served.err, served.code) == ("", 0)
 
     answer = by_python(workspace, row)
-    by_the_socket = by_socket(supervisor, row)
-    for timed in (answer, by_the_socket):
+    by_the_socket, by_http = by_socket(supervisor, row), by_rest(rest, row)
+    for timed in (answer, by_the_socket, by_http):
         if isinstance(timed, dict):
             timed.pop("ms", None)
             timed.pop("at", None)
     assert by_the_socket == answer
+    assert by_http == answer
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("row", ERRORS, ids=lambda row: " ".join(row.argv))
-def test_operation_refuses_with_one_sentence_through_every_interface(workspace, supervisor, row, language):
+def test_operation_refuses_with_one_sentence_through_every_interface(workspace, supervisor, rest, row, language):
     said = by_python(workspace, row, language)
     assert isinstance(said, str)
     assert by_socket(supervisor, row, language) == said
+    assert by_rest(rest, row, language) == said
     for more in ({}, {"RECALLD_RECALL_TIMEOUT_MS": "59999"}):  # by the supervisor, and by a process with other settings
         done = workspace.command(*row.argv, **more, RECALLD_LANGUAGE=language)
         assert done.code in (64, 65)
@@ -176,7 +203,7 @@ def test_mcp_passes_calls_on_to_a_supervisor_and_answers_the_same(workspace, sup
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_operation_asked_from_a_group_shows_nothing_private(workspace, supervisor, name):
+def test_operation_asked_from_a_group_shows_nothing_private(workspace, supervisor, rest, name):
     requests: dict[str, dict[str, Any]] = {
         "inject": {"question": "青霉素 penicillin 保险柜"},
         "context": {"question": "青霉素 penicillin 保险柜"},
@@ -190,7 +217,8 @@ def test_operation_asked_from_a_group_shows_nothing_private(workspace, superviso
     }
     row = Row(name, requests.get(name, {}), ())
     asked = json.dumps(row.request, ensure_ascii=False)
-    for answer in (by_python(workspace, row, **GROUP), by_socket(supervisor, row, **GROUP)):
+    answers = by_python(workspace, row, **GROUP), by_socket(supervisor, row, **GROUP), by_rest(rest, row, **GROUP)
+    for answer in answers:
         told = json.dumps(answer, ensure_ascii=False).casefold()
         shown = {word for word in PRIVATE if word in told}
         # what was asked may come back with the answer: its own words tell a group nothing
@@ -204,6 +232,7 @@ def test_requests_of_every_operation_have_a_schema():
     assert all(one["type"] == "object" for one in found.values())
     assert found["search"]["required"] == ["query"]
     assert "llm" not in found["summarize"]["properties"]  # an object of Python's
+    assert [name for name, one in found.items() if "$defs" in one] == []  # else OpenAPI could not point at them
 
 
 def test_supervisor_answers_searches_side_by_side_while_messages_are_added(supervisor, monkeypatch):

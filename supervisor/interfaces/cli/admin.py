@@ -39,6 +39,7 @@ def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Cal
 
 def status(
     ctx: Context,
+    metrics: Annotated[bool, typer.Option("--metrics", help="figures for Prometheus, as at /metrics")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -46,6 +47,9 @@ def status(
     """Show the state of the workspace, what is wrong first; 65 when something is wrong."""
     call: Call = ctx.obj
     ws, _ = call.opened_made(workspace, now)
+    if metrics:
+        call.show(call.perform(upkeep.metrics, upkeep.StateRequest(), workspace, now).rstrip("\n"))
+        return
     ask, version = supervisor_of(ws.paths.root, call)
     found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version), workspace, now)
     facts = as_text(in_local_times(found.facts, ws.zone), call.renderer())

@@ -212,8 +212,49 @@ def mcp(
         serve_mcp(registry, registry.tools, supervisor)
 
 
+def open_page(
+    ctx: Context,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address alone")] = False,
+) -> None:
+    """Print the address of the page, with the token of the workspace in it, and open it in the browser."""
+    call: Call = ctx.obj
+    from recalld.supervisor.interfaces.locate import page_address
+    from recalld.supervisor.storage.errors import NoService
+
+    ws, _ = call.opened_made(workspace, now)
+    serve = ws.config.serve
+    if not serve.port:
+        raise NoService(Text("http.off"), Text("http.switch_on"))
+    if not ws.files.disk.is_locked(ws.paths.supervisor_lock):
+        raise NoService(Text("http.no_supervisor"), Text("http.start_supervisor"))
+    version = ws.files.read_stable(ws.paths.token)
+    if version is None:
+        raise NoService(Text("http.no_token"), Text("http.look_at_status"))
+    found = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
+    call.show(as_json({"address": found}) if json else found)
+    if not (json or no_browser):
+        _show(ws, found)
+
+
+def _show(ws: Workspace, address: str) -> None:
+    """Open the address in a browser where there is a screen, by a file: others could read the arguments of a process."""
+    import webbrowser
+    from html import escape
+
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin"):
+        return
+    place = ws.paths.state / "open.html"
+    page = f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+    ws.files.replace(place, page.encode(), ws.files.read_stable(place))
+    webbrowser.open(place.as_uri())
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
     for command in (init, run, worker, archive, mcp):
         app.command()(command)
+    app.command("open")(open_page)
     app.add_typer(summary, name="summary")

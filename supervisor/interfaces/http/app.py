@@ -15,10 +15,12 @@ from starlette.routing import Route
 
 from recalld.supervisor.interfaces.http.gate import Gate
 from recalld.supervisor.interfaces.http.json_body import json_object
+from recalld.supervisor.interfaces.http.mcp_endpoint import McpEndpoint
 from recalld.supervisor.interfaces.http.memory_routes import memory_routes
 from recalld.supervisor.interfaces.http.operation_routes import operation_routes
 from recalld.supervisor.interfaces.http.problem import Refused, of_error, problem
 from recalld.supervisor.interfaces.http.site import form_fields
+from recalld.supervisor.operations.upkeep import StateRequest, metrics
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import InternalError, SupervisorError
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 #: The page, which may be left out of an installation.
 _PAGE: Final = "recalld.supervisor.interfaces.page"
+#: The type of Prometheus' text.
+_FIGURES: Final = "text/plain; version=0.0.4"
 #: Seconds that a browser keeps the cookie: a year, as the token itself lasts.
 _COOKIE_S: Final = 365 * 24 * 3600
 
@@ -51,8 +55,16 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
             yield
         finally:
             watching.cancel()
+            await mcp.end()
 
-    routes = [*_own_routes(site), *memory_routes(site), *operation_routes(site), *(page.routes(site) if page else ())]
+    mcp = McpEndpoint(site)
+    routes = [
+        *_own_routes(site),
+        Route("/mcp", mcp),
+        *memory_routes(site),
+        *operation_routes(site),
+        *(page.routes(site) if page else ()),
+    ]
     handlers: Any = dict.fromkeys((HTTPException, Refused, SupervisorError, Exception), answer_error)
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False
@@ -83,6 +95,9 @@ def _own_routes(site: Site) -> list[BaseRoute]:
     async def health(_: Request) -> Response:
         return PlainTextResponse("ok\n")
 
+    async def figures(request: Request) -> Response:
+        return PlainTextResponse(await site.perform(request, metrics, StateRequest()), media_type=_FIGURES)
+
     async def enter(request: Request) -> Response:
         """Return the cookie for the token, which comes as JSON from a script or as a form."""
         is_form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
@@ -95,7 +110,9 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         found.set_cookie(site.cookie_name, value, max_age=_COOKIE_S, httponly=True, samesite="strict", path="/")
         return found
 
-    async def leave(_: Request) -> Response:
+    async def session(request: Request) -> Response:
+        if request.method == "POST":
+            return await enter(request)
         found = Response(status_code=204)
         found.delete_cookie(site.cookie_name, httponly=True, samesite="strict", path="/")
         return found
@@ -105,7 +122,7 @@ def _own_routes(site: Site) -> list[BaseRoute]:
 
     return [
         Route("/healthz", health),
-        Route("/session", enter, methods=["POST"]),
-        Route("/session", leave, methods=["DELETE"]),
+        Route("/metrics", figures),
+        Route("/session", session, methods=["POST", "DELETE"]),
         Route("/events", events),
     ]

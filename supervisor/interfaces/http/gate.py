@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Requests that are answered at once.
 MOST_AT_ONCE: Final = 32
+#: The most bytes of the headers.
+MOST_HEAD: Final = 16_384
 #: The most bytes of a body; that of a request that saves the whole long-term file may have more.
 MOST_BODY: Final = 1 << 20
 MOST_LONG_TERM: Final = 8 << 20
@@ -112,8 +114,11 @@ class Gate:
         """Refuse a Host that is no address of this service, and an Origin that is another one."""
         headers = request.headers
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
-        if len(hosts) != 1 or ("transfer-encoding" in headers and "content-length" in headers):
+        is_odd = request.scope["http_version"] not in ("1.0", "1.1") or len(hosts) != 1
+        if is_odd or ("transfer-encoding" in headers and "content-length" in headers):
             raise Refused(400, Text("http.no_http"))
+        if sum(len(name) + len(value) for name, value in headers.raw) > MOST_HEAD:
+            raise Refused(431, Text("http.head_too_large", bytes=MOST_HEAD))
         if not self.is_own(hosts[0]):
             raise Refused(421 if request.url.path.startswith("/mcp") else 403, Text("http.host"))
         own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}

@@ -49,13 +49,16 @@ def memory_routes(site: Site) -> list[BaseRoute]:
         return Route(path, partial(answer, site), methods=[method])
 
     return [
-        route("/api/memory/long-term", _get_text),
-        route("/api/memory/long-term", _put_text, "PUT"),
+        Route("/api/memory/long-term", partial(_text, site), methods=["GET", "PUT"]),
         route("/api/memory/stats", _get_stats),
         route("/api/memory/recent", _get_recent),
         route("/api/memory/search", _search, "POST"),
         route("/api/chat/sessions/{session_id:path}/summarize", _sum_up, "POST"),
     ]
+
+
+async def _text(site: Site, request: Request) -> Response:
+    return await (_put_text if request.method == "PUT" else _get_text)(site, request)
 
 
 async def _get_text(site: Site, request: Request) -> Response:

@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from recalld.supervisor.interfaces.http.json_body import json_object
 from recalld.supervisor.interfaces.http.memory_routes import query
+from recalld.supervisor.interfaces.http.openapi import description
 from recalld.supervisor.operations.codec import from_json, to_json
 from recalld.supervisor.operations.table import NAMES, find
 
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
 
 
 def operation_routes(site: Site) -> list[BaseRoute]:
-    """Return a route for each operation."""
-    return [Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in NAMES]
+    """Return a route for each operation, and one for the description of all."""
+
+    async def describe(request: Request) -> Response:
+        query(request)
+        return JSONResponse(await site.run(description))
+
+    routes = [Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in NAMES]
+    return [Route("/openapi.json", describe), *routes]
 
 
 async def _answer(site: Site, name: str, request: Request) -> Response:

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from recalld.supervisor.interfaces.http.access import Access
 from recalld.supervisor.interfaces.http.app import make_app
+from recalld.supervisor.interfaces.http.gate import MOST_HEAD
 from recalld.supervisor.interfaces.http.problem import PROBLEM, problem
 from recalld.supervisor.interfaces.http.site import Site
 from recalld.supervisor.storage.catalogue import Text
@@ -38,8 +39,6 @@ _ARRIVE_S: Final = 10.0
 _IDLE_S: Final = 5
 #: Connections that are open at once; one more is closed. The gate answers as many as it lets in.
 _MOST_CONNECTIONS: Final = 64
-#: The most bytes of the head of a request.
-_MOST_HEAD: Final = 16_384
 #: Seconds until a port that could not be bound is tried again, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 10.0
 _JOIN_S: Final = 2.0
@@ -163,7 +162,7 @@ def _config(app: Any) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        h11_max_incomplete_event_size=_MOST_HEAD,
+        h11_max_incomplete_event_size=MOST_HEAD,
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=1,
     )

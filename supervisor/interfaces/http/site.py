@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from recalld.supervisor.interfaces.http.problem import Refused
 from recalld.supervisor.interfaces.language import newest_words, spoken_language
+from recalld.supervisor.interfaces.locate import page_address
 from recalld.supervisor.operations.operation import Caller
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
@@ -57,7 +58,7 @@ class Site:
     def __init__(self, answers: Answers, access: Access, changes: Changes, clock: Clock, host: str, port: int) -> None:
         self.answers, self.access, self.changes = answers, access, changes
         self.host, self.port = host, port
-        self._clock = clock
+        self.clock = clock
         #: Cookies of one host are sent to each of its ports, so that the name tells them apart.
         self.cookie_name = f"recalld_{port}"
 
@@ -69,7 +70,7 @@ class Site:
     @property
     def page_address(self) -> str:
         """The address of the page."""
-        return address(self.host, self.port)
+        return page_address(self.host, self.port)
 
     # ── who asks ─────────────────────────────────────────────────────────────
 
@@ -84,7 +85,7 @@ class Site:
     def caller(self, request: Request, session: str = "", chat: str = "") -> Caller:
         """Return the owner, or the conversation that reads the answer."""
         language = self.language(request)
-        return Caller(session=session, chat=chat, language=language, interface="http", clock=self._clock, keep_fresh=False)
+        return Caller(session=session, chat=chat, language=language, interface="http", clock=self.clock, keep_fresh=False)
 
     def cookie(self, request: Request) -> str:
         """Return the cookie that the browser got for the token, "" for none."""
@@ -135,14 +136,3 @@ def form_fields(body: bytes) -> dict[str, str]:
             raise BadRequest(name[:40], Text("http.unwritable"))
         fields[name] = value
     return fields
-
-
-def address(host: str, port: int) -> str:
-    """
-    Return the address at which a browser on this machine finds the service.
-
-    >>> address("0.0.0.0", 8377), address("::1", 80)
-    ('http://127.0.0.1:8377', 'http://[::1]:80')
-    """
-    own = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - a name, nothing is bound
-    return f"http://[{own}]:{port}" if ":" in own else f"http://{own}:{port}"

@@ -1,0 +1,75 @@
+"""Every operation at /api/NAME, and the description of all of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.operations.table import NAMES
+
+if TYPE_CHECKING:
+    from tests.http.service import Service
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operation_is_described_and_served(service: Service, name):
+    found = service.ask("GET", "/openapi.json").json()["paths"][f"/api/{name}"]["post"]
+    assert found["summary"]
+    assert found["requestBody"]["content"]["application/json"]["schema"]["additionalProperties"] is False
+    refused = service.problem(400, "POST", f"/api/{name}", {"no such field": 1})
+    assert refused["field"] == "no such field"
+    allowed = service.ask("GET", f"/api/{name}")
+    assert (allowed.status_code, allowed.headers["allow"]) == (405, "POST")
+
+
+def test_operation_that_is_not_there_is_404(service: Service):
+    for path in ("/api/nothing", "/api/../memory", "/api/", "/API/search", "/api/search/"):
+        service.problem(404, "POST", path, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "field"),
+    [
+        ("search", {"query": 7}, "query"),
+        ("search", {"query": "x", "limit": "3"}, "limit"),
+        ("search", {"query": "x", "limit": 0}, "limit"),
+        ("search", {"query": "x", "since": "2026-02-30"}, "since"),
+        ("search", {"query": "x", "kind": "all"}, "kind"),
+        ("search", {"query": "a\ud83d"}, "query"),
+        ("search", {}, "query"),
+        ("get", {"path": "../../etc/passwd"}, "path"),
+        ("get", {"path": "recalld.toml"}, "path"),
+        ("write", {"content": ""}, "content"),
+        ("day", {"day": "2026-02-30"}, "day"),
+        ("redo", {"period": "2026-02-30"}, "period"),
+    ],
+)
+def test_request_that_is_wrong_is_refused_by_its_field(service: Service, name, body, field):
+    assert service.problem(400, "POST", f"/api/{name}", body)["field"] == field
+
+
+@pytest.mark.parametrize("who", ["chat=party", "chat=group&chat=direct", "group=x"])
+def test_caller_that_is_wrong_is_refused(service: Service, who):
+    assert service.problem(400, "POST", f"/api/stats?{who}")["field"] in ("chat", "group")
+
+
+def test_what_is_not_there_is_404_and_what_is_stale_is_409(service: Service):
+    service.problem(404, "POST", "/api/get", {"path": "memory/2020-01-01-none.md"})
+    service.problem(404, "POST", "/api/turn", {"turn": "../../memory"})
+    service.problem(404, "POST", "/api/why", {"turn": "20200101T000000000Z"})
+    service.world.put("memory.md", "护照在保险柜里\n")
+    service.problem(409, "POST", "/api/delete", {"lines": ["1@00000000"]})
+
+
+def test_metrics_are_the_figures_of_the_workspace(service: Service):
+    answer = service.ask("GET", "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = answer.text.splitlines()
+    figures = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert figures["recalld_well"] == "1"
+    assert figures['recalld_messages{archived="false"}'] == "0"
+    assert int(figures["recalld_disk_free_bytes"]) > 0
+    described = {line.split()[2] for line in lines if line.startswith("# HELP")}
+    assert described == {name.partition("{")[0] for name in figures}
+    assert str(service.world.root) not in answer.text

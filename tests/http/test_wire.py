@@ -1,0 +1,172 @@
+"""What the service does with bytes that no well-behaved client sends, and while the disk refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.interfaces.http import gate, server
+from tests.process.command import until
+from tests.world import FaultyDisk
+
+if TYPE_CHECKING:
+    from tests.http.service import Service
+
+LONG_TERM = "/api/memory/long-term"
+
+
+def sent(service: Service, *lines: str, body: str = "", host: bool = True) -> int:
+    """The status of the answer to a request of these lines, with the token."""
+    head = [f"Host: 127.0.0.1:{service.port}"] if host else []
+    head += [f"Authorization: Bearer {service.token}", "Connection: close"]
+    answer = service.raw("\r\n".join([lines[0], *head, *lines[1:], "", body]).encode())
+    if answer.status >= 400:
+        assert json.loads(answer.body)["status"] == answer.status
+        assert "Traceback" not in answer.body
+    return answer.status
+
+
+def test_two_hosts_and_none_are_400(service: Service):
+    assert sent(service, "GET /healthz HTTP/1.1", f"Host: 127.0.0.1:{service.port}") == 400
+    assert sent(service, "GET /healthz HTTP/1.1", host=False) == 400
+    assert sent(service, "GET /healthz HTTP/1.0", host=False) == 400
+
+
+def test_length_that_is_said_in_two_ways_is_400(service: Service):
+    chunked = ("POST /api/stats HTTP/1.1", "Transfer-Encoding: chunked", "Content-Length: 5", "Content-Type: application/json")
+    assert sent(service, *chunked, body="0\r\n\r\n") == 400
+    twice = ("POST /api/stats HTTP/1.1", "Content-Length: 5", "Content-Length: 6", "Content-Type: application/json")
+    assert sent(service, *twice, body="{}   ") == 400
+
+
+@pytest.mark.parametrize(
+    "line", ["rubbish", "GET HTTP/1.1", "GET / HTTP/9.9", "GET /\x00 HTTP/1.1", "PRI * HTTP/2.0", "GET /\u00e9 HTTP/1.1"]
+)
+def test_line_that_is_no_http_is_400(service: Service, line):
+    assert sent(service, line) == 400
+
+
+def test_head_that_is_too_long_is_431(service: Service):
+    assert sent(service, "GET /healthz HTTP/1.1", f"X-Much: {'x' * 30_000}") == 431
+    assert sent(service, "GET /healthz HTTP/1.1", *(f"X-{n}: {'x' * 100}" for n in range(400))) == 431
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""])
+def test_body_that_is_no_json_by_its_type_is_415(service: Service, kind):
+    head = ("POST /api/stats HTTP/1.1", "Content-Length: 2", *([f"Content-Type: {kind}"] if kind else []))
+    assert sent(service, *head, body="{}") == 415
+
+
+def test_body_over_the_limit_is_413_and_the_file_keeps_its_bytes(service: Service):
+    service.world.put("memory.md", "原来的\n")
+    service.problem(413, "POST", "/api/search", b'{"query": "' + b"x" * gate.MOST_BODY + b'"}')
+    service.problem(413, "PUT", LONG_TERM, b'{"content": "' + b"x" * 20_000_000 + b'"}')
+    assert (service.world.root / "memory.md").read_text() == "原来的\n"
+
+
+def test_body_over_the_limit_in_pieces_is_413(service: Service):
+    piece = f"{1 << 16:x}\r\n{'x' * (1 << 16)}\r\n"
+    head = ("POST /api/search HTTP/1.1", "Transfer-Encoding: chunked", "Content-Type: application/json")
+    assert sent(service, *head, body=piece * 20) == 413
+
+
+def test_request_that_drips_is_closed(service: Service, monkeypatch):
+    monkeypatch.setattr(server, "_ARRIVE_S", 0.5)
+    head = f"POST /api/stats HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\nAuthorization: Bearer {service.token}\r\n"
+    with_body = f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+    for data in ("", "G", head, with_body):
+        assert service.raw(data.encode()).status in (0, 400, 408)
+
+
+def test_time_to_arrive_is_ten_seconds():
+    assert server._ARRIVE_S == 10.0
+
+
+def test_connections_beyond_the_most_are_closed_and_others_answered(service: Service):
+    with contextlib.ExitStack() as held:
+        for _ in range(server._MOST_CONNECTIONS + 8):
+            held.enter_context(socket.create_connection(("127.0.0.1", service.port), 10))
+    assert until(lambda: service.ask("GET", "/healthz").text == "ok\n")
+
+
+def test_requests_beyond_the_most_at_once_are_503(service: Service, monkeypatch):
+    monkeypatch.setattr(gate, "MOST_AT_ONCE", 0)
+    found = service.ask("GET", "/healthz")
+    assert (found.status_code, found.headers["retry-after"]) == (503, "5")
+
+
+def test_get_changes_nothing(service: Service):
+    service.world.put("memory.md", "原来的\n")
+    before = {path: path.read_bytes() for path in service.world.root.rglob("*") if path.is_file()}
+    for path in (LONG_TERM, "/api/memory/stats", "/api/memory/recent", "/openapi.json", "/healthz"):
+        assert service.ask("GET", path).status_code == 200
+    assert {path: path.read_bytes() for path in service.world.root.rglob("*") if path.is_file()} == before
+
+
+# ── while the disk refuses ───────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("number", "status"), [(errno.ENOSPC, 507), (errno.EROFS, 403), (errno.EACCES, 403), (errno.EIO, 507)])
+def test_disk_that_refuses_is_told_without_its_path(service: Service, number, status):
+    service.world.put("memory.md", "原来的\n")
+    disk = FaultyDisk(number=number, refuses=lambda _call, path: bool(path and "memory.md" in path.name))
+    service.world.reopen(disk=disk)
+    refused = service.problem(status, "PUT", LONG_TERM, {"content": "新的"})
+    assert "memory.md" in refused["detail"]
+    disk.heal()
+    assert (service.world.root / "memory.md").read_text() == "原来的\n"
+
+
+def test_lock_that_another_holds_is_503_with_retry_after(service: Service, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.storage.files.LOCK_WAIT_S", 0.05)
+    free, held = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with service.world.files.lock(service.world.paths.long_term_lock):
+            held.set()
+            free.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(30)
+    try:
+        answer = service.ask("PUT", LONG_TERM, {"content": "新的"})
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    finally:
+        free.set()
+        holder.join()
+
+
+def test_bug_is_an_event_and_an_answer_that_shows_nothing(service: Service, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.longterm.long_term_file.LongTermFile.read", lambda _: 1 / 0)
+    refused = service.problem(500, "GET", LONG_TERM)
+    assert "error" in refused["detail"]
+    assert service.world.events.of("error")
+    assert service.ask("GET", "/healthz").text == "ok\n"
+
+
+# ── what changes ─────────────────────────────────────────────────────────────
+
+
+def test_events_say_what_has_changed_without_its_words(service: Service):
+    with service.client.stream("GET", "/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == ": recalld"
+        service.changes.event({"event": "archived", "messages": 3})
+        found = []
+        service.world.put("memory.md", "秘密在信箱里\n")
+        for line in lines:
+            if line.startswith("data: "):
+                found.append(json.loads(line.removeprefix("data: ")))
+            if {"kind": "long-term", "id": ""} in found:
+                break
+            service.world.put("memory.md", f"秘密在信箱里 {len(found)}\n")
+    assert {"kind": "event", "id": "archived"} in found
+    assert all(set(one) == {"kind", "id"} for one in found)
+    assert "信箱" not in str(found)
