@@ -103,7 +103,7 @@ PURE: Final = tuple(
     for package, names in {
         "storage": "errors instant lenient_json",
         "protocol": "attachments dated_file inbox marks message parts period summary_file task turn",
-        "extracts": "extract lines sentences",
+        "extracts": "candidates extract lines sentences worth",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "line_sources material phrases quality retry schedule shape",
         "query": "calendar dates dates_en dates_zh due intent parse relative_days subject unknown_words",

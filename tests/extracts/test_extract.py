@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recalld.supervisor.extracts.candidates import lines_of, taken_back
 from recalld.supervisor.extracts.extract import LIMITS, MONTH_LINES, extract
 from recalld.supervisor.extracts.lines import is_code
 from recalld.supervisor.extracts.sentences import cut, sentences
@@ -50,7 +51,7 @@ TOFU = (
 def test_extract_quotes_facts_verbatim_with_their_local_time():
     text = day(*TOFU)
     assert "- 09:00 用户：家里的小服务器叫 tofu，Debian 12，SSH 端口 2222。" in text
-    assert "- 09:04 用户：备份用 restic 0.16.4，每天 03:30 推到 /mnt/usb-bak，脚本是 /srv/backup/nightly.sh" in text
+    assert "备份用 restic 0.16.4，每天 03:30 推到 /mnt/usb-bak，脚本是 /srv/backup/nightly.sh" in text
     assert "决定以后一律用 pnpm，不用 npm 了" in text
     assert "周棠对榛子过敏，9 月 26 日中午聚餐记得看配料表" in text
 
@@ -67,55 +68,169 @@ def test_extract_states_its_kind_and_counts_in_the_language_of_the_talk():
     assert english.startswith("> Extract: no model was used; these are the words of 2 of 2 messages.\n")
 
 
-def headings(text):
-    return [line[3:] for line in text.split("\n") if line.startswith("## ")]
-
-
-@pytest.mark.parametrize(
-    ("said", "heading"),
-    [
-        (("中午去吃了阿满面线糊，要了一碗加醋肉的", "阿满面线糊在洛阳桥北边，下午两点就收摊"), "阿满面线糊"),
-        (("尿酸 468，沈医生说要停啤酒三个月", "10 月 22 日复查尿酸"), "尿酸"),
-        (("柳汀花园的房租 5400，中介费 2700", "8 月 25 日搬进柳汀花园"), "柳汀花园"),
-        (("The support group met on Friday at six.", "I joined a support group in Leeds."), "support group"),
-        (("I painted the kitchen on Monday.", "We bought a lamp for the kitchen, 40 euros."), "kitchen"),
-    ],
-)
-def test_extract_heading_is_a_noun_phrase_that_its_lines_share(said, heading):
-    assert headings(day(*(("user", text) for text in said))) == [heading]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        ("Yup, the effect was a joy.", "I sold the car in May.", "My sister lives in Leeds now."),
-        ("我把 3 号柜子修好了", "周五去给猫打疫苗", "房租涨到 3200 元"),
-        ("The amazing and the best, I moved to Leeds.", "I went to the amazing and the best of May."),
-        ("我会去 3 号楼", "我会修 5 号柜子", "我会带 7 把椅子"),
-        ("My family motivates me to run 5 km.", "My sister motivates us to swim in May."),
-        ("猫の病院は木曜日に休みです。", "猫の薬を木曜日にもらいました。"),
-    ],
-)
-def test_extract_has_no_heading_where_its_lines_share_no_noun(said):
-    text = day(*(("user", words) for words in said))
-    assert len(bullets(text)) == len(said)
-    assert headings(text) == []
-
-
-def test_extract_puts_two_topics_under_two_headings():
+def test_extract_has_no_headings_and_keeps_the_order_of_time():
     text = day(
         ("user", "备份脚本 nightly.sh 用 restic 推到 /mnt/usb-bak"),
+        ("assistant", "锁文件放在 /run/tofu-backup.lock。"),
         ("user", "柳汀花园的房租 5400，中介费 2700"),
-        ("user", "restic 的备份脚本保留 7 天"),
-        ("user", "柳汀花园的房租押一付三，8 月 25 日搬"),
-        ("user", "我对花生过敏"),
+        ("assistant", "证书在 /etc/ssl/tofu.pem，端口 8443。"),
+        ("user", "备份脚本还要保留 14 天，周棠对榛子过敏"),
     )
-    rest, first, second = re.split("\n## .*\n", text)
-    assert "花生" in rest
-    assert "nightly.sh" in first
-    assert "7 天" in first
-    assert "5400" in second
-    assert "8 月 25 日" in second
+    assert "##" not in text
+    assert [bullet[2:7] for bullet in bullets(text)] == ["09:00", "09:02", "09:04", "09:06", "09:08"]
+
+
+def test_extract_of_a_day_has_what_a_speaker_says_in_one_go_in_one_bullet():
+    said = [("user", "我把 3 号柜子修好了"), ("user", "周五去给猫打疫苗"), ("user", "I sold the car in May.")]
+    assert bullets(day(*said)) == ["- 09:00 用户：我把 3 号柜子修好了；周五去给猫打疫苗；I sold the car in May."]
+    apart = extract(talk(*said, every=timedelta(minutes=11)), period="2026-06-20", zone=SHANGHAI, kind="day")
+    assert [bullet[2:7] for bullet in bullets(apart)] == ["09:00", "09:11", "09:22"]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (("房租现在是 4200", "合同签到明年"), "房租现在是 4200；合同签到明年"),
+        (("佣金 1.5%", "卖了换个三房"), "佣金 1.5%；卖了换个三房"),
+        (("We took the flat, 1,890 a month", "押金付了 5670"), "We took the flat, 1,890 a month; 押金付了 5670"),
+        (("房子卖了！", "The buyer pays 262 on April 25."), "房子卖了！The buyer pays 262 on April 25."),
+    ],
+)
+def test_extract_joins_quotations_with_a_mark_of_the_language_of_the_first(said, words):
+    assert bullets(day(*(("user", text) for text in said)))[0].endswith(words)
+
+
+LIFE = (
+    (
+        ("zh"),
+        (
+            "我姐怀孕了，预产期九月十八",
+            "房租从五月起涨到 4600",
+            "房子卖掉了！！262 万，4 月 25 号过户",
+            "穿刺结果出来了，良性！半年后复查",
+        ),
+    ),
+    (
+        ("en"),
+        (
+            "Nadia called, she's pregnant!! due in mid September",
+            "Rent is going up to 1,310 in April",
+            "I resigned today!! Last day is May 29.",
+            "sold the Vespa! 2,150 to a student from Freiburg",
+        ),
+    ),
+)
+BANTER = {
+    "zh": ("麻辣烫太辣，嘴肿成包子了哈哈", "今天加班到现在，累成狗", "火锅撑死了，哈哈哈", "讲个猫的笑话", "帮我写个冒泡排序"),
+    "en": (
+        "lunch was a disaster, the burrito exploded all over my keyboard lol",
+        "haha even the cat is yellow",
+        "another joke please, about a scarecrow",
+        "can you help me with a regex for log lines",
+        "Ok I'm so tired of this radiator",
+    ),
+}
+
+
+@pytest.mark.parametrize(("language", "events"), LIFE)
+def test_extract_of_a_month_keeps_what_changes_a_life_and_no_banter(language, events):
+    said = [("user", text) for pair in zip(events * 2, BANTER[language] * 2, strict=False) for text in pair]
+    text = extract(talk(*said, every=timedelta(hours=30)), period="2026-06", zone=SHANGHAI, kind="month")
+    assert all(event in text for event in events)
+    assert not any(banter in text for banter in BANTER[language])
+
+
+def test_extract_quotes_a_sentence_of_few_words_with_the_one_it_belongs_to():
+    text = day(("user", "sold the Vespa! 2,150 to a student. Slept till one. The weather was what it was, and so on it went."))
+    assert "sold the Vespa! 2,150 to a student." in text
+
+
+def test_extract_marks_with_dots_the_words_that_it_leaves_out():
+    said = "房租 5400，押一付三。你觉得贵吗？8 月 25 日搬进柳汀花园。离地铁远吗？"
+    assert bullets(day(("user", said), ("user", "尿酸 468"))) == [
+        "- 09:00 用户：房租 5400，押一付三。…8 月 25 日搬进柳汀花园。…尿酸 468"
+    ]
+    greeted = day(("user", "早上好呀！房租 5400，押一付三。谢谢你啊！"))
+    assert bullets(greeted) == ["- 09:00 用户：房租 5400，押一付三。"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "bullet"),
+    [
+        (
+            ("下周一到周三去成都出差，见客户谢总", "更正一下，成都改成周二到周四了"),
+            "month",
+            "- 06-20 用户：下周一到周三去成都出差，见客户谢总（06-27 更正：更正一下，成都改成周二到周四了）",
+        ),
+        (
+            ("Marta launches the whiteboard on March 30", "whiteboard: Marta moved the launch to April 13"),
+            "month",
+            "- 06-20 user: Marta launches the whiteboard on March 30 (later, 06-27: whiteboard: Marta moved the launch to April 13)",
+        ),
+        (
+            ("they halved the metformin to 500 mg", "sorry, I was wrong, it is the evening pill"),
+            "day",
+            "- 09:00 user: they halved the metformin to 500 mg (corrected 09:02: sorry, I was wrong, it is the evening pill)",
+        ),
+    ],
+)
+def test_extract_has_a_correction_beside_what_it_corrects(said, kind, bullet):
+    blocks = talk(*(("user", text) for text in said), every=timedelta(minutes=2) if kind == "day" else timedelta(days=7))
+    text = extract(blocks, period="2026-06-20"[: 10 if kind == "day" else 7], zone=SHANGHAI, kind=kind)
+    assert bullets(text) == [bullet]
+
+
+def test_taken_back_links_the_last_change_to_what_was_said_first():
+    said = ("whiteboard launch on March 30", "whiteboard launch moved to April 13", "whiteboard launch postponed to May 4")
+    lines = lines_of(talk(*(("user", text) for text in said), every=timedelta(days=2)), SHANGHAI, "en", 200)
+    assert taken_back(lines) == {2: 0}
+
+
+def test_taken_back_links_no_lines_that_share_only_everyday_words():
+    said = ("The launch of the whiteboard is on April 13", "Called him, the increase starts in May, not April")
+    lines = lines_of(talk(*(("user", text) for text in said), every=timedelta(days=2)), SHANGHAI, "en", 200)
+    assert taken_back(lines) == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Would you like tips on what to eat afterwards?", "no, two sentences"),
+        ("Why did the scarecrow win an award? Because he was outstanding in his field!", "booo"),
+    ],
+)
+def test_extract_omits_answers_to_offers_and_to_jokes(question, answer):
+    assert answer not in day(("assistant", question), ("user", answer), ("user", "搬家定在 8 月 25 日"))
+
+
+def words_of(text):
+    return set(re.findall(r"[一-鿿]|[A-Za-z0-9]+", text))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([*(text for _, said in TOFU for text in [said]), "更正：SSH 端口 2223", "sorry, not 3"]), max_size=9
+    )
+)
+def test_extract_has_no_word_that_is_in_no_message(said):
+    for kind in ("day", "month"):
+        text = extract(
+            talk(*(("user", one) for one in said)), period="2026-06-20"[: 10 if kind == "day" else 7], zone=SHANGHAI, kind=kind
+        )
+        quoted = re.sub(
+            r"（\d\d[:-]\d\d (?:更正|后来)：|\((?:corrected|later,) \d\d[:-]\d\d:",
+            "",
+            "".join(bullet[8:] for bullet in bullets(text)),
+        )
+        assert words_of(re.sub("用户：|user: ", "", quoted)) <= words_of(" ".join(said))
+
+
+def test_extract_of_a_day_of_corrections_keeps_its_limit():
+    blocks = talk(
+        *(("user", f"更正：柳汀花园的房租不是 {i}，改成 {i + 1} 了") for i in range(3_000)), every=timedelta(seconds=9)
+    )
+    assert 0 < len(extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")) <= LIMITS["day"]
 
 
 def test_extract_quotes_a_short_answer_with_its_question():
@@ -193,7 +308,7 @@ def test_extract_lists_changes_in_chronological_order():
     )
     places = [text.index(word) for word in ("先用 Postgres", "换成 SQLite", "DuckDB 不考虑")]
     assert places == sorted(places)
-    assert [bullet[2:7] for bullet in bullets(text)] == ["06-20", "06-27", "07-04"]
+    assert re.findall(r"\d\d-\d\d", text) == ["06-20", "06-27", "07-04"]
 
 
 @pytest.mark.parametrize(
@@ -291,8 +406,7 @@ def test_extract_keeps_facts_of_named_speakers_and_omits_their_greetings():
         ("assistant", "Melanie: Oliver hid his bone in my slipper."),
     )
     assert [bullet[8:] for bullet in bullets(text)] == [
-        "Melanie: I painted a lake sunrise in 2022，在西湖边画的.",
-        "Melanie: Oliver hid his bone in my slipper.",
+        "Melanie: I painted a lake sunrise in 2022，在西湖边画的. Oliver hid his bone in my slipper."
     ]
 
 
@@ -446,22 +560,6 @@ def test_extract_keeps_any_configured_limit_and_quotes_something(kind, limit):
 def test_extractive_provider_uses_summarise_chars_of_the_config():
     config = load(b"[archive]\nsummarise_chars = 200\n", {})
     assert vars(choose(config, {})) == vars(Extractive(longest=200))
-
-
-@pytest.mark.parametrize(
-    ("said", "absent"),
-    [
-        ("说明在 https://github.com/foo/bar 和 wiki.example.org/page", ("github", "foo", "https", "example", "wiki")),
-        ("<h1>Backup</h1><hr> h1 hr 的服务器", ("h1", "hr")),
-        ("头像 data:image/png;base64,iVBORw0KGgo= 太大", ("base64", "png", "image")),
-        ("服务器的密码是 hunterwolf", ("hunterwolf",)),
-        ("zorvex 连 quimbly 和 blenko", ("zorvex quimbly", "quimbly blenko")),
-    ],
-)
-def test_extract_heading_names_no_address_tag_data_or_secret(said, absent):
-    texts = [f"{said}，{i} 月 {i} 号搬到 {i * 37} 号楼 {what}" for i, what in ((3, "地下室"), (5, "阳台"), (8, "仓库"))]
-    for heading in headings(day(*(("user", text) for text in texts))):
-        assert not any(word in heading for word in absent), heading
 
 
 @pytest.mark.parametrize(
