@@ -111,7 +111,7 @@ PURE: Final = tuple(
         "recall": "audience neighbours",
         "longterm": "lines",
         "conversation": "running sessions turns",
-        "context": "choice distinct history_window memory_block messages opening render request said_when",
+        "context": "choice distinct history_window memory_block messages opening render request said_when spoken",
         "interfaces.hooks": "dialects",
         "interfaces.tools": "anthropic_commands",
     }.items()
