@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
-VERSION: Final = 10
+VERSION: Final = 11
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')
@@ -58,6 +58,8 @@ _SAID: Final = lazy_re(
     re.IGNORECASE,
 )
 _ENTRY: Final = lazy_re(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
+#: A pause of so many seconds ends a talk: what is said after it is seldom about the same.
+_PAUSE_S: Final = 1_800
 #: The most lines of one passage: a file without breaks is split.
 _MOST_LINES: Final = 12
 
@@ -166,7 +168,11 @@ def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", fir
 
 
 def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
-    """Return the chunks of each conversation by time, then as given; a chunk without neighbours is a conversation of one."""
+    """
+    Return the chunks of each conversation by time, then as given; a chunk without neighbours is a conversation of one.
+
+    A long pause ends a conversation.
+    """
     talks: dict[str, list[Chunk]] = {}
     alone = []
     for chunk in chunks:
@@ -174,11 +180,23 @@ def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
             alone.append([chunk])
         else:
             talks.setdefault(chunk.talk, []).append(chunk)
+    found: list[list[Chunk]] = []
     for talk in talks.values():
         if all(chunk.passage.message for chunk in talk):
             # stable, since many have the same time, and the path of an unfiled message, its id, gives no order
             talk.sort(key=_time)
-    return [*talks.values(), *alone]
+        found += _without_pauses(talk)
+    return [*found, *alone]
+
+
+def _without_pauses(talk: Sequence[Chunk]) -> Iterator[list[Chunk]]:
+    """Yield the stretches of a conversation between which nobody said anything for long; one without times is whole."""
+    start = 0
+    for n in range(1, len(talk)):
+        if _time(talk[n]) - _time(talk[n - 1]) > _PAUSE_S:
+            yield list(talk[start:n])
+            start = n
+    yield list(talk[start:])
 
 
 def _time(chunk: Chunk) -> float:

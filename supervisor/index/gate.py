@@ -68,7 +68,7 @@ class Gate:
 
 def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
     """Return the gate of the request; *is_there* returns whether memory has a word."""
-    words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
+    words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.meant]
     said = [word for word in words if word not in query.characters]
 
     def asked(word: str) -> float:

@@ -10,15 +10,16 @@ the day, the first words of a message, the days that the question names, and the
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.gate import gate_of
+from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from datetime import date
 
     from recalld.supervisor.index.bm25 import Candidate, Corpus
     from recalld.supervisor.index.gate import Gate
@@ -43,16 +44,14 @@ _ROLE_WORTH: Final = 0.3
 _EVERYDAY_LOSS: Final = 0.5
 _ASKS_LOSS: Final = 0.2
 _NOT_OWN_LOSS: Final = 0.3
-#: The bonus of a standing wish ("always in metric units") that has a word of the request, or a related one.
+#: The bonus of a standing wish ("always in metric units") that has a word of the request.
 _WISH_WORTH: Final = 0.4
 #: A long answer of the assistant has a word of every question: from so many words on it loses a part of its score, but keeps at
 #: least this share. This is not so where the assistant's words are asked for.
 _LONG_WORDS: Final = 60
 _LONG_LEAST: Final = 0.65
-#: The worth of a passage of another day that names the day that is asked for; and the share of the best score from which
-#: answers with the same words may contradict one another, so that the newest comes first.
+#: The worth of a passage of another day that names the day that is asked for.
 _ABOUT_A_DAY: Final = 0.5
-_ALIKE: Final = 0.8
 #: A question about the user opens the gate. If no passage has enough of the question's own words, only `SMALL` passages are
 #: shown, down to `SMALL_SHARE` of the best score. None is shown if the rarest word is an English one that is nowhere in memory
 #: and no passage has other words of the worth `_TELLING`, or words that mean the same by at least `_SAME`.
@@ -67,8 +66,8 @@ _ALONE_WORD: Final = 0.3
 #: How many questions of one input have a gate of their own, and the least worth of the words of one that opens it.
 _MOST_PARTS: Final = 6
 _PART_WORTH: Final = 0.25
-#: How many of the best answers the gate looks at.
-_LOOKED_AT: Final = 20
+#: How many of the best answers the gate looks at, and `newest_first`.
+LOOKED_AT: Final = 20
 #: The bonus of a named span, by its length in days: a day says more than a year. All passages of a short span are candidates;
 #: of a longer one those with the words. The longest spans are no answer by themselves: 写一首关于秋天的诗.
 SHORT: Final = 10
@@ -128,30 +127,11 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         if one.score > 0:
             found.append(one)
     found.sort(key=lambda one: -one.score)
-    return _newest_first(query, found)
+    return found
 
 
 def _is_of(query: Query, candidate: Candidate) -> bool:
     return candidate.day is not None and any(candidate.day in days for days in query.days)
-
-
-def _newest_first(query: Query, found: list[Scored]) -> list[Scored]:
-    """Return the answers; of those with the same words of the question and nearly the same score the newest comes first."""
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for n, one in enumerate(found):
-        if one.score < _ALIKE * found[0].score:
-            break
-        if one.candidate.day and (words := tuple(own_words(query.words, one.candidate))):
-            alike.setdefault(words, []).append(n)
-    for places in alike.values():
-        scores = [found[n].score for n in places]
-        newest = sorted((found[n] for n in places), key=lambda one: one.candidate.day or date.min, reverse=True)
-        if found[places[0]] is not newest[0]:
-            newest[0].because.append("newest")
-        for n, one, score in zip(places, newest, scores, strict=True):
-            one.score = score
-            found[n] = one
-    return found
 
 
 def stands_alone(query: Query, candidates: Sequence[Candidate], corpus: Corpus) -> bool:
@@ -180,7 +160,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
         return bool(corpus.frequency(word))
 
     gate = gate_of(query, is_there)
-    looked_at = [(own_words(gate.worth, one.candidate), one) for one in best[:_LOOKED_AT]]
+    looked_at = [(own_words(gate.worth, one.candidate), one) for one in best[:LOOKED_AT]]
     share, nearest = max(
         ((gate.share(words), one) for words, one in looked_at), key=lambda found: found[0], default=(0.0, None)
     )
@@ -214,7 +194,7 @@ def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[
     return any(
         gate.share(words) >= 1.0 and sum(gate.worth[word] for word in words) >= _PART_WORTH
         for gate in gates
-        for one in best[:_LOOKED_AT]
+        for one in best[:LOOKED_AT]
         if (words := own_words(gate.worth, one.candidate))
     )
 
@@ -257,7 +237,7 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
     if one.score and query.role and query.role == candidate.role:
         one.score += _ROLE_WORTH * best
         one.because.append(f"role {query.role}")
-    if candidate.wishes and one.score and _touches(query, candidate):
+    if candidate.wishes and one.score and any(query.words[word] > REQUEST_WEIGHT for word in own_words(query.words, candidate)):
         one.score += _WISH_WORTH * best
         one.because.append("wish")
     if candidate.asks:
@@ -268,11 +248,6 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
             one.because.append("long")
         if query.is_own and not query.role:
             one.score *= 1 - _NOT_OWN_LOSS
-
-
-def _touches(query: Query, candidate: Candidate) -> bool:
-    there = set(candidate.text.split())
-    return any(word in there or not there.isdisjoint(query.related.get(word, ())) for word in query.words)
 
 
 def _nearness(days: Days, day: date) -> float:

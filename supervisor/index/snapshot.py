@@ -20,6 +20,7 @@ from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.hit import Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
+from recalld.supervisor.index.newest import newest_first
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
 from recalld.supervisor.index.ranking import (
     SMALL,
@@ -168,7 +169,7 @@ class View:
         known.sort(key=lambda one: (first[one.source[0]], -(one.day.toordinal() if one.day else 0)))
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
-        best = rank(query, known, self.corpora, self.k1, self.b)
+        best = newest_first(query, rank(query, known, self.corpora, self.k1, self.b), self.corpora[0])
         said = verdict(query, best, self.corpora[0])
         if not said.is_open:
             return [], said

@@ -19,7 +19,7 @@ from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.dates import first_talk, spans
 from recalld.supervisor.query.due import due_days, without_asking
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
-from recalld.supervisor.query.relative_days import day_tokens
+from recalld.supervisor.query.relative_days import day_tokens, days_meant
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
 from recalld.supervisor.text.tokenizer import HAN, tokens
@@ -183,10 +183,11 @@ class Query:
 
     *text* is the input. *words* are its words with their weights (at most 1), in order; *rarity* has the rarity of each in the
     language, 1.0 for a name; *asked* are the words of each sentence that asks; *borrowed* are words of the messages before the
-    question. *days* are the days that the question names; *role* is "assistant" or "user" if it asks for the words of one of
-    them. *is_own*: it is about the user, or about what was said. *is_question*: it is one sentence that asks, and nothing
-    else, in a language with blanks between words. *only_days*: it asks for what happened on its days and nothing else.
-    *is_now*: today is the only day it names, and it does not ask what happened ("what's the weather today").
+    question; *meant* are days, as messages have them that are about these days. *days* are the days that the question names;
+    *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or about what was
+    said. *is_question*: it is one sentence that asks, and nothing else, in a language with blanks between words. *only_days*:
+    it asks for what happened on its days and nothing else. *is_now*: today is the only day it names, and it does not ask what
+    happened ("what's the weather today").
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too, *characters* are parts of
     words that memory does not have. *related* are the words of memory that mean nearly the same as a word, with their worth
@@ -208,6 +209,7 @@ class Query:
     characters: frozenset[str] = frozenset()
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     borrowed: frozenset[str] = frozenset()
+    meant: frozenset[str] = frozenset()
 
     @property
     def without_borrowed(self) -> Query:
@@ -237,7 +239,7 @@ def parse_query(
     is_question = len(asking) == 1 and not others and bool(_ASKS.search(asking[0])) and not _LEADS_UP.search(asking[0])
     asking = [part for sentence in asking for part in questions_in(sentence)]
     text = " ".join(asking)
-    days, asked = _days_and_words(asking, today, first_day)
+    days, asked, meant = _days_and_words(asking, today, first_day)
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text):
@@ -250,7 +252,8 @@ def parse_query(
         scale = max(words.values())
         words = {word: counts / scale for word, counts in words.items()}
     only_days = only_days and not before
-    words |= before
+    meant = frozenset() if only_days or not words else meant - words.keys()
+    words |= before | dict.fromkeys(sorted(meant), 1.0)
     if 0 < most < len(words):
         rarest = set(sorted(words, key=lambda word: (-words[word], -rarity_asked(word)))[:most])
         words = {word: counts for word, counts in words.items() if word in rarest}
@@ -263,15 +266,17 @@ def parse_query(
     is_own = bool(role) or is_about_oneself(text, question)
     borrowed = frozenset(before) & words.keys()
     is_now = is_now and not only_days
-    return Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now, borrowed=borrowed)
+    query = Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now)
+    return replace(query, borrowed=borrowed, meant=meant & words.keys())
 
 
 def _days_and_words(
     asking: Sequence[str], today: date, first_day: Callable[[], date | None]
-) -> tuple[tuple[Days, ...], list[dict[str, float]]]:
-    """Return the days that the sentences name, and the words of each with their weights."""
+) -> tuple[tuple[Days, ...], list[dict[str, float]], frozenset[str]]:
+    """Return the days that the sentences name, the words of each with their weights, and days that messages may be about."""
     days: list[Days] = []
     words: list[dict[str, float]] = []
+    meant: set[str] = set()
     for sentence in asking:
         if ahead := due_days(sentence, today):
             words.append(_what_is_due(sentence, ahead))
@@ -279,7 +284,15 @@ def _days_and_words(
             named = spans(sentence, today) or first_talk(sentence, first_day)
             days += [span.days for span in named]
             words.append(weight_terms(sentence, named))
-    return tuple(days), words
+            meant |= _meant(sentence, named, today)
+    return tuple(days), words, frozenset(meant)
+
+
+def _meant(sentence: str, named: Sequence[Span], today: date) -> set[str]:
+    """Return the single days, as tokens, that messages of other days may be about: those to come, and those with a date."""
+    both = [span for span in (*named, *days_meant(sentence, today)) if span.days.length == 1]
+    meant = [one for one in both if one.days.first > today or any(map(str.isdigit, sentence[one.start : one.end]))]
+    return {token for span in meant for token in day_tokens(span.days)}
 
 
 def _names_in(question: str) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.index.chunking import Chunk, chunk_note, chunk_summary, marked_lines, neighbours
 from recalld.supervisor.index.documents import decode_passage, encode_passage
+from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.text.decoding import decoded
 
 DAY = date(2026, 1, 28)
@@ -145,3 +146,15 @@ def test_chunking_returns_ordered_chunks_without_overlap(text):
         assert isinstance(chunk, Chunk)
         assert last < chunk.passage.start <= chunk.passage.end <= len(lines)
         last = chunk.passage.end
+
+
+def test_neighbours_are_not_parted_by_a_pause_of_more_than_half_an_hour():
+    noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    chunks = [
+        Chunk(
+            Passage(path=str(n), start=1, end=1, text="嗯", tier="dated", at=noon + timedelta(minutes=at), message=str(n)),
+            talk="",
+        )
+        for n, at in enumerate((0, 30, 61, 62))
+    ]
+    assert [[chunk.passage.message for chunk in talk] for talk in neighbours(chunks)] == [["0", "1"], ["2", "3"]]

@@ -169,7 +169,7 @@ def test_parse_query_takes_days_only_from_the_asking_sentence():
         ("今天是几号交房租", {"交", "房租"}),
         ("could you please help me find the router", {"router"}),
         ("recommend me a restaurant please", {"restaur"}),
-        ("11月14号我订的机票", {"订", "机票"}),
+        ("11月14号我订的机票", {"订", "机票", "2025-11-14"}),
         ("上周三的会议", {"会议"}),
         ("你给我推荐过什么电影", {"推荐", "电影"}),
         ("谁帮我写的简历", {"帮", "写", "简历"}),

@@ -115,8 +115,23 @@ def test_parse_query_asks_for_what_is_due_by_the_days_themselves(question, days)
     ],
 )
 def test_parse_query_goes_by_the_day_of_saying_where_nothing_is_due(question):
+    query = parse_query(question, WEDNESDAY)
     assert due_days(question, WEDNESDAY) == ()
-    assert not any(word.startswith("2026-") for word in parse_query(question, WEDNESDAY).words)
+    assert not any(word.startswith("2026-") for word in query.words.keys() - query.meant)
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("下周二我人在哪", {"2026-12-01"}),
+        ("what needs sorting by this friday", {"2026-11-27"}),
+        ("12月19号是啥日子来着", {"2026-12-19", "2025-12-19"}),
+        ("where was I last night", set()),
+        ("上周三我做了什么", set()),
+    ],
+)
+def test_parse_query_looks_for_messages_about_a_day_to_come_or_a_date(question, meant):
+    assert parse_query(question, WEDNESDAY).meant == meant
 
 
 def test_parse_query_asks_for_other_words_of_a_day_too():

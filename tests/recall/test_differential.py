@@ -14,7 +14,7 @@ from statistics import mean
 import pytest
 from rank_bm25 import BM25Okapi
 
-from recalld.supervisor.index import documents, ranking
+from recalld.supervisor.index import documents, ranking, snapshot
 from recalld.supervisor.index.documents import CONTEXT_WIDTHS
 from recalld.supervisor.query import related_words
 from recalld.supervisor.query.parse import Query, parse_query
@@ -73,7 +73,7 @@ def talk(tmp_path, monkeypatch):
         monkeypatch.setattr(ranking, name, 0.0)
     monkeypatch.setattr(related_words, "WORTH", 0.0)
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
-    monkeypatch.setattr(ranking, "_ALIKE", 2.0)  # no answers are put in the order of their days
+    monkeypatch.setattr(snapshot, "newest_first", lambda query, found, corpus: found)
     monkeypatch.setattr(ranking, "_LONG_LEAST", 1.0)
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))

@@ -292,7 +292,7 @@ def test_search_finds_the_call_of_a_tool_by_its_line(world, words, lines):
 def test_unfiled_groups_of_a_talk_stay_when_a_message_is_added(world):
     world.append(*exchanges(40))
     before = world.ws.unfiled.passages(NOW).overlay.groups.values()
-    world.append({"role": "user", "text": FACT, "createdAt": "2026-01-28T07:00:00Z"})
+    world.append({"role": "user", "text": FACT, "createdAt": (NOW + timedelta(minutes=80)).isoformat()})
     after = world.ws.unfiled.passages(NOW).overlay.groups.values()
     assert len(after) == 6
     assert sum(any(one is other for other in before) for one in after) == 4

@@ -27,7 +27,7 @@ TEXTS: Final = {
     "worth": "与最好的相比价值不大",
     "window": "由前后的消息找到",
     "wish": "长期的要求",
-    "newest": "相近的回答里最新的",
+    "newest": "同一件事里最新的",
     "long": "长回答，分量打折",
     "words": "字词：{words}",
     "related": "相近的字词：{words}",

@@ -27,7 +27,7 @@ TEXTS: Final = {
     "worth": "of little worth beside the best",
     "window": "by the messages around it",
     "wish": "a standing wish",
-    "newest": "the newest of like answers",
+    "newest": "the newest about the same thing",
     "long": "a long answer, which counts less",
     "words": "words: {words}",
     "related": "related: {words}",
