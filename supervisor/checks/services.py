@@ -6,10 +6,12 @@ The units are read from where systemd reads them. Nothing asks systemd, so the c
 
 from __future__ import annotations
 
+import json
 import os
 import stat as modes
 from contextlib import suppress
-from shlex import quote
+from pathlib import Path
+from shlex import quote, split
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.checks.check import Look, bad, odd
@@ -17,14 +19,15 @@ from recalld.supervisor.checks.machine import disk_space
 from recalld.supervisor.checks.units import Installed, installed, origin_of, read_unit, refused_units
 from recalld.supervisor.events import lasting_states
 from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
+from recalld.supervisor.protocol.connections import parse_connections
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, why_refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from recalld.supervisor.checks.check import Faults
+    from recalld.supervisor.protocol.connections import Connection
 
 #: The rights that others must not have on the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
@@ -147,6 +150,48 @@ def _of_the_key(one: Installed) -> Faults:
     except BadConfig as error:
         if not isinstance(error.__cause__, PermissionError):
             yield bad(Text("doctor.key_file", unit=one.unit.name, why=error.why))
+
+
+def clients(look: Look) -> Faults:
+    """Yield the faults of the connections with clients: entries that are gone, and those that start something else."""
+    version = look.ws.files.read_stable(look.ws.paths.connections)
+    try:
+        connections = parse_connections(version.data) if version else ()
+    except ValueError as error:
+        yield odd(Text("doctor.connections_unread", why=str(error)))
+        return
+    for one in connections:
+        again = f"recalld connect {one.client} --yes" + (f" --project {quote(one.project)}" if one.project else "")
+        try:
+            text = Path(one.path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            yield odd(Text("doctor.client_gone", client=one.client, path=one.path, command=again))
+            continue
+        if one.command:
+            yield from _of_a_hook(look, one, text, again)
+
+
+def _of_a_hook(look: Look, one: Connection, text: str, again: str) -> Faults:
+    program, *rest = split(one.command)
+    if json.dumps(one.command, ensure_ascii=False)[1:-1] not in text:
+        yield odd(Text("doctor.client_gone", client=one.client, path=one.path, command=again))
+    elif _is_gone(program):
+        yield bad(Text("doctor.client_program", client=one.client, program=program, command=again))
+    elif rest[1:2] != [str(look.ws.paths.root)]:
+        yield bad(Text("doctor.client_elsewhere", client=one.client, root=rest[1], command=again))
+    elif one.client == "codex" and not _is_trusted(Path(one.path)):
+        yield bad(Text("doctor.client_untrusted"))
+
+
+def _is_trusted(hooks: Path) -> bool:
+    """Return whether Codex has a mark of trust for the hooks of this file; whether it is of their present text, Codex knows."""
+    import tomllib
+
+    try:
+        config = tomllib.loads((hooks.parent / "config.toml").read_text(encoding="utf-8"))
+        return any(key.startswith(f"{hooks}:") and state.get("trusted_hash") for key, state in config["hooks"]["state"].items())
+    except (OSError, ValueError, KeyError, AttributeError):
+        return False
 
 
 def supervisor(look: Look) -> Faults:

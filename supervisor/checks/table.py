@@ -70,6 +70,7 @@ TABLE: Final = (
     Check("key", "machine", model.key, slow=True),
     Check("key", "caller", model.credential),
     Check("service", "machine", services.units),
+    Check("clients", "machine", services.clients, slow=True),
     Check("supervisor", "machine", services.supervisor),
     Check("supervisor", "machine", services.port),
 )

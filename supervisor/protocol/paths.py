@@ -83,6 +83,7 @@ class WorkspacePaths:
     state = _Below(".recalld")  # machine state, mode 0700
     seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages
     files = _Below(".recalld", "files.json")  # what was read from each file of memory, and in which version
+    connections = _Below(".recalld", "connections.json")  # which clients are connected, and what was put into their settings
     vectors = _Below(".recalld", "vectors")  # embeddings of memory's passages, for `recall.backend = "hybrid"`
     backup = _Below(".recalld", "backup.json")  # the result of the last `backup nightly`
     fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was reported

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from recalld.supervisor.checks.units import Installation
 from recalld.supervisor.host.last_night import LastBackup, keep_last
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
+from recalld.supervisor.protocol.connections import Connection, render_connections
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NewerFormat
 from tests.world import WITHOUT_MODEL, World, message_on, talk
@@ -201,6 +203,15 @@ def a_key_file_that_is_not_there(it: Broken) -> None:
         (folder / name).write_bytes(data)
 
 
+def a_hook_of_an_environment_that_is_gone(it: Broken) -> None:
+    command = f"/opt/none/recalld -w {it.world.root} hook claude-code"
+    path = it.elsewhere / "settings.json"
+    path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}), encoding="utf-8")
+    it.world.paths.connections.write_bytes(
+        render_connections([Connection(client="claude-code", path=str(path), command=command)])
+    )
+
+
 def a_supervisor_that_hangs(it: Broken) -> None:
     def ask() -> str | None:
         raise TimeoutError
@@ -248,6 +259,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     an_index_that_is_damaged: memory.index,
     a_key_in_a_file_of_variables: model.key,
     a_key_file_that_is_not_there: services.units,
+    a_hook_of_an_environment_that_is_gone: services.clients,
     a_supervisor_that_hangs: services.supervisor,
     a_supervisor_of_another_version: services.supervisor,
     a_credential_that_all_may_read: model.credential,

@@ -78,6 +78,8 @@ ANSWERS: Final = {
     "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
     "model test": ("model test", ["model", "seconds", "error"]),
     "worker": ("worker --idle 0.2", ["group", "status"]),
+    "connect": ("connect codex --dry-run", ["workspace", "written", "clients", "refused"]),
+    "disconnect": ("disconnect codex", ["workspace", "written", "clients", "refused"]),
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).

@@ -1,14 +1,86 @@
-"""The commands for clients such as Claude Code and Codex: hook (docs/reference/cli.md)."""
+"""The commands for clients such as Claude Code and Codex: connect, disconnect, hook (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Folder  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json
+from recalld.supervisor.storage.catalogue import Text, render
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recalld.supervisor.interfaces.cli.call import Call
+    from recalld.supervisor.interfaces.connect.settings import Change, Machine
+
+Clients = Annotated[list[str] | None, typer.Argument(help="claude-code, codex, …; without any, those of this machine")]
+Yes = Annotated[bool, typer.Option("--yes", help="write it")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="show every line, and write nothing")]
+Project = Annotated[Path | None, typer.Option("--project", metavar="DIR", help="only for what is done in this folder")]
+
+
+def connect(
+    ctx: Context,
+    clients: Clients = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    project: Project = None,
+    workspace: Folder = None,
+    json: Json = False,
+) -> None:
+    """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
+    from recalld.supervisor.workspace import make_workspace
+
+    call: Call = ctx.obj
+    machine = _machine(call, workspace, project)
+    root = machine.paths.root
+    is_made, writes = machine.paths.config.exists(), yes and not dry_run
+    found, refused = _changes(machine, clients or [], machine.changes)
+    if writes and not is_made:
+        make_workspace(root, os.environ, call.language)
+    done = [one for one in found if one.kind != "there"]
+    if writes:
+        machine.apply(found)
+    if json:
+        call.show(as_json(_as_data(machine, found, refused, written=writes)))
+    else:
+        kind = "connect.workspace" if is_made else "connect.made_workspace" if writes else "connect.makes_workspace"
+        lines = [call.render(Text(kind, root=root)), *_rows(call, found, refused, every_line=dry_run)]
+        end = "connect.done" if writes else "connect.how"
+        lines += ["", *_notes(call, found, machine), call.render(Text(end if done or refused else "connect.all_there"))]
+        call.show("\n".join(lines if found or refused else [call.render(_none_found())]))
+    _exit(refused)
+
+
+def disconnect(
+    ctx: Context,
+    clients: Clients = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    project: Project = None,
+    workspace: Folder = None,
+    json: Json = False,
+) -> None:
+    """Take out of the clients' settings what `connect` put in, and nothing else."""
+    call: Call = ctx.obj
+    machine, writes = _machine(call, workspace, project), yes and not dry_run
+    found, refused = _changes(machine, clients or [], machine.removals)
+    done = [one for one in found if one.kind != "absent"]
+    if writes and machine.paths.root.is_dir():
+        machine.apply(found)
+    if json:
+        call.show(as_json(_as_data(machine, found, refused, written=writes)))
+    else:
+        end = "connect.gone" if writes else "connect.how_to_remove"
+        shown = [*_rows(call, done, refused, every_line=False), ""] if done or refused else []
+        call.show("\n".join([*shown, call.render(Text(end if done else "connect.none_there"))]))
+    _exit(refused)
 
 
 def hook(
@@ -22,4 +94,94 @@ def hook(
 
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
-    app.command()(hook)
+    for command in (connect, disconnect, hook):
+        app.command()(command)
+
+
+def _machine(call: Call, workspace: Path | None, project: Path | None) -> Machine:
+    from recalld.supervisor.interfaces.connect.settings import Machine
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import RealDisk
+    from recalld.supervisor.storage.files import Files
+
+    root = call.root_of(workspace)
+    if root.exists() and not root.is_dir():
+        raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
+    if project is not None and not project.is_dir():
+        raise BadRequest("--project", Text("connect.no_folder", path=project))
+    home, folder = Path.home(), project.absolute() if project else None
+    paragraph = render(Text("connect.paragraph"), call.language)
+    return Machine(Files(RealDisk()), WorkspacePaths(root), os.environ, home, paragraph, folder)
+
+
+def _changes(machine: Machine, given: Sequence[str], plan: Any) -> tuple[list[Change], list[tuple[str, SupervisorError]]]:
+    """Return what is planned for each client, and the errors of those whose files can't be changed, which stay as they are."""
+    from recalld.supervisor.interfaces.connect.settings import client_names
+
+    found: list[Change] = []
+    refused: list[tuple[str, SupervisorError]] = []
+    for name in client_names(given, machine.found(), in_project=machine.project is not None):
+        try:
+            found += plan(name)
+        except (BadFile, NoPermission) as error:
+            refused.append((name, error))
+    return found, refused
+
+
+def _rows(
+    call: Call, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], *, every_line: bool
+) -> list[str]:
+    from recalld.supervisor.interfaces.connect.clients import CLIENTS
+    from recalld.supervisor.interfaces.connect.settings import lines_put_in
+
+    rows: list[str] = []
+    for client in dict.fromkeys([*(one.client for one in changes), *(name for name, _ in refused)]):
+        rows += ["", CLIENTS[client].title]
+        for one in (one for one in changes if one.client == client):
+            what = ", ".join(call.render(Text(f"connect.{'paragraph_of' if n == 'paragraph' else n}")) for n in one.wanted.what)
+            rows.append("  " + call.render(Text(f"connect.{one.kind}", path=_short(one.wanted.path), what=what)))
+            rows += [f"    + {line}" for line in lines_put_in(one)] if every_line and one.kind in ("add", "update") else []
+        rows += [f"  {call.render(Text('connect.refused', why=error))}" for name, error in refused if name == client]
+    return rows
+
+
+def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]:
+    from recalld.supervisor.interfaces.connect.clients import CLIENTS
+    from recalld.supervisor.interfaces.locate import socket_path
+
+    names = dict.fromkeys(one.client for one in changes if one.kind != "there")
+    notes = [call.render(Text(CLIENTS[name].note)) for name in names if CLIENTS[name].note]
+    if os.path.isdir("/run/systemd/system") and not socket_path(str(machine.paths.root)):
+        notes.append(call.render(Text("connect.service")))
+    return notes
+
+
+def _as_data(
+    machine: Machine, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], *, written: bool
+) -> dict[str, Any]:
+    clients: dict[str, list[dict[str, Any]]] = {}
+    for one in changes:
+        row = {"path": str(one.wanted.path), "what": list(one.wanted.what), "change": one.kind}
+        clients.setdefault(one.client, []).append({**row, "pieces": [piece for _, piece in one.pieces]})
+    return {
+        "workspace": str(machine.paths.root),
+        "written": written,
+        "clients": [{"client": name, "files": files} for name, files in clients.items()],
+        "refused": [{"client": name, "why": error.sentence} for name, error in refused],
+    }
+
+
+def _none_found() -> Text:
+    from recalld.supervisor.interfaces.connect.clients import CLIENTS
+
+    return Text("connect.none_found", names=", ".join(CLIENTS))
+
+
+def _exit(refused: Sequence[tuple[str, SupervisorError]]) -> None:
+    if refused:
+        raise typer.Exit(refused[0][1].exit_code)
+
+
+def _short(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -152,5 +152,6 @@ TEXTS: Final = {
     "tasks": "任务",
     "model": "模型",
     "key": "密钥",
+    "clients": "客户端",
     "service": "服务",
 }

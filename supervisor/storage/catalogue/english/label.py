@@ -152,5 +152,6 @@ TEXTS: Final = {
     "tasks": "tasks",
     "model": "model",
     "key": "key",
+    "clients": "clients",
     "service": "service",
 }

@@ -1,0 +1,1 @@
+"""Connect clients of this machine with a workspace: what is written into their settings, and taken out again."""

@@ -1,0 +1,64 @@
+"""
+A text and what was put into it: the pieces can be taken out again, to the byte. Pure.
+
+`connect` only puts in. It keeps each piece with its place (`protocol/connections`), so that `disconnect` takes out exactly
+these from a file that nobody has changed since; in one that was changed it looks for the pieces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The *text* with the pieces in it, and which of its characters were put in."""
+
+    text: str
+    mask: bytes  # a byte for each character: 1 where it was put in
+
+    @classmethod
+    def of(cls, text: str) -> Edited:
+        """Return the text as it was found."""
+        return cls(text, bytes(len(text)))
+
+    def put(self, pieces: Iterable[tuple[int, str]]) -> Edited:
+        """Return the text with each piece at its place, which is one in the present text."""
+        text, mask = self.text, self.mask
+        for place, piece in sorted(pieces, key=lambda one: -one[0]):
+            text = text[:place] + piece + text[place:]
+            mask = mask[:place] + b"\1" * len(piece) + mask[place:]
+        return Edited(text, mask)
+
+    @property
+    def pieces(self) -> tuple[tuple[int, str], ...]:
+        """The pieces that were put in, with their places in the text, first to last."""
+        found, start = [], -1
+        for n, put_in in enumerate((*self.mask, 0)):
+            if put_in and start < 0:
+                start = n
+            elif not put_in and start >= 0:
+                found.append((start, self.text[start:n]))
+                start = -1
+        return tuple(found)
+
+
+def without_pieces(text: str, pieces: Sequence[tuple[int, str]], *, is_unchanged: bool) -> str | None:
+    """
+    Return the text without the *pieces*; None where one of them can't be found, or not surely.
+
+    In a text that *is_unchanged* they are at their places. Else each has to occur once; a piece of a few characters, such as a
+    comma, is then not looked for.
+    """
+    for place, piece in sorted(pieces, key=lambda one: -one[0]):
+        if is_unchanged and text.startswith(piece, place):
+            text = text[:place] + text[place + len(piece) :]
+        elif text.count(piece) == 1 and len(pieces) == 1:
+            text = text.replace(piece, "")
+        else:
+            return None
+    return text

@@ -1,0 +1,221 @@
+"""
+Read and write the settings files of clients for `connect` and `disconnect`, and keep what was put into them.
+
+A file is gathered, changed as a text (`plan.py`), and replaced whole, with its mode and owner; a link is followed, and stays.
+No file of a client is written before all of its files could be changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat as modes
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING, Final, Literal
+
+from recalld.supervisor.interfaces.connect.clients import CLIENTS, IN_PROJECT, Place, Wanted, wanted
+from recalld.supervisor.interfaces.connect.plan import Refused, connected, disconnected
+from recalld.supervisor.protocol.connections import Connection, parse_connections, render_connections
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, from_os_error
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files, FileVersion
+
+#: Settings of more bytes are not read; those of a busy client have some hundred thousand.
+_MOST_BYTES: Final = 20_000_000
+#: Other names of clients.
+_ALIASES: Final = {"claude": "claude-code", "gemini": "gemini-cli", "gemini cli": "gemini-cli", "open-code": "opencode"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is done to one settings file: the text that it has (None: there is none) and the one that it gets."""
+
+    client: str
+    wanted: Wanted
+    file: Path  # with links followed
+    before: FileVersion | None
+    text: str
+    pieces: tuple[tuple[int, str], ...]
+    made: bool
+    kind: Literal["add", "update", "there", "remove", "delete", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The clients of this user, the workspace to connect them with, and what earlier runs put into their settings."""
+
+    files: Files
+    paths: WorkspacePaths
+    environ: Mapping[str, str]
+    home: Path
+    paragraph: str
+    project: Path | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where clients are connected, and what starts recalld there."""
+        codex = self.environ.get("CODEX_HOME")
+        return Place(
+            self.home, (program(), "-w", str(self.paths.root)), self.project, Path(codex).expanduser() if codex else None
+        )
+
+    @property
+    def known(self) -> tuple[Connection, ...]:
+        """What earlier runs put in; nothing where the file of it is gone or damaged."""
+        version = self.files.read_stable(self.paths.connections)
+        try:
+            return parse_connections(version.data) if version else ()
+        except ValueError:
+            return ()
+
+    def found(self) -> list[str]:
+        """Return the clients of this user: those with a folder of settings, or a command that starts them."""
+        path = self.environ.get("PATH", os.defpath)
+        return [name for name, one in CLIENTS.items() if (self.home / one.folder).is_dir() or which(one.command, path=path)]
+
+    def changes(self, client: str) -> list[Change]:
+        """Return what would connect the client; BadFile or NoPermission for a file that can't be changed."""
+        found = []
+        for one in wanted(client, self.place, self.paragraph, plugin(self.place)):
+            file, before, text = self._read(one)
+            known, is_there = self._known(one.path), False
+            with _told_of(one.path):
+                edited = connected(text, one)
+                if text is not None and edited.text != text:
+                    is_there = disconnected(text, one, (), is_unchanged=False) != text
+                    pieces = known.pieces if known else ()
+                    edited = connected(disconnected(text, one, pieces, is_unchanged=_is_same(before, known)), one)
+            made = known.made if known else before is None
+            kind: Literal["add", "update", "there"] = "there" if edited.text == text else "update" if is_there else "add"
+            found.append(Change(client, one, file, before, edited.text, edited.pieces, made, kind))
+        return found
+
+    def removals(self, client: str) -> list[Change]:
+        """Return what would disconnect the client; BadFile or NoPermission for a file that can't be changed."""
+        found = []
+        for one in wanted(client, self.place, self.paragraph, plugin(self.place)):
+            file, before, text = self._read(one)
+            known = self._known(one.path)
+            if before is None or text is None:
+                found.append(Change(client, one, file, None, "", (), made=False, kind="absent"))
+                continue
+            pieces = known.pieces if known else ()
+            with _told_of(one.path):
+                left = disconnected(text, one, pieces, is_unchanged=_is_same(before, known))
+            made = known.made if known else one.form == "file"
+            is_empty = made and left.strip() in ("", "{}")
+            kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
+            found.append(Change(client, one, file, before, left, (), made, kind))
+        return found
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Write the changes, and what was put in; OSError as the errors of recalld."""
+        kept = {(one.client, one.path): one for one in self.known}
+        for one in changes:
+            key = (one.client, str(one.wanted.path))
+            try:
+                self._write(one)
+            except OSError as error:
+                raise from_os_error(error, one.wanted.path) from error
+            if one.kind in ("remove", "delete", "absent"):
+                kept.pop(key, None)
+            elif one.kind != "there" or key not in kept:
+                kept[key] = self._connection(one)
+        self.files.make_folder(self.paths.state)
+        self.files.replace(
+            self.paths.connections, render_connections(list(kept.values())), self.files.read_stable(self.paths.connections)
+        )
+
+    def _write(self, one: Change) -> None:
+        if one.kind in ("add", "update"):
+            self.files.make_folder(one.file.parent)
+            self.files.replace(one.file, one.text.encode(), one.before)
+        elif one.kind == "remove":
+            self.files.replace(one.file, one.text.encode(), one.before)
+        elif one.kind == "delete":
+            self.files.remove(one.file)
+
+    def _connection(self, one: Change) -> Connection:
+        from recalld.supervisor.storage.files import digest_of
+
+        project = str(self.project) if self.project else ""
+        command = self.place.hook(one.client) if "hooks" in one.wanted.what else ""
+        made = Connection(client=one.client, path=str(one.wanted.path), project=project, command=command, made=one.made)
+        return replace(made, pieces=one.pieces, digest=digest_of(one.text.encode()))
+
+    def _known(self, path: Path) -> Connection | None:
+        return next((one for one in self.known if one.path == str(path)), None)
+
+    def _read(self, one: Wanted) -> tuple[Path, FileVersion | None, str | None]:
+        """Return the file with links followed, its bytes, and its text; BadFile or NoPermission where it can't be changed."""
+        file = Path(os.path.realpath(one.path))
+        try:
+            stat = self.files.disk.stat(file)
+            if stat is None:
+                if one.path.is_symlink():
+                    raise BadFile(one.path, Text("connect.dead_link"), Text("connect.mend_link"))
+                return file, None, None
+            if not modes.S_ISREG(stat.mode) or stat.size > _MOST_BYTES:
+                raise BadFile(one.path, Text("connect.no_file"), Text("connect.mend_file"))
+            if not stat.mode & modes.S_IWUSR:
+                raise NoPermission(one.path, Text("connect.read_only"), Text("connect.mend_rights"))
+            before = self.files.read_stable(file)
+        except OSError as error:
+            raise from_os_error(error, one.path) from error
+        try:
+            return file, before, before.data.decode("utf-8") if before else None
+        except UnicodeDecodeError:
+            raise BadFile(one.path, Text("connect.no_utf8"), Text("connect.mend_file")) from None
+
+
+@contextlib.contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Raise BadFile of the settings file at *path* where it can't be changed."""
+    try:
+        yield
+    except Refused as error:
+        raise BadFile(path, error.args[0], Text("connect.mend_file")) from None
+
+
+def client_names(given: Sequence[str], found: Collection[str], *, in_project: bool) -> list[str]:
+    """Return the clients that are meant: those that are *given*, else those that are *found*; BadRequest for another."""
+    names = [_ALIASES.get(one.lower(), one.lower()) for one in given]
+    for name in names:
+        if name not in CLIENTS:
+            raise BadRequest("CLIENT", Text("connect.no_client", name=name, names=", ".join(CLIENTS)))
+        if in_project and name not in IN_PROJECT:
+            raise BadRequest("--project", Text("connect.not_in_project", name=CLIENTS[name].title))
+    names = names or [name for name in found if not in_project or name in IN_PROJECT]
+    return list(dict.fromkeys(names))
+
+
+def program() -> str:
+    """Return the path of the command `recalld` of this environment, else the one that the shell finds."""
+    own = Path(sys.executable).parent / "recalld"
+    return str(own) if own.exists() else which("recalld") or "recalld"
+
+
+def plugin(place: Place) -> str:
+    """Return OpenCode's plugin, which starts the hook of this environment."""
+    import json
+
+    text = (Path(__file__).parent / "opencode.js").read_text(encoding="utf-8")
+    return text.replace('["recalld"]', json.dumps(list(place.argv), ensure_ascii=False), 1)
+
+
+def _is_same(before: FileVersion | None, known: Connection | None) -> bool:
+    return bool(before and known and before.digest == known.digest)
+
+
+def lines_put_in(change: Change) -> Iterator[str]:
+    """Yield the lines that the change puts in, for a person."""
+    for _, piece in change.pieces:
+        yield from (line for line in piece.splitlines() if line.strip())

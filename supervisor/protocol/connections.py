@@ -1,0 +1,58 @@
+"""
+The format of `.recalld/connections.json`: which clients are connected with the workspace, and what was put into their settings.
+
+`connect` and `disconnect` write it, `doctor` reads it. What is lost with it: `disconnect` then looks for recalld's entries by
+what they start. Source: docs/reference/protocol.md, 12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """
+    One settings file of a *client*: its *path*, the *command* of a hook in it, and the *pieces* that were put in, with places.
+
+    *project* is the folder for which it was connected, "" for all. *made*: there was no such file. *digest* is that of the file
+    with the pieces in it.
+    """
+
+    client: str
+    path: str
+    project: str = ""
+    command: str = ""
+    made: bool = False
+    pieces: tuple[tuple[int, str], ...] = ()
+    digest: str = ""
+
+
+def parse_connections(data: bytes) -> tuple[Connection, ...]:
+    """Return the connections; ValueError for a file that is none of these."""
+    found = parse_json(data)
+    try:
+        if found["version"] != VERSION:
+            raise ValueError("its version is another")
+        return tuple(_connection(one) for one in found["connections"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("it lists no connections") from error
+
+
+def render_connections(connections: Sequence[Connection]) -> bytes:
+    """Return the bytes of the file."""
+    return render_json({"version": VERSION, "connections": [asdict(one) for one in connections]}) + b"\n"
+
+
+def _connection(found: dict[str, Any]) -> Connection:
+    texts = {name: str(found.get(name, "")) for name in ("client", "path", "project", "command", "digest")}
+    pieces = tuple((int(place), str(piece)) for place, piece in found.get("pieces", ()))
+    return Connection(**texts, made=found.get("made") is True, pieces=pieces)

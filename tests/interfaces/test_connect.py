@@ -1,0 +1,349 @@
+"""`connect` and `disconnect` on odd settings files: what is put in, that every other byte stays, and that it goes again."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.interfaces.connect.clients import CLIENTS
+from recalld.supervisor.interfaces.connect.json_text import NoJson, parse
+from recalld.supervisor.interfaces.connect.settings import Machine, client_names
+from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission
+from recalld.supervisor.storage.files import Files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Settings in JSON as people and clients leave them.
+JSON = {
+    "empty object": "{}",
+    "object and line break": "{}\n",
+    "blank object": "{ }",
+    "object of two lines": "{\n}\n",
+    "object with a comment": "{ /* nothing yet */ }\n",
+    "one line": '{"model": "x"}',
+    "one line with blanks": '{ "model": "x" }\n',
+    "two blanks": '{\n  "model": "x"\n}\n',
+    "four blanks": '{\n    "model": "x",\n    "theme": "dark"\n}\n',
+    "tabs": '{\n\t"model": "x"\n}\n',
+    "CRLF": '{\r\n  "model": "x"\r\n}\r\n',
+    "BOM": '\ufeff{"model": "x"}\n',
+    "comment before": '// 我的设置\n{\n  "model": "x"\n}\n',
+    "comment behind a value": '{\n  "model": "x" // 旧的\n}\n',
+    "comment behind a comma": '{\n  "model": "x", // 旧的\n  "theme": "dark"\n}\n',
+    "comment at the end": '{\n  "model": "x"\n  // 完\n}\n',
+    "block comment behind a value": '{\n  "model": "x" /* 旧的 */\n}\n',
+    "comma at the end": '{\n  "model": "x",\n}\n',
+    "comma and comment at the end": '{\n  "model": "x", // 旧的\n}\n',
+    "JSON5": "{\n  model: 'x',\n}\n",
+    "a mark in a string": '{\n  "note": "// no comment {, }"\n}\n',
+    "escapes": '{\n  "note": "a\\"b\\\\",\n  "emoji": "\\ud83d\\ude00"\n}\n',
+    "Chinese": '{\n  "备注": "花生过敏"\n}\n',
+    "numbers": '{"a": 1e400, "b": 1.50, "c": 12345678901234567890}',
+    "no line break at the end": '{\n  "model": "x"\n}',
+    "blanks at the end": '{\n  "model": "x"\n}   \n\n',
+    "empty hooks": '{\n  "hooks": {}\n}\n',
+    "empty event": '{"hooks": {"Stop": [], "BeforeAgent": []}}',
+    "another's hook": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}',
+    "another's hook with a comma": '{\n  "hooks": {\n    "Stop": [\n      {"hooks": [{"command": "x"}]},\n    ],\n  },\n}\n',
+    "another's hook of Cursor": '{"version": 1, "hooks": {"sessionStart": [{"command": "./a.sh"}]}}\n',
+    "another's server": '{"mcpServers": {"github": {"command": "gh-mcp"}}}\n',
+    "another's servers": '{\n  "mcp": {\n    "servers": {\n      "x": {"command": "y"} // 我的\n    }\n  }\n}\n',
+    "another's hook named alike": '{"hooks": {"Stop": [{"hooks": [{"command": "recalled hook me"}]}]}}',
+    "empty servers": '{"mcpServers": {}, "tools": {"mcpServers": {}}}',
+    "deep": '{"a": ' * 60 + "1" + "}" * 60,
+    "large": json.dumps({"projects": {f"/home/mia/{n}": {"allowed": [], "history": ["x" * 50]} for n in range(500)}}),
+    "empty file": "",
+    "blank file": " \n\n",
+    "spread": '{\n\n  "model"\n  :\n  "x"\n\n}\n',
+    "one line and a line break": '{"model": "x",\n "theme": "dark"}\n',
+}
+TOML = {
+    "empty": "",
+    "plain": 'model = "gpt"\n',
+    "no line break": 'model = "gpt"',
+    "CRLF": 'model = "gpt"\r\n[tui]\r\ntheme = "dark"\r\n',
+    "comments": '# 我的\nmodel = "gpt" # 旧的\n\n[projects."/srv/shop"]\ntrust_level = "trusted"\n',
+    "another's server": '[mcp_servers.github]\ncommand = "gh-mcp"\n\n[mcp_servers.github.env]\nA = "1"\n',
+    "hooks": '[hooks.state]\n"a:stop:0:0" = { trusted_hash = "x" }\n',
+}
+MARKDOWN = {"empty": "", "plain": "# 说明\n\n用中文回答。\n", "no line break": "Answer briefly.", "CRLF": "a\r\nb\r\n"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    made = tmp_path / "home"
+    made.mkdir()
+    return made
+
+
+def machine(home: Path, workspace: str = "memory", project: Path | None = None, **environ: str) -> Machine:
+    root = home / workspace
+    root.mkdir(exist_ok=True)
+    return Machine(Files(RealDisk()), WorkspacePaths(root), environ, home, "## Memory\n\nAsk recalld.\n", project)
+
+
+def json_files(of: Machine, client: str) -> list[Path]:
+    return [one.wanted.path for one in of.changes(client) if one.wanted.form == "json"]
+
+
+def connect(of: Machine, client: str) -> None:
+    of.apply(of.changes(client))
+
+
+def disconnect(of: Machine, client: str) -> None:
+    of.apply(of.removals(client))
+
+
+def written(path: Path, text: str) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    return text.encode()
+
+
+def settings(home: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(home)): path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()} | {}
+
+
+def without_state(found: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: data for name, data in found.items() if not name.startswith("memory/.recalld")}
+
+
+@pytest.mark.parametrize("name", JSON)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_connect_and_disconnect_leave_json_settings_as_they_were(home, client, name):
+    of = machine(home)
+    for path in json_files(of, client):
+        written(path, JSON[name])
+    before = without_state(settings(home))
+    connect(of, client)
+    for path in json_files(of, client):
+        assert parse(path.read_text("utf-8-sig")).kind == "object"
+        assert str(of.paths.root) in path.read_text()
+    assert [one.kind for one in of.changes(client)] == ["there"] * len(of.changes(client))
+    disconnect(of, client)
+    assert without_state(settings(home)) == before
+
+
+@pytest.mark.parametrize("name", JSON)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_connect_keeps_every_byte_that_was_there(home, client, name):
+    of = machine(home)
+    for path in json_files(of, client):
+        before = written(path, JSON[name]).decode()
+        [change] = [one for one in of.changes(client) if one.wanted.path == path]
+        rest, last = "", 0
+        for place, piece in change.pieces:
+            rest, last = rest + change.text[last:place], place + len(piece)
+        assert rest + change.text[last:] == before
+
+
+@pytest.mark.parametrize("name", TOML)
+def test_connect_and_disconnect_leave_toml_settings_as_they_were(home, name):
+    of = machine(home)
+    path = home / ".codex" / "config.toml"
+    before = written(path, TOML[name])
+    connect(of, "codex")
+    found = tomllib.loads(path.read_text())
+    assert found["mcp_servers"]["recalld"]["args"] == ["-w", str(of.paths.root), "mcp"]
+    del found["mcp_servers"]["recalld"]
+    rest = {key: value for key, value in found.items() if value}
+    assert rest == tomllib.loads(before.decode())
+    disconnect(of, "codex")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+def test_connect_and_disconnect_leave_a_prompt_as_it_was(home, name):
+    of = machine(home)
+    path = home / ".claude" / "CLAUDE.md"
+    before = written(path, MARKDOWN[name])
+    connect(of, "claude-code")
+    assert path.read_bytes().startswith(before)
+    assert b"Ask recalld." in path.read_bytes()
+    disconnect(of, "claude-code")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_connect_makes_missing_files_and_disconnect_deletes_them(home, client):
+    of = machine(home)
+    connect(of, client)
+    assert len(without_state(settings(home))) == len(of.changes(client))
+    disconnect(of, client)
+    assert without_state(settings(home)) == {}
+
+
+def test_disconnect_finds_its_entries_in_a_file_that_was_changed_since(home):
+    of = machine(home)
+    path = home / ".claude" / "settings.json"
+    written(path, '{\n  "model": "x"\n}\n')
+    connect(of, "claude-code")
+    changed = json.loads(path.read_text())
+    changed["theme"] = "dark"
+    changed["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "say done"}]})
+    written(path, json.dumps(changed, indent=4))
+    disconnect(of, "claude-code")
+    left = json.loads(path.read_text())
+    assert left == {
+        "model": "x",
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]},
+        "theme": "dark",
+    }
+
+
+def test_disconnect_without_its_list_finds_its_entries(home):
+    of = machine(home)
+    for client in CLIENTS:
+        connect(of, client)
+    of.paths.connections.unlink()
+    for client in CLIENTS:
+        disconnect(of, client)
+    assert [name for name, data in without_state(settings(home)).items() if b"recalld" in data] == []
+
+
+def test_connect_brings_another_workspace_up_to_date(home):
+    connect(machine(home, "old"), "codex")
+    of = machine(home)
+    assert [one.kind for one in of.changes("codex")] == ["update", "update", "there"]
+    connect(of, "codex")
+    for name in ("hooks.json", "config.toml"):
+        text = (home / ".codex" / name).read_text()
+        assert str(home / "old") not in text
+        assert str(of.paths.root) in text
+
+
+def test_connect_leaves_options_of_its_server_that_a_person_has_added(home):
+    of = machine(home)
+    connect(of, "nanobot")
+    path = home / ".nanobot" / "config.json"
+    path.write_text(path.read_text().replace('"mcp"\n', '"mcp",\n          "--read-only"\n'))
+    assert "--read-only" in path.read_text()
+    assert [one.kind for one in of.changes("nanobot")] == ["there"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("no json", "[1]", '"text"', "{", '{"a"}', '{"a": }', '{"a": 1 "b": 2}', '{"a": 1,, "b": 2}', "{} {}", '{"a": 1}}'),
+        *('{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Stop": "x"}}', '{"hooks": 5}', '{"a": 1, "a": 2}'),
+        *('{"a": "b', "{/* ", '{"a": ' * 200, "\x00"),
+    ],
+)
+def test_connect_leaves_settings_that_it_can_not_change(home, text):
+    of = machine(home)
+    path = home / ".claude" / "settings.json"
+    before = written(path, text)
+    with pytest.raises(BadFile):
+        of.changes("claude-code")
+    assert path.read_bytes() == before
+    assert not (home / ".claude.json").exists()
+
+
+def test_connect_refuses_toml_that_no_table_can_be_added_to(home):
+    of = machine(home)
+    for text in ("model = ", "mcp_servers = { x = { command = 'y' } }\n", "[mcp_servers]\nrecalld = 5\n[[mcp_servers]]\n"):
+        before = written(home / ".codex" / "config.toml", text)
+        with pytest.raises(BadFile):
+            of.changes("codex")
+        assert (home / ".codex" / "config.toml").read_bytes() == before
+
+
+def test_connect_refuses_a_read_only_file_and_one_in_another_encoding(home):
+    path = home / ".claude" / "settings.json"
+    written(path, "{}")
+    path.chmod(0o444)
+    with pytest.raises(NoPermission):
+        machine(home).changes("claude-code")
+    path.chmod(0o644)
+    path.write_bytes('{"备注": "x"}'.encode("gbk"))
+    with pytest.raises(BadFile):
+        machine(home).changes("claude-code")
+
+
+def test_connect_follows_a_link_and_keeps_it_with_the_files_mode(home):
+    of = machine(home)
+    real = home / "dotfiles" / "settings.json"
+    written(real, '{"model": "x"}\n')
+    real.chmod(0o640)
+    link = home / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    connect(of, "claude-code")
+    assert link.is_symlink()
+    assert "hook claude-code" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+    disconnect(of, "claude-code")
+    assert real.read_text() == '{"model": "x"}\n'
+
+
+def test_connect_refuses_a_dead_link_and_a_folder(home):
+    link = home / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(home / "none.json")
+    with pytest.raises(BadFile):
+        machine(home).changes("claude-code")
+    link.unlink()
+    link.mkdir()
+    with pytest.raises(BadFile):
+        machine(home).changes("claude-code")
+
+
+def test_connect_in_a_project_writes_into_its_folder_alone(home, tmp_path):
+    project = tmp_path / "shop"
+    project.mkdir()
+    of = machine(home, project=project)
+    for client in client_names([], CLIENTS, in_project=True):
+        connect(of, client)
+    assert without_state(settings(home)) == {}
+    assert {".mcp.json", ".codex/hooks.json", ".cursor/rules/recalld.mdc", "opencode.json"} <= settings(project).keys()
+    for client in client_names([], CLIENTS, in_project=True):
+        disconnect(of, client)
+    assert settings(project) == {}
+
+
+def test_connect_finds_clients_by_their_folder_or_their_command(home, tmp_path):
+    (home / ".codex").mkdir()
+    program = tmp_path / "bin" / "gemini"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert machine(home, PATH=str(program.parent)).found() == ["codex", "gemini-cli"]
+
+
+def test_client_names_refuses_an_unknown_client_and_one_without_projects():
+    assert client_names(["Claude", "codex", "codex"], (), in_project=False) == ["claude-code", "codex"]
+    with pytest.raises(BadRequest, match="claude-code, codex"):
+        client_names(["vim"], (), in_project=False)
+    with pytest.raises(BadRequest, match="OpenClaw"):
+        client_names(["openclaw"], (), in_project=True)
+
+
+def test_codex_home_is_where_codex_says(home, tmp_path):
+    of = machine(home, CODEX_HOME=str(tmp_path / "codex"))
+    assert {one.wanted.path.parent for one in of.changes("codex")} == {tmp_path / "codex"}
+
+
+def test_parse_names_the_line_that_is_no_json():
+    with pytest.raises(NoJson, match="line 3"):
+        parse('{\n  "a": 1,\n  b c\n}')
+
+
+def test_a_changed_file_is_never_left_half_written(home, monkeypatch):
+    of = machine(home)
+    before = written(home / ".claude.json", '{"model": "x"}')
+    changes = of.changes("claude-code")
+    monkeypatch.setattr(os, "rename", _full)
+    with pytest.raises(Exception, match=r"."):
+        of.apply(changes)
+    assert (home / ".claude.json").read_bytes() == before
+
+
+def _full(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
