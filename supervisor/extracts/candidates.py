@@ -83,7 +83,8 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         is_soon = asker is not None and block.created_at - asker.created_at <= _ANSWER
         words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text[name.end() if name else 0 :]
         parts = sentences(words)
-        answered = asked if is_other and is_soon and (is_last or any(map(is_reply, parts[:1]))) else ""
+        answers = is_last or any(is_reply(part) or any(map(str.isdigit, part)) for part in parts[:1])
+        answered = asked if is_other and is_soon and answers else ""
         is_person = bool(names) or block.role in {"user", *NOBODY}
         found = list(units(parts, answered, longest))
         for i, (text, question) in enumerate(found):

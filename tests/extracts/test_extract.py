@@ -325,6 +325,7 @@ def test_extract_lists_changes_in_chronological_order():
             "Yes.",
             ", is it Bergen? → user: Yes.",
         ),
+        ("每组多久？我先记 30 秒。", "45 秒。", "助手：每组多久？ → 用户：45 秒。"),
         ("桌子是多长的？", "哈哈。1.6 米。", "桌子是多长的？ → 用户：哈哈。1.6 米。"),
     ],
 )
