@@ -42,6 +42,7 @@ class Changes:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listeners: set[asyncio.Queue[Change]] = set()
         self._seen: dict[str, Signature] = {}
+        self._served: Callable[[], Workspace] | None = None
 
     # ── from elsewhere ───────────────────────────────────────────────────────
 
@@ -55,7 +56,7 @@ class Changes:
 
     async def watch(self, ws: Callable[[], Workspace], run: Callable[..., Awaitable[list[dict[str, str]]]]) -> None:
         """Look at the files once a second while somebody listens, for ever; *run* runs a function in a thread."""
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._served = asyncio.get_running_loop(), ws
         while True:
             await asyncio.sleep(_LOOK_S)
             if not self._listeners:
@@ -88,6 +89,9 @@ class Changes:
     def subscribed(self) -> Iterator[asyncio.Queue[Change]]:
         """Yield a queue of the changes from now on."""
         listener: asyncio.Queue[Change] = asyncio.Queue(_MOST_WAITING)
+        if self._served and not self._seen:  # what changes before the next look is a change for the first listener, too
+            with contextlib.suppress(SupervisorError, OSError):
+                self._seen = signatures(self._served())
         self._listeners.add(listener)
         try:
             yield listener
@@ -130,7 +134,8 @@ def signatures(ws: Workspace) -> dict[str, Signature]:
 def _identity(ws: Workspace, kind: str) -> str:
     """Return the id of what has changed: the newest message, or the period of the newest summary; "" for other kinds."""
     if kind == "message":
-        return next((one.id for one in reversed(ws.history.read()) if isinstance(one, Message)), "")
+        with contextlib.suppress(SupervisorError):  # a history that can't be read has changed as well
+            return next((one.id for one in reversed(ws.history.read()) if isinstance(one, Message)), "")
     if kind == "summary":
         found = {name: ws.files.disk.stat(ws.paths.summaries / name) for name in ws.files.disk.names(ws.paths.summaries)}
         newest = max(((one.mtime_ns, name) for name, one in found.items() if one), default=(0, ""))[1]

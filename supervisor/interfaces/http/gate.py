@@ -46,7 +46,8 @@ _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-a
 _HEADERS: Final = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # with "no-referrer" a browser sends the forms of the page with `Origin: null`
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -94,10 +95,11 @@ def _when(at: str, zone: tzinfo, language: Language) -> str:
 
 
 def _meaning(event: EventAnswer, language: Language) -> str:
-    """Return what an event means; "" for one of another version."""
-    if language == "en" or not event.means:
-        return event.means
-    return template(f"event.{event.event}", language)
+    """Return what an event means, in English where the catalogue lacks it; "" for one of another version."""
+    if language == "zh" and event.means:
+        with suppress(KeyError):
+            return template(f"event.{event.event}", language)
+    return event.means
 
 
 def plot(name: str, weeks: Sequence[WeekCount]) -> Plot:

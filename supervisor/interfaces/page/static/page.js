@@ -42,11 +42,23 @@
   });
   addEventListener("pagehide", () => stream.close());
 
-  // what is being read or pressed is not taken away: a region with the focus, or a playing dialog, waits for the next change
+  // a region that is fetched again keeps the focus and what is unfolded; one in which something is being done waits for the next change
+  const places = (region) => [...region.querySelectorAll("a, button, summary, [tabindex]")];
+  const kept = new Map();
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const region = event.detail.target;
-    const isLive = /^recalld:/.test(event.detail.requestConfig?.triggeringEvent?.type ?? "");
-    if (isLive && (region.contains(document.activeElement) || region.querySelector(".spinning"))) event.detail.shouldSwap = false;
+    if (!/^recalld:/.test(event.detail.requestConfig?.triggeringEvent?.type ?? "")) return;
+    if (region.querySelector(".spinning") || $("confirm")?.open) event.detail.shouldSwap = false;
+    const unfolded = [...region.querySelectorAll("details")].map((one) => one.open);
+    kept.set(region.id, { focus: places(region).indexOf(document.activeElement), unfolded });
+  });
+  document.body.addEventListener("htmx:afterSwap", () => {
+    for (const [id, { focus, unfolded }] of kept) {
+      const region = $(id);
+      region?.querySelectorAll("details").forEach((one, number) => (one.open = unfolded[number] ?? one.open));
+      if (region && focus >= 0) places(region)[focus]?.focus({ preventScroll: true });
+    }
+    kept.clear();
   });
 
   // ── copying a command ─────────────────────────────────────────────────────

@@ -152,7 +152,7 @@ TEXTS: Final = {
     "memory.newest": "{shown} of {total}",
     "memory.empty": "The file is empty. Press Edit to write the first line, or keep a session.",
     "memory.edit": "Edit long-term memory",
-    "memory.edit_why": "One line is one memory: day|source|what is to be remembered; in parts; with the Chinese semicolon ；. Lines of your own Markdown are fine, too.",
+    "memory.edit_why": "One line is one memory: day|source|what is to be remembered. Lines of your own Markdown are fine, too.",
     "sessions.lede": "Press 🧠 to keep a conversation as one line of long-term memory.",
     "sessions.kept": "Kept as line {line} of long-term memory.",
     "sessions.nothing": "There was nothing to record.",
