@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 LONGEST_WAIT: Final = timedelta(days=1)
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)
-#: Of so many notes, those that were changed last, `status` looks at the encoding each time; the nightly check, at all.
+#: `status` looks at the encoding of so many notes, those that were changed last, of at most so many bytes each.
 _NEWEST_NOTES: Final = 100
+_NEWEST_BYTES: Final = 1 << 20
 #: Why the task of a group failed, by the reason in its result.
 _REASONS: Final = {
     "timeout": Text("model.reason_timeout"),
@@ -254,7 +255,7 @@ def _newest_notes(look: Look) -> list[Path]:
             folders[folder] = ws.files.disk.stats(folder)
     for folder, stats in folders.items():
         for name, stat in stats.items():
-            if name.endswith(".md") and not is_unfinished(name):
+            if name.endswith(".md") and stat.size <= _NEWEST_BYTES and not is_unfinished(name):
                 found.append((stat.mtime_ns, folder / name))
     return [ws.paths.root / ws.long_term.path, *(path for _, path in nlargest(_NEWEST_NOTES, found))]
 
