@@ -68,7 +68,11 @@ def _ask(calls: Calls, prompt: str, most: int | None) -> str:
 
 
 def _extract(task: AskedTask, config: Config) -> str:
-    """Return the lines of an extract of the messages; "" if they are nothing but courtesies."""
+    """
+    Return the lines of an extract of the messages; "" if they are nothing but courtesies.
+
+    It has the room of a month's: no later extract is made of what leaves a conversation.
+    """
     zone = config.archive.zone
     blocks = [
         Block("", one["role"], one["content"], from_wire(one["createdAt"]), {"name": str(one.get("name", ""))})
@@ -76,4 +80,5 @@ def _extract(task: AskedTask, config: Config) -> str:
     ]
     days = [local_day(block.created_at, zone) for block in blocks]
     kind: Kind = "day" if days[0] == days[-1] else "month"
-    return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=config.summarize.char_limit)
+    longest = config.summarize.char_limit
+    return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=longest, room="month")

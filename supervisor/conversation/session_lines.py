@@ -36,7 +36,7 @@ from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
@@ -66,10 +66,14 @@ def extract_line(extract: str) -> str:
     return in_one_line("\n".join(line.removeprefix("- ") for line in words if not _is_courtesy(_LINE_HEAD.sub("", line))))
 
 
-def is_idle(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether the people in it only greet, thank, and ask for jokes: no line is made of such a talk."""
-    said = [str(message["content"]) for message in messages if message["role"] == "user"]
-    return bool(said) and all(map(_is_courtesy, said))
+def told(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """
+    Return the messages without those in which a person only greets, thanks, laughs or asks for a joke.
+
+    None where there is no other of a person's: what an assistant says in such a talk is no fact.
+    """
+    kept = [message for message in messages if message["role"] != "user" or not _is_courtesy(str(message["content"]))]
+    return kept if len(kept) == len(messages) or any(message["role"] == "user" for message in kept) else []
 
 
 def _is_courtesy(words: str) -> bool:

@@ -83,13 +83,21 @@ _OPENING: Final = lazy_re(r"(?=[#>+*~=|-]|\d+[.)]\s)")
 
 
 def extract(
-    blocks: Sequence[Block], *, period: str, zone: tzinfo, previous: str = "", kind: Kind, longest: int | None = None
+    blocks: Sequence[Block],
+    *,
+    period: str,
+    zone: tzinfo,
+    previous: str = "",
+    kind: Kind,
+    longest: int | None = None,
+    room: Kind | None = None,
 ) -> str:
     """
     Return the extract of *blocks* as Markdown, "" when they are nothing but courtesy; of at most *longest* characters.
 
     Times are local to *zone*: hours in a day's extract, dates in a month's, which has at most MONTH_LINES lines. *previous* is
-    the period's existing summary; its lines may be quoted like those of the messages.
+    the period's existing summary; its lines may be quoted like those of the messages. *room* is the kind whose budget it has,
+    where that is another one.
     """
     if all(is_chitchat(block.text) for block in blocks):
         return ""
@@ -99,7 +107,7 @@ def extract(
     limit = min(LIMITS[kind], longest or LIMITS[kind])
     lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
     links = taken_back(lines)
-    base, growth = _GROWTH[kind]
+    base, growth = _GROWTH[room or kind]
     budget = min(limit, int(base + growth * math.sqrt(sum(columns(line.text) for line in lines))))
     messages = sum(block.role != "summary" for block in material)
     while True:

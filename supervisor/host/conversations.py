@@ -99,7 +99,7 @@ def session_writer(
 ) -> Callable[[Sequence[dict[str, Any]]], str]:
     """Return the function that writes a session's line: by *llm*, else by the configured model; without one, as an extract."""
     from recalld.supervisor.conversation.own_model import in_loop_of_its_own
-    from recalld.supervisor.conversation.session_lines import extract_line, is_idle
+    from recalld.supervisor.conversation.session_lines import extract_line, told
     from recalld.supervisor.conversation.summarizer import ConversationSummarizer
     from recalld.supervisor.protocol.prompts import load_template
     from recalld.supervisor.summaries.model import CallLimits
@@ -113,7 +113,8 @@ def session_writer(
         return in_loop_of_its_own(writer.summarize_conversation(messages))
 
     def write_queued(messages: Sequence[dict[str, Any]]) -> str:
-        if ws.extracting and is_idle(messages):
+        messages = told(messages) if ws.extracting else messages
+        if not messages:
             return ""
         attempt = ws.session_files.read(session).failure.attempts
         with queued_model(ws, session, attempt, clock) as model:

@@ -440,3 +440,23 @@ def test_talk_of_jokes_makes_no_line_without_a_model(world: World, language: str
     assert written is not None
     assert JOKES[language][0] not in written.text
     assert written.text.endswith(FACTS[language]), "the jokes were passed, and the marker moved"
+
+
+def test_line_without_a_model_has_every_fact_of_a_short_talk(world: World) -> None:
+    facts = {
+        "peanuts": "I'm allergic to peanuts",
+        "Miso": "The cat is called Miso and is three",
+        "8022": "Backups are on nas2, port 8022",
+        "1430": "Rent is 1430 a month",
+        "Dentist": "Dentist on 3 November at two",
+        "14 March": "Nora's birthday is 14 March",
+        "rsync": "We decided on rsync, not scp",
+        "insurance": "Car insurance ends 1 December",
+        "Starline": "I changed jobs, backend at Starline",
+        "Kyoto": "Booked flights to Kyoto for 12 June",
+    }
+    world.reopen(WITHOUT_MODEL)
+    world.write([message(f"f{n}", f"2026-01-30T09:{n:02}", text, session=SESSION) for n, text in enumerate(facts.values())])
+    written = Memory(world.ws, clock=world.clock).summarize(SESSION)
+    assert written is not None
+    assert [word for word in facts if word not in written.text] == []
