@@ -1,8 +1,8 @@
 """
 The material and the facts of bench/questions/summaries, written by hand, and what a summary keeps of them, without a judge.
 
-A fact is kept where every word a person marked for it, in one of its spellings, stands within four sentences in a row. It is said wrongly
-where a sentence has one of the wordings marked as wrong, or where it is out of date and what came after it is not told. The folder's README
+A fact is kept where every word a person marked for it, in one of its spellings, stands within four sentences in a row, and it is not said
+wrongly. It is where a sentence has one of the wordings marked as wrong, or where it is out of date and what came after it is not told. The folder's README
 has the form of the files.
 """
 
@@ -129,11 +129,11 @@ def score(summary: str, facts: Sequence[Fact], story: Story | None = None) -> Sc
         return any(all(window.has_one(spellings) for spellings in fact.needs) for window in told)
 
     def says_wrongly(fact: Fact) -> bool:
-        wrong = fact.wrong if fact in kept else fact.wrong + fact.corrected
+        wrong = fact.wrong if keeps(fact) else fact.wrong + fact.corrected
         return bool(wrong) and any(sentence.has_one(wrong) for sentence in single)
 
-    kept = tuple(fact for fact in facts if keeps(fact))
     wrong = {id(fact): fact for fact in facts if says_wrongly(fact)}
+    kept = tuple(fact for fact in facts if keeps(fact) and id(fact) not in wrong)
     if story:
         known = [fact for day in story.days.values() for fact in day.facts]
         for fact in known:

@@ -80,8 +80,8 @@ def test_score_wants_the_words_of_a_fact_near_each_other():
     assert kept("房租涨了。今天下雨。一共 4,900。", "4900", "房租") == (1, 0)
 
 
-def test_score_finds_a_wrong_wording_even_beside_the_fact():
-    assert kept("许安欠她 8,000。她欠许安 8,000。", "8000", wrong="欠许安") == (1, 1)
+def test_score_takes_a_fact_with_a_wrong_wording_for_wrong():
+    assert kept("许安欠她 8,000。她欠许安 8,000。", "8000", wrong="欠许安") == (0, 1)
 
 
 def test_score_takes_a_corrected_wording_beside_the_fact_but_not_alone():
