@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC
 
 import pytest
 
 from bench.facts import month_facts, score
 from bench.measures import WindowMessage, inventions
+from recalld.supervisor.extracts.extract import extract
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
+from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.quality import judge
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.summaries.hand_made import Answer, answers
 
 ANSWERS = answers()
@@ -42,3 +50,38 @@ def test_an_invented_answer_has_several_inventions(answer: Answer):
     said = [WindowMessage(one.at, one.text) for one in answer.said]
 
     assert len(inventions(answer.text, said)) >= 4
+
+
+def reason_of(answer: Answer) -> str:
+    """Return why the gate refuses the answer, as a collected result is judged; "" where it accepts."""
+    text = cleaned(answer.text)
+    if says_nothing(text):
+        return "nothing"
+    blocks = [Block(f"{one.at:%d}-{one.number}", one.role, one.text, one.at.astimezone(UTC), {}) for one in answer.said]
+    kind = "day" if len(answer.days) == 1 else "month"
+    languages = {language_of(block.text) for block in blocks}
+    material = Material(
+        said=tuple((one.at.date(), one.text) for one in answer.said),
+        extract=extract(blocks, period=answer.period, zone=answer.story.zone, kind=kind, longest=8_000),
+        language=answer.story.language if len(languages) == 1 else None,
+        prompts=prompt_marks(),
+        examples=prompt_examples(),
+    )
+    return judge(text, material).reason or ""
+
+
+@pytest.fixture(scope="module")
+def reasons() -> dict[int, str]:
+    return {id(answer): reason_of(answer) for answer in ANSWERS}
+
+
+def test_the_gate_refuses_at_most_two_of_a_hundred_good_answers(reasons):
+    refused = [(str(answer), reason) for answer in GOOD if (reason := reasons[id(answer)])]
+
+    assert len(refused) <= 2, refused
+
+
+def test_the_gate_refuses_at_least_ninety_five_of_a_hundred_bad_answers(reasons):
+    accepted = [answer for answer in BAD if not reasons[id(answer)]]
+
+    assert len(accepted) <= 5, list(map(str, accepted))
