@@ -57,10 +57,10 @@ _MOST_UNPINNED: Final = 20
 _MIN_CUT_CHARS: Final = 20
 #: If a hit is a file, a message of at most this share of the budget is shown whole. A longer one is cut at line_chars.
 _WHOLE_SHARE: Final = 0.25
-#: An answer of the assistant with more characters is shown as an excerpt; the second number is for where its words are asked
-#: for.
-_ANSWER_CHARS: Final = 1_200
-_EXCERPT_CHARS: Final = 500
+#: An answer of the assistant of more bytes is shown as an excerpt of so many bytes: a Han character has three, and says as much
+#: as three letters. Where the assistant's words are asked for, both limits are numbers of characters, the second one the last.
+_ANSWER_BYTES: Final = 1_200
+_EXCERPT_BYTES: Final = 500
 _ASKED_EXCERPT_CHARS: Final = 1_000
 #: A token has at most this many ASCII characters: a word of five letters and its blank.
 _CHARS_PER_TOKEN: Final = 6
@@ -221,17 +221,18 @@ class MemoryBlock:
         if not 0 < chars < len(hit.unit.text):
             return self._within(room, hit, 0)
         if self._is_long_answer(hit.unit):
-            return self._within(room, hit, self._excerpt_chars) or self._within(room, hit, chars)
+            return self._within(room, hit, self._excerpt_chars(hit.unit.text)) or self._within(room, hit, chars)
         share = self._limits.tokens * _WHOLE_SHARE if self._limits.hit == "file" else 0.0
         return self._within(min(room, share), hit, 0) or self._within(room, hit, chars)
 
     def _is_long_answer(self, unit: Passage) -> bool:
         """Return whether the passage is shown as an excerpt, of the sentences with the question's words."""
-        return self._limits.hit == "file" and unit.role == "assistant" and len(unit.text) > _ANSWER_CHARS
+        size = len(unit.text) if self._limits.role == "assistant" else _bytes(unit.text)
+        return self._limits.hit == "file" and unit.role == "assistant" and size > _ANSWER_BYTES
 
-    @property
-    def _excerpt_chars(self) -> int:
-        return _ASKED_EXCERPT_CHARS if self._limits.role == "assistant" else _EXCERPT_CHARS
+    def _excerpt_chars(self, text: str) -> int:
+        """Return how many characters of a long answer are shown."""
+        return _ASKED_EXCERPT_CHARS if self._limits.role == "assistant" else _EXCERPT_BYTES * len(text) // _bytes(text)
 
     def _is_too_long(self, text: str) -> bool:
         """Return whether the text fits neither whole nor cut; a secret in it counts as it is, though hidden it is shorter."""
@@ -311,9 +312,13 @@ class MemoryBlock:
         return self._sources[place]
 
 
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def _min_tokens(text: str, cjk_weight: float) -> float:
     """Return a lower bound of the tokens of the text, so that few lines need an estimate once the block is nearly full."""
-    wide = (len(text.encode("utf-8", "surrogatepass")) - len(text)) / 2  # a Han character has three bytes
+    wide = (_bytes(text) - len(text)) / 2  # a Han character has three bytes
     return max(0.0, len(text) - wide) / _CHARS_PER_TOKEN + wide * min(1.0, cjk_weight)
 
 

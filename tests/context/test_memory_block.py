@@ -423,6 +423,7 @@ def test_pack_takes_what_is_worth_most_for_its_length():
     [
         ("Some advice. " * 120 + "Store the tent dry. " + "More advice. " * 60, ["tent"], "Store the tent dry."),
         ("先说别的。" * 300 + "帐篷要晾干再收。" + "再说别的。" * 200, ["帐篷"], "帐篷要晾干再收。"),
+        ("先说别的。" * 50 + "帐篷要晾干再收。" + "再说别的。" * 40, ["帐篷"], "帐篷要晾干再收。"),
     ],
 )
 def test_memory_block_shows_an_excerpt_of_a_long_answer(text, terms, kept):
