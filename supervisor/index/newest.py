@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: The share of the best score from which a passage with the same words of the question may contradict the best one.
 _ALIKE: Final = 0.8
 #: Two passages are about the same thing from this cosine of their rare words on; and how rare a word has to be.
-_SAME_THING: Final = 0.2
+_SAME_THING: Final = 0.3
 _RARE: Final = 0.15
 #: A word of the question that is as rare as this is its subject: a passage without it is about somebody else.
 _SUBJECT: Final = 0.8

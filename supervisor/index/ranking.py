@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.gate import gate_of
-from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ _ROLE_WORTH: Final = 0.3
 _EVERYDAY_LOSS: Final = 0.5
 _ASKS_LOSS: Final = 0.2
 _NOT_OWN_LOSS: Final = 0.3
-#: The bonus of a standing wish ("always in metric units") that has a word of the request.
+#: The bonus of a standing wish ("always in metric units") that has a word of the request, or a related one.
 _WISH_WORTH: Final = 0.4
 #: A long answer of the assistant has a word of every question: from so many words on it loses a part of its score, but keeps at
 #: least this share. This is not so where the assistant's words are asked for.
@@ -237,7 +236,7 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
     if one.score and query.role and query.role == candidate.role:
         one.score += _ROLE_WORTH * best
         one.because.append(f"role {query.role}")
-    if candidate.wishes and one.score and any(query.words[word] > REQUEST_WEIGHT for word in own_words(query.words, candidate)):
+    if candidate.wishes and one.score and _touches(query, candidate):
         one.score += _WISH_WORTH * best
         one.because.append("wish")
     if candidate.asks:
@@ -248,6 +247,11 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
             one.because.append("long")
         if query.is_own and not query.role:
             one.score *= 1 - _NOT_OWN_LOSS
+
+
+def _touches(query: Query, candidate: Candidate) -> bool:
+    there = set(candidate.text.split())
+    return any(word in there or not there.isdisjoint(query.related.get(word, ())) for word in query.words)
 
 
 def _nearness(days: Days, day: date) -> float:
