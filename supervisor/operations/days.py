@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
 from recalld.supervisor.protocol.period import Period, read_period
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText, refuse_no_number, refuse_no_text
@@ -65,7 +65,7 @@ class DayRequest:
 
     day: str
     start: int = 0
-    limit: int = 200
+    limit: int = within(200, 1, MOST_MESSAGES)
     around: str = ""
 
     def __post_init__(self) -> None:
@@ -73,8 +73,7 @@ class DayRequest:
         refuse_no_text("around", self.around)
         for name in ("start", "limit"):
             refuse_no_number(name, getattr(self, name))
-        if not 1 <= self.limit <= MOST_MESSAGES:
-            raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=f"1 – {MOST_MESSAGES}"))
+        refuse_outside(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, refuse_no_number
+from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,13 +46,11 @@ class CheckAnswer:
 class EventsRequest:
     """The newest events, *limit* at most, of this *level*: "error", "warning" (and errors), or "all"."""
 
-    limit: int = 50
+    limit: int = within(50, 1, MOST_EVENTS)
     level: str = "all"
 
     def __post_init__(self) -> None:
-        refuse_no_number("limit", self.limit)
-        if not 1 <= self.limit <= MOST_EVENTS:
-            raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=f"1 – {MOST_EVENTS}"))
+        refuse_outside(self)
         if self.level not in _LEVELS:
             raise BadRequest("level", Text("argument.not_allowed", value=str(self.level)[:40], allowed=", ".join(_LEVELS)))
 
@@ -72,12 +70,10 @@ class EventAnswer:
 class WeeksRequest:
     """The last *weeks* weeks."""
 
-    weeks: int = 26
+    weeks: int = within(26, 1, MOST_WEEKS)
 
     def __post_init__(self) -> None:
-        refuse_no_number("weeks", self.weeks)
-        if not 1 <= self.weeks <= MOST_WEEKS:
-            raise BadRequest("weeks", Text("argument.not_allowed", value=self.weeks, allowed=f"1 – {MOST_WEEKS}"))
+        refuse_outside(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

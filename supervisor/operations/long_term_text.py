@@ -52,6 +52,7 @@ class LinesRequest:
 
     def __post_init__(self) -> None:
         refuse_no_text("keywords", self.keywords)
+        refuse_no_text("match_mode", self.match_mode)
         if len(self.keywords) > _MOST_KEYWORDS:
             raise BadRequest("keywords", Text("argument.long", count=len(self.keywords), most=_MOST_KEYWORDS))
         refuse_outside(self)

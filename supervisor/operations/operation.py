@@ -15,7 +15,7 @@ from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,7 +166,7 @@ def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Calle
     memory = Visible(ws, caller, control)
     # a caller that names no conversation is the owner; `append` loads nothing to find that out
     if operation.owner and (caller.session or caller.chat) and not memory.audience.sees_all:
-        raise BadRequest(operation.name, Text("argument.owner_alone"))
+        raise OwnersAlone(operation.name, Text("argument.owner_alone"))
     return operation.run(memory, request)
 
 

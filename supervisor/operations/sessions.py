@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date  # noqa: TC003 - the type of an answer's field
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, refuse_no_number
+from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
+from recalld.supervisor.storage.errors import SupervisorError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,12 +22,10 @@ MOST_SESSIONS: Final = 1_000
 class SessionsRequest:
     """The *limit* sessions that were talked in last."""
 
-    limit: int = 100
+    limit: int = within(100, 1, MOST_SESSIONS)
 
     def __post_init__(self) -> None:
-        refuse_no_number("limit", self.limit)
-        if not 1 <= self.limit <= MOST_SESSIONS:
-            raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=f"1 – {MOST_SESSIONS}"))
+        refuse_outside(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
 from recalld.supervisor.operations.recall import WhyRequest, found_for
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.errors import SupervisorError, refuse_no_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,14 +31,12 @@ PARTS: Final = ("system", "pinned", "memory", "summary", "history", "question")
 class TurnsRequest:
     """The newest turns, *limit* at most, older than the turn *before* ("": from the newest on)."""
 
-    limit: int = 50
+    limit: int = within(50, 1, MOST_TURNS)
     before: str = ""
 
     def __post_init__(self) -> None:
-        refuse_no_number("limit", self.limit)
         refuse_no_text("before", self.before)
-        if not 1 <= self.limit <= MOST_TURNS:
-            raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=f"1 – {MOST_TURNS}"))
+        refuse_outside(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

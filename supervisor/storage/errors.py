@@ -92,6 +92,13 @@ class BadRequest(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
+class OwnersAlone(BadRequest):
+    """What a group asked for is the owner's alone (REST 403)."""
+
+    http_status = 403
+
+
+@dataclass(eq=False, repr=False)
 class NotFound(SupervisorError):
     """The requested file does not exist (REST 404)."""
 
@@ -134,6 +141,7 @@ class BadFile(SupervisorError):
     """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on. *mend* says what mends it."""
 
     exit_code = 65
+    http_status = 422
     code = "error.bad_file"
     path: PurePath | str
     why: str
@@ -181,7 +189,7 @@ class AlreadyRuns(SupervisorError):
     """Another supervisor runs in the workspace at *root*."""
 
     exit_code = 75
-    http_status = 503
+    http_status = 409
     code = "error.already_runs"
     root: PurePath | str
 

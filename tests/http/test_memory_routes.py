@@ -179,6 +179,7 @@ BAD_SEARCHES = [
     ({"keywords": "x", "max_results": True}, "max_results"),
     ({"keywords": "x", "max_results": None}, "max_results"),
     ({"keywords": "x", "match_mode": "all"}, "match_mode"),
+    ({"keywords": "x", "match_mode": {}}, "match_mode"),
     ({"keywords": "x", "limit": 1}, "limit"),
 ]
 

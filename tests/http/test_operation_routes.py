@@ -54,6 +54,19 @@ def test_caller_that_is_wrong_is_refused(service: Service, who):
     assert service.problem(400, "POST", f"/api/stats?{who}")["field"] in ("chat", "group")
 
 
+def test_what_is_the_owners_alone_is_403_in_a_group(service: Service):
+    service.problem(403, "POST", "/api/files?chat=group")
+
+
+def test_folder_in_place_of_a_file_is_422(service: Service):
+    service.problem(422, "POST", "/api/restore", {"source": ""})
+
+
+def test_number_may_be_written_with_a_point(service: Service):
+    assert service.ask("POST", "/api/search", b'{"query": "x", "limit": 10.0}').status_code == 200
+    assert service.problem(400, "POST", "/api/search", b'{"query": "x", "limit": 1.5}')["field"] == "limit"
+
+
 def test_what_is_not_there_is_404_and_what_is_stale_is_409(service: Service):
     service.problem(404, "POST", "/api/get", {"path": "memory/2020-01-01-none.md"})
     service.problem(404, "POST", "/api/turn", {"turn": "../../memory"})

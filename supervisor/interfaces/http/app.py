@@ -80,7 +80,7 @@ def _response(site: Site, page: Any, request: Request, error: Exception) -> Resp
     ws = site.workspace
     if isinstance(error, HTTPException):  # the router's
         error = Refused(error.status_code, _SENTENCES.get(error.status_code, Text("http.no_http")), error.headers)
-    if not isinstance(error, (Refused, SupervisorError)):
+    if not isinstance(error, (Refused, SupervisorError, OSError)):
         ws.events.report("http", [InternalError.of("a request over HTTP", error)])
     status, sentence, headers, more = of_error(error, site.language(request), str(ws.paths.root))
     is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api/", "/mcp"))

@@ -33,7 +33,7 @@ def json_object(request: Request, body: bytes) -> dict[str, Any]:
     for name, value in found.items():
         if UNWRITABLE.search(name) or _is_unwritable(value):
             raise BadRequest(name[:40].encode("utf-8", "replace").decode(), Text("http.unwritable"))
-    return found
+    return {name: _whole(value) for name, value in found.items()}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -43,6 +43,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise BadRequest(name[:40].encode("utf-8", "replace").decode(), Text("http.field_twice"))
         found[name] = value
     return found
+
+
+def _whole(value: Any) -> Any:
+    """Return 10.0 as 10: JSON has one kind of number. What is within a list or an object is left as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _no_number(_: str) -> float:

@@ -20,7 +20,7 @@ _REFUSED: Final = {
     "401": "The token is missing or wrong.",
     "403": "Not allowed: another site asks, or the file is read-only.",
     "404": "There is no such thing.",
-    "409": "It has changed since it was read.",
+    "409": "It has changed since it was read, or a running supervisor does it.",
     "412": "The text is no longer the one that was read; the answer has both.",
     "413": "The body is too large.",
     "415": "The body is no JSON.",
@@ -92,7 +92,8 @@ def _operation(name: str) -> dict[str, Any]:
     asked = _closed(schema(operation.request))
     answer = answer_schema(operation.run)
     body = {"required": bool(asked.get("required")), "content": {"application/json": {"schema": asked}}}
-    return _route(name, _first_line(operation.run.__doc__), answer, body=body, parameters=_WHO)
+    who = None if operation.owner else _WHO  # a group would be refused
+    return _route(name, _first_line(operation.run.__doc__), answer, body=body, parameters=who)
 
 
 def _closed(found: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import Response
 
 from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.errors import SupervisorError, from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +44,8 @@ def of_error(error: Exception, language: Language, root: str) -> tuple[int, str,
 
     The sentence names files by their path from the workspace at *root*, never by that on the machine.
     """
+    if isinstance(error, OSError):
+        error = from_os_error(error, error.filename or root)
     if isinstance(error, Refused):
         return error.status, render(error.sentence, language), error.headers, {"field": error.field or None}
     if not isinstance(error, SupervisorError):
