@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+
+from recalld.supervisor.interfaces.http.gate import Gate
 
 if TYPE_CHECKING:
     from tests.http.service import Service
@@ -91,6 +94,21 @@ def test_host_of_another_site_is_refused(service: Service, host):
 def test_host_of_this_machine_is_accepted(service: Service, host):
     lines = f"GET /healthz HTTP/1.1\r\nHost: {host.format(port=service.port)}\r\nConnection: close\r\n\r\n"
     assert service.raw(lines.encode()).body == "ok\n"
+
+
+@pytest.mark.parametrize(
+    ("host", "is_own"),
+    [
+        ("192.168.1.7:9000", True),  # an address, with the port that a container has outside
+        ("localhost:9000", True),
+        ("[fe80::1]:9000", True),
+        ("evil.com:8377", False),  # a name may be bound to any address
+        ("192.168.1.7.evil.com", False),
+    ],
+)
+def test_host_where_others_may_ask_is_an_address_or_the_machine(host, is_own):
+    site = SimpleNamespace(host="0.0.0.0", port=8377)  # noqa: S104 - nothing is bound
+    assert Gate(None, site, None, is_remote=True).is_own(host) is is_own  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("origin", ["null", "http://evil.com", "http://localhost.evil", "http://127.0.0.1:1", "file://"])

@@ -18,6 +18,9 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
 #: Loaded for a lock, for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
 HEAVY = {
     "filelock",
+    "starlette",
+    "uvicorn",
+    "jinja2",
     "tempfile",
     "jieba",
     "rjieba",
