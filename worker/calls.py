@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.protocol.prompts import text_of
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.worker.providers import NoCall, ProviderError, Usage
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.storage.files import Files
     from recalld.worker.providers import Model
@@ -45,9 +47,9 @@ class Calls:
     is_asked: bool = False  # a person asked for it: its calls are counted, and not held back
     usage: Usage = Usage()  # noqa: RUF009 - immutable
 
-    def complete(self, prompt: str, most: int = _THOUGHT_MAX) -> str:
+    def complete(self, prompt: Prompt, most: int = _THOUGHT_MAX) -> str:
         """Return the model's answer of at most *most* tokens, one call of the day; or ProviderError, Cancelled, NoCall."""
-        left = self.config.llm.context_tokens - SERVER_TOKENS - self.tokens(prompt) * (100 + _ESTIMATE_ERROR) // 100
+        left = self.config.llm.context_tokens - SERVER_TOKENS - self.tokens(text_of(prompt)) * (100 + _ESTIMATE_ERROR) // 100
         longest = max(self.reserve, min(left, most))
         try:
             done = self.model.complete(prompt, max_tokens=longest, calling=self._begin, cancelled=self.cancelled)

@@ -69,7 +69,7 @@ def summarise(
         return delivered(task, provider, clock, lambda: provider.summarise(task, material()) or NOTHING)
     writing = Writing(Calls(provider, config, files, paths, clock, cancelled, is_asked=task.redo))
     result = delivered(task, provider, clock, lambda: writing.write(task, material()) or NOTHING, writing.calls)
-    return replace(result, prompt=writing.version)
+    return replace(result, prompt=writing.version, joined=writing.is_joined and result.status == "done")
 
 
 def delivered(

@@ -1,7 +1,8 @@
 """
 The summary of a task by a model: the template of the material's language, the material quoted, in pieces if need be.
 
-Each piece is read together with the summary so far. Finished pieces of an unfinished summary are kept in
+Each piece is read together with the summary so far. After a refusal a day is asked for exchange by exchange, each in its own
+language, and a month day by day; code joins the answers. Finished pieces of an unfinished summary are kept in
 `.recalld/pieces/<group>.<digest>.md`, found by what was asked for them, so that a worker that was killed, a second worker
 and the next attempt pay for none of them again. They are deleted when their task is done, may be deleted at any time, and
 are limited in number. Source: protocol.md, 6.
@@ -12,16 +13,20 @@ from __future__ import annotations
 import hashlib
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, time, timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+from recalld.supervisor.extracts.extract import extract
+from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.period import period_of_group
-from recalld.supervisor.protocol.prompts import PromptTemplate, load_template, version_of, without_secrets
+from recalld.supervisor.protocol.prompts import PromptTemplate, load_template, text_of, version_of, without_secrets
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import Language, language_of
-from recalld.supervisor.text.llm_output import continued
+from recalld.supervisor.text.llm_output import continued, says_nothing
 from recalld.supervisor.text.quoting import Entry, quote
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.worker.calls import SERVER_TOKENS
@@ -32,8 +37,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import Task
     from recalld.supervisor.storage.files import Files
     from recalld.worker.calls import Calls
@@ -41,6 +46,9 @@ if TYPE_CHECKING:
 #: The most pieces that are kept, of all groups together; the oldest are deleted first.
 _MAX_PIECES: Final = 512
 _DIGEST_DIGITS: Final = 24
+#: What divides two exchanges, and the characters of one that is not asked for by itself.
+_SILENCE: Final = timedelta(minutes=10)
+_SHORT_CHARS: Final = 120
 _ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
 
 
@@ -97,6 +105,7 @@ class Writing:
     """The summary of one task while it is written by *calls*; *version* (of the templates) is right at any time."""
 
     calls: Calls
+    is_joined: bool = False  # code joined the text from summaries of days
     _templates: dict[str, PromptTemplate] = field(default_factory=dict)
     _used: set[PromptTemplate] = field(default_factory=set)
 
@@ -109,7 +118,13 @@ class Writing:
         """Return the summary, "" when there is nothing to record; or ProviderError, Cancelled, NoCall, BadConfig."""
         if all(is_chitchat(block.text) for block in blocks):
             return task.previous.strip()
-        language = language_of("\n".join(block.text for block in blocks if block.role != "tool"))
+        if task.apart and not task.previous:
+            return self._by_day(task, blocks) if task.kind == "monthly-summary" else self._by_exchange(task, blocks)
+        return self._whole(task, blocks)
+
+    def _whole(self, task: Task, blocks: Sequence[Block]) -> str:
+        """Return the summary of all messages in one answer, or of as many as fit after another."""
+        language = _language_of(blocks)
         entries = entries_of(blocks, ZoneInfo(task.zone), self._hiding(language), dates=task.kind != "daily-summary")
         so_far = self._hiding(language)(task.previous).strip()
         if so_far and self._room("merge-summary", language, so_far) < MIN_PIECE:
@@ -119,7 +134,34 @@ class Writing:
             so_far = ""
         return self._piece_by_piece(task, entries, so_far, language)
 
-    def _piece_by_piece(self, task: Task, entries: list[Entry], so_far: str, language: Language) -> str:
+    def _by_exchange(self, task: Task, blocks: Sequence[Block]) -> str:
+        """Return the summaries of the day's exchanges, one below the other; each answer but the last is kept."""
+        parts = [part for part in exchanges(blocks) if not all(is_chitchat(block.text) for block in part)]
+        texts = []
+        for part in parts:
+            language = _language_of(part)
+            entries = entries_of(part, ZoneInfo(task.zone), self._hiding(language), dates=False)
+            texts.append(self._piece_by_piece(task, entries, "", language, is_last=part is parts[-1]))
+        return "\n\n".join(text for text in texts if not says_nothing(text))
+
+    def _by_day(self, task: Task, blocks: Sequence[Block]) -> str:
+        """Return what the summaries of the month's days say most, one line a day; a day without one is asked for."""
+        zone = ZoneInfo(task.zone)
+        days: list[Block] = []
+        for day, of_day in groupby(blocks, key=lambda block: local(block.created_at, zone).date()):
+            part = list(of_day)
+            is_done = all(block.role == "summary" for block in part)
+            asked = replace(task, kind="daily-summary", period=day.isoformat())
+            text = "\n\n".join(block.text for block in part) if is_done else self._by_exchange(asked, part)
+            noon = datetime.combine(day, time(12), zone)
+            days += [Block("", "summary", text, noon, {})] if text else []
+        self.is_joined = True
+        joined = extract(days, period=task.period, zone=zone, kind="month") if days else ""
+        return joined.partition("\n")[2].strip()  # without the line that no model wrote it
+
+    def _piece_by_piece(
+        self, task: Task, entries: list[Entry], so_far: str, language: Language, *, is_last: bool = True
+    ) -> str:
         """Return the summary of everything, each piece read with the summary so far."""
         config = self.calls.config
         pieces = Pieces(self.calls.files, self.calls.paths, task.group)
@@ -133,10 +175,10 @@ class Writing:
                 )
             previous = quote(fold.so_far, language) if fold.so_far else ""
             template = self._template(name, language)
-            prompt = template.fill(**_values(task.period, quote(fold.piece(room), language), previous))
+            prompt = template.turns(**_values(task.period, quote(fold.piece(room), language), previous))
             self._used.add(template)
             try:
-                answer = self._answer(prompt, pieces, last=fold.is_last)
+                answer = self._answer(prompt, pieces, last=fold.is_last and is_last)
             except ProviderError as error:
                 if not error.overflow or not fold.halve():
                     raise
@@ -144,10 +186,10 @@ class Writing:
                 fold.take(continued(fold.so_far, answer))
         return fold.so_far
 
-    def _answer(self, prompt: str, pieces: Pieces, *, last: bool) -> str:
+    def _answer(self, prompt: Prompt, pieces: Pieces, *, last: bool) -> str:
         """Return the model's answer, or the kept piece. The last answer is the result and is not kept."""
         model = self.calls.model
-        request = f"{model.name}\n{model.model}\n{prompt}"
+        request = f"{model.name}\n{model.model}\n{text_of(prompt)}"
         kept = None if last else pieces.find(request)
         if kept is not None:
             return kept
@@ -163,7 +205,7 @@ class Writing:
         """Return the tokens for material: a share of the context, less if template, summary so far and answer need room."""
         llm = self.calls.config.llm
         values = _values("2026-01-28", quote("", language), quote(so_far, language))
-        frame = self.calls.tokens(self._template(name, language).fill(**values))
+        frame = self.calls.tokens(text_of(self._template(name, language).turns(**values)))
         left = llm.context_tokens - SERVER_TOKENS - frame - self.calls.reserve
         return min(int(llm.context_tokens * llm.material_share), left)
 
@@ -180,6 +222,26 @@ class Writing:
 def _values(period: str, material: str, previous: str) -> dict[str, str]:
     """Return the values of the placeholders: {date} and {month} are both the period, {daily_summaries} is {messages} too."""
     return {"date": period, "month": period, "messages": material, "daily_summaries": material, "previous": previous}
+
+
+def _language_of(blocks: Sequence[Block]) -> Language:
+    return language_of("\n".join(block.text for block in blocks if block.role != "tool"))
+
+
+def exchanges(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Return the messages of a day in exchanges: a silence divides them, and a short one goes with its neighbour."""
+    parts: list[list[Block]] = []
+    for block in blocks:
+        last = parts[-1] if parts else []
+        if last and (_is_short(last) or block.created_at - last[-1].created_at < _SILENCE):
+            last.append(block)
+        else:
+            parts.append([block])
+    return [*parts[:-2], parts[-2] + parts[-1]] if len(parts) > 1 and _is_short(parts[-1]) else parts
+
+
+def _is_short(exchange: Sequence[Block]) -> bool:
+    return sum(len(block.text) for block in exchange) < _SHORT_CHARS
 
 
 def entries_of(blocks: Sequence[Block], zone: tzinfo, hide: Callable[[str], str], *, dates: bool) -> list[Entry]:

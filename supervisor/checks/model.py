@@ -17,7 +17,7 @@ from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.summaries.llm_state import configured_state
+from recalld.supervisor.summaries.llm_state import configured_state, provider_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,10 @@ def paused(look: Look) -> Faults:
     provider = configured_state(ws.task_queue, ws.endpoint)
     if not ws.extracting and provider.next_at and provider.next_at > look.now:
         yield bad(Text("status.no_model_until", time=look.local_time(provider.next_at), why=provider.reason))
+    account = provider_state(ws.task_queue).answers.get(ws.config.llm.model)
+    if not ws.extracting and account and account.is_worse:
+        refused, of = account.recent.count("r"), len(account.recent)
+        yield odd(Text("status.model_worse", model=ws.config.llm.model, refused=refused, of=of))
     failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
     for group, failure in sorted(failing.items(), reverse=True)[:1]:
         yield bad(Text("status.backlog", label=group.partition("-")[2], why=why_failed(failure.reason)))

@@ -21,6 +21,7 @@ from recalld.supervisor.summaries.llm_state import (
     calls_needed,
     calls_today,
     configured_state,
+    provider_state,
     summary_writer,
 )
 from recalld.supervisor.summaries.retry import is_due
@@ -65,6 +66,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         "provider": "extractive" if ws.extracting else "openai",
         "queue": {folder: active.count(folder) for folder in ("queue", "running", "results")},
         "today": _cost(ws, now),
+        **_models(ws),
         "waitingForRetry": {
             group: {"attempts": f.attempts, "nextAt": to_wire(f.next_at), "reason": f.reason}
             for group, f in sorted(ws.failures().items())
@@ -168,6 +170,24 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
         "completionTokens": state.completion_tokens if today else 0,
         "pausedUntil": _paused_until(ws, now),
         "pausedBecause": state.reason or None,
+    }
+
+
+def _models(ws: Workspace) -> dict[str, Any]:
+    """Return by model what became of its answers; nothing where none has answered."""
+    accounts = provider_state(ws.task_queue).answers
+    if not accounts:
+        return {}
+    return {
+        "models": {
+            model: {
+                "answersAccepted": one.accepted,
+                "unverified": one.unverified,
+                "answersRefused": sum(one.refused.values()),
+                "reasons": dict(sorted(one.refused.items())),
+            }
+            for model, one in sorted(accounts.items())
+        }
     }
 
 

@@ -51,6 +51,7 @@ class Summary:
     prompt: str = ""
     extract: bool = False
     empty: bool = False
+    joined: bool = False  # code joined the text of a month from the summaries of its days
     unverified: int = 0  # places of the text that its sources do not have; they are marked
     kept: str = ""
 
@@ -80,6 +81,7 @@ def render_summary(summary: Summary) -> bytes:
         "prompt": summary.prompt,
         "extract": "true" if summary.extract else "",
         "empty": "true" if summary.empty else "",
+        "joined": "true" if summary.joined else "",
         "unverified": str(summary.unverified or ""),
     }
     head.update({key: value for key, value in optional.items() if value})
@@ -124,6 +126,7 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         prompt=fields.get("prompt", ""),
         extract=fields.get("extract") == "true",
         empty=fields.get("empty") == "true",
+        joined=fields.get("joined") == "true",
         unverified=int(marked) if (marked := fields.get("unverified", "")).isdecimal() else 0,
         kept=edited if is_intact else _with_line_break(whole),
     )

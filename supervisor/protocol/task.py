@@ -50,6 +50,8 @@ Reason: TypeAlias = Literal[
     "data", "error", "thought", "order", "forged", "long",
 ]  # fmt: skip
 REASONS: Final = get_args(Reason)
+#: Those that say nothing of an answer.
+NO_ANSWER: Final = frozenset({"timeout", "provider", "input", "lost", "spent"})
 
 
 class NewerVersion(ValueError):
@@ -70,6 +72,7 @@ class Task:
     previous: str = ""  # the text of the existing summary, "" when there is none or it is only an extract
     previous_digest: str = ""  # of the existing summary file
     redo: bool = False  # a person requested it
+    apart: bool = False  # the last answer was refused: it is asked for by exchange, or by day
     priority: int = 5  # 0 is first; replies come before summaries
     created_at: str = ""
     attempt: int = 0  # earlier failures of the group
@@ -104,6 +107,7 @@ class Result:
     model: str = ""
     prompt: str = ""
     extract: bool = False
+    joined: bool = False  # code joined the text from summaries of days
     usage: dict[str, int] = field(default_factory=dict)
     group: str = ""
     sources: tuple[Source, ...] = ()
@@ -189,6 +193,7 @@ def _parse_period(raw: dict[str, Any]) -> Task:
         previous=_text(raw, "previous", ""),
         previous_digest=_text(raw, "previousDigest", ""),
         redo=raw.get("redo") is True,
+        apart=raw.get("apart") is True,
         priority=_number(raw, "priority"),
         created_at=_text(raw, "createdAt", ""),
         attempt=_attempt(raw),
@@ -212,6 +217,7 @@ def parse_result(data: bytes) -> Result:
         model=_line(raw, "model"),
         prompt=_line(raw, "prompt"),
         extract=raw.get("extract") is True,
+        joined=raw.get("joined") is True,
         usage={str(k): v for k, v in usage.items() if isinstance(v, int)} if isinstance(usage, dict) else {},
         group=_text(raw, "group", ""),
         sources=_sources(raw),
@@ -228,8 +234,9 @@ def _render(record: Task | AskedTask | Result, version: int) -> bytes:
     fields = {_WIRE.get(key, key): value for key, value in asdict(record).items() if value is not None}
     if text := stored(fields.get("error", "")):
         fields["errorText"] = text
-    if not fields.get("tooLong"):
-        fields.pop("tooLong", None)  # a result without it is read by every version
+    for key in ("tooLong", "joined", "apart"):
+        if not fields.get(key):
+            fields.pop(key, None)  # a file without it is read by every version
     return render_json({"version": version, **fields}) + b"\n"
 
 

@@ -17,7 +17,7 @@ from recalld.supervisor.protocol.task import NewerVersion, task_id
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.error_collector import ErrorCollector
 from recalld.supervisor.storage.errors import Conflict
-from recalld.supervisor.summaries.llm_state import note_result, waits_of
+from recalld.supervisor.summaries.llm_state import note_answer, note_result, waits_of
 from recalld.supervisor.summaries.quality import Verdict, judge, reject_form
 from recalld.supervisor.summaries.reading import material_of
 from recalld.supervisor.summaries.retry import Backoff
@@ -125,6 +125,8 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
             stores.use.events.emit("dropped", group=result.group)
             return False
         verdict = Verdict(None, NOTHING) if empty else _judged(stores, result, period)
+        if not (empty or result.extract or result.joined):
+            note_answer(result.model, verdict.reason, verdict.unverified, stores.use)
     reason = verdict.reason
     if empty and not _all_chitchat(stores.memory, result):
         reason = "empty"
@@ -146,7 +148,7 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
 def _judged(stores: _Stores, result: Result, period: Period) -> Verdict:
     """Return whether the text may become the summary of its sources."""
     archive = stores.use.config.archive
-    if result.extract:
+    if result.extract or result.joined:
         return Verdict(reject_form(result.text, archive.summarise_chars), result.text)
     return judge(result.text, material_of(stores.memory, period, result.sources, stores.use.config), archive.summarise_chars)
 
@@ -170,6 +172,7 @@ def _write(stores: _Stores, result: Result, verdict: Verdict, period: Period, no
         prompt=result.prompt,
         extract=result.extract,
         empty=empty,
+        joined=result.joined,
         unverified=verdict.unverified,
         kept=before.kept if before else "",
     )

@@ -7,7 +7,7 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from recalld.supervisor.storage.catalogue import Text, restored, stored
 from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.retry import (
+    Answers,
     ProviderState,
     after_fault,
     after_success,
@@ -93,6 +94,7 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
         calls=_number(raw, "calls"),
         prompt_tokens=_number(raw, "promptTokens"),
         completion_tokens=_number(raw, "completionTokens"),
+        answers=_answers(raw.get("answers")),
     )
 
 
@@ -142,6 +144,14 @@ def note_result(result: Result, now: datetime, use: ModelUse) -> None:
     _tell_pause(after, now, use.events)
     if before.attempts < after.attempts == use.config.archive.max_attempts:
         use.events.emit("archive_backlog", attempts=after.attempts, why=after.reason)
+
+
+def note_answer(model: str, reason: str | None, unverified: int, use: ModelUse) -> None:
+    """Add an answer of the model to its account; *reason* is why it was refused, None where it was accepted."""
+    with use.calls.locked():
+        state = provider_state(use.task_queue)
+        account = state.answers.get(model, Answers()).with_one(reason, unverified)
+        use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, model: account})))
 
 
 def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) -> ProviderState:
@@ -247,8 +257,24 @@ def _wire(state: ProviderState) -> dict[str, Any]:
         "calls": state.calls,
         "promptTokens": state.prompt_tokens,
         "completionTokens": state.completion_tokens,
+        "answers": {model: asdict(one) for model, one in state.answers.items()} or None,
     }
     return {key: value for key, value in fields.items() if value is not None}
+
+
+def _answers(raw: object) -> dict[str, Answers]:
+    """Return the account of each model; what can't be parsed counts as absent."""
+    found = {}
+    for model, one in raw.items() if isinstance(raw, dict) else ():
+        if isinstance(one, dict):
+            refused = one.get("refused")
+            found[str(model)] = Answers(
+                accepted=_number(one, "accepted"),
+                unverified=_number(one, "unverified"),
+                refused={str(why): _number(refused, why) for why in refused} if isinstance(refused, dict) else {},
+                recent=str(one.get("recent", "")),
+            )
+    return found
 
 
 def _number(raw: Mapping[str, Any], key: str) -> int:

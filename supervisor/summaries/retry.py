@@ -10,7 +10,7 @@ docs/reference/protocol.md, 3.12 and 3.13.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: The waits after the first, second, … failure; past the last of them one try a day.
 BACKOFF: Final = tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
 BACKLOG_INTERVAL: Final = timedelta(days=1)
+#: A model writes worse than extracts where so many of its last answers were refused.
+RECENT_ANSWERS: Final = 30
+REFUSED_MOST: Final = 20
 
 
 #: The waits after the first failures, the wait after more, and by up to which share of it each is changed.
@@ -48,6 +51,28 @@ class Backoff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What became of a model's answers: *refused* by reason, and the places of accepted ones that are marked."""
+
+    accepted: int = 0
+    unverified: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
+    recent: str = ""  # of the last RECENT_ANSWERS, the newest last: a letter each, a or r
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether so many of the last answers were refused that extracts are the better summaries."""
+        return self.recent.count("r") >= REFUSED_MOST
+
+    def with_one(self, reason: str | None, unverified: int) -> Answers:
+        """Return the account with one more answer; *reason* is None where it was accepted."""
+        refused = {**self.refused, reason: self.refused.get(reason, 0) + 1} if reason else self.refused
+        recent = f"{self.recent}{'r' if reason else 'a'}"[-RECENT_ANSWERS:]
+        accepted = self.accepted + (reason is None)
+        return replace(self, accepted=accepted, unverified=self.unverified + unverified, refused=refused, recent=recent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderState(Backoff):
     """What `worker/failed/provider.json` holds: the last fault of the provider, and today's cost so far."""
 
@@ -58,6 +83,7 @@ class ProviderState(Backoff):
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    answers: Mapping[str, Answers] = field(default_factory=dict)  # by the name of the model
 
     @property
     def is_failing(self) -> bool:

@@ -14,7 +14,7 @@ from recalld.supervisor.archive.coverage import covered
 from recalld.supervisor.archive.flags import Failure, mark_pending
 from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.protocol.period import day, month, read_period, summary_period
-from recalld.supervisor.protocol.task import Task, task_id
+from recalld.supervisor.protocol.task import NO_ANSWER, Task, task_id
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, to_wire
 from recalld.supervisor.storage.error_collector import ErrorCollector
@@ -103,7 +103,7 @@ def submit_again(
     if period.group not in task_queue.active_groups():
         failure = Failure.by_group(task_queue.failures()).get(period.group)
         job = summary_job(period, members, memory.summaries(), from_scratch=True)
-        task_queue.submit(_task_of(job, failure.attempts if failure else 0, now, config.archive.timezone, redo=True))
+        task_queue.submit(_task_of(job, failure, now, config.archive.timezone, redo=True))
     return period.group
 
 
@@ -165,15 +165,16 @@ def _submit(
     tasks = []
     for job in ready:
         failure = failures.get(job.period.group)
-        tasks.append(_task_of(job, failure.attempts if failure else 0, now, config.archive.timezone))
+        tasks.append(_task_of(job, failure, now, config.archive.timezone))
     submitted = [task for task in tasks if task_queue.submit(task)]
     if submitted:
         events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
     return len(submitted)
 
 
-def _task_of(job: SummaryJob, attempt: int, now: datetime, timezone: str, *, redo: bool = False) -> Task:
-    """Return the task of the job; *attempt* counts the earlier failures of its group."""
+def _task_of(job: SummaryJob, failure: Failure | None, now: datetime, timezone: str, *, redo: bool = False) -> Task:
+    """Return the task of the job, after the last *failure* of its group; one whose answer was refused asks in another way."""
+    attempt = failure.attempts if failure else 0
     return Task(
         id=task_id(job.period.group, job.sources, attempt, job.previous_digest),
         kind="daily-summary" if job.period.kind == "day" else "monthly-summary",
@@ -185,6 +186,7 @@ def _task_of(job: SummaryJob, attempt: int, now: datetime, timezone: str, *, red
         previous=job.previous,
         previous_digest=job.previous_digest,
         redo=redo,
+        apart=failure is not None and failure.reason not in NO_ANSWER,
         created_at=to_wire(now),
         attempt=attempt,
     )

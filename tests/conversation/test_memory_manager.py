@@ -202,7 +202,7 @@ def test_add_keeps_the_message_as_it_was_given():
         (EXAMPLE, "example"),
         ("用户对花生过敏，还询问了人工智能的发展现状和医疗应用，备份在书房的 NAS。", "example"),
         ("请逐步总结提供的对话内容，将其补充到之前的摘要中并返回一个新的摘要。", "prompt"),
-        ("花生" * 500_000, "long"),
+        ("花生" * 500_000, "refused"),
         ("用户：我对花生过敏\n助手：好的", "transcript"),
     ],
 )
@@ -286,7 +286,7 @@ def test_summarize_goes_in_pieces_and_keeps_those_that_are_finished():
     rooms = [f"第{n}号机柜在{n}楼" for n in range(200)]
     talk = manager(lambda _: SUMMARY, context=1_500)
     for n in range(0, 200, 20):
-        talk.add(question(f"机柜 {n}？"))
+        talk.add(question(f"我对花生过敏，备份在书房的 NAS 上，端口 8443。机柜 {n}？"))
         talk.add(answer("，".join(rooms[n : n + 20])))
     told = []
 

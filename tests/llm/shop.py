@@ -73,11 +73,11 @@ class ServedWorld(World):
 
     # ── what a supervisor does ───────────────────────────────────────────────
 
-    def day(self, label: str, texts: Sequence[str], slug: str = "talk") -> Source:
-        """Write a dated file: question and answer in turn, a minute each."""
+    def day(self, label: str, texts: Sequence[str], slug: str = "talk", minutes: int = 1) -> Source:
+        """Write a dated file: question and answer in turn, so many minutes each."""
         first = at(f"{label}T09:00")
         blocks = [
-            Block(f"{label}-{n}", "assistant" if n % 2 else "user", text, first + timedelta(minutes=n), {})
+            Block(f"{label}-{n}", "assistant" if n % 2 else "user", text, first + timedelta(minutes=n * minutes), {})
             for n, text in enumerate(texts)
         ]
         data = render_dated(date.fromisoformat(label), ZONE.key, ZONE, NOW, blocks)

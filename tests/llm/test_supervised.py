@@ -37,7 +37,7 @@ class Supervised(ServedWorld):
                 message(
                     f"{day}-{n}",
                     (first + timedelta(days=day, minutes=n)).isoformat(),
-                    f"第 {day} 天第 {n} 句：备份脚本改到凌晨 4:15，端口 8443。",
+                    f"{'甲乙丙丁戊己庚'[n % 7] * (n // 7 + 1)}：备份脚本改到凌晨 4:15，端口 8443；王芳周五前续签证书。",
                     "assistant" if n % 2 else "user",
                     archived=False,
                 )

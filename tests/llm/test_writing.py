@@ -18,7 +18,7 @@ from tests.llm.shop import KEY, SENTENCES, ZONE, ServedWorld, long_day
 
 TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")
 #: A context in which a day of 60 such messages is four pieces.
-SMALL = "context_tokens = 1400"
+SMALL = "context_tokens = 1600"
 
 
 @pytest.fixture
@@ -58,9 +58,7 @@ def test_worker_summarizes_a_day_with_the_prompt_of_its_language(shop):
     assert result.usage == {"calls": 1, "promptTokens": len(prompt), "completionTokens": len(TEXT)}
     wording = resources.files("recalld.prompts").joinpath("daily-summary.zh.md").read_bytes()
     assert result.prompt == hashlib.sha256(wording).hexdigest()[:12]
-    before, after = wording.decode().replace("{date}", "2026-01-15").split("{messages}")
-    assert prompt.startswith(before)
-    assert prompt.endswith(after)
+    assert prompt.startswith("2026-01-15\n\n（围栏里是引用的材料")
     assert material_of(prompt) == (
         "09:00 user: 把 nginx 的配置备份一下，放在 /srv/backup。\n"
         "09:01 assistant: 好的，备份好了，端口改成 8443。\n"
@@ -68,19 +66,60 @@ def test_worker_summarizes_a_day_with_the_prompt_of_its_language(shop):
     )
 
 
+def test_prompts_are_turns_that_never_change_before_the_material(shop):
+    for day in ("2026-01-15", "2026-01-16"):
+        shop.submit_task(f"day-{day}", shop.day(day, TALK))
+        shop.do()
+
+    first, second = (body["messages"] for body in shop.server.seen.bodies)
+    assert [turn["role"] for turn in first] == ["system", "user", "assistant", "user"]
+    assert first[:-1] == second[:-1]  # a server keeps what it has read of them
+    assert not any("{" in turn["content"] for turn in first)
+    assert "无需记录" not in str(first)
+
+
 @pytest.mark.parametrize(
     ("texts", "asked"),
     [
-        (TALK, "用中文写"),
-        (("Please renew the certificate.", "Done, 方阿姨 was told as well."), "Write in the language of the material"),
-        (("猫がいます。名前はまだない。",), "Write in the language of the material"),
+        (TALK, "你为一个陪伴用户多年的助手整理记忆"),
+        (("Please renew the certificate.", "Done, 方阿姨 was told as well."), "in the language of the conversation"),
+        (("猫がいます。名前はまだない。",), "in the language of the conversation"),
     ],
 )
 def test_prompts_follow_the_language_of_the_material(shop, texts, asked):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", texts))
     shop.do()
 
-    assert asked in shop.server.seen.prompts[0]
+    assert asked in shop.server.seen.bodies[0]["messages"][0]["content"]
+
+
+def test_worker_asks_for_a_day_by_exchange_after_a_failure(shop):
+    long = "把 nginx 的配置备份一下，放在 /srv/backup，再看看证书还有几天到期，到期之前提醒我续签，顺便把端口改成 8443。" * 3
+    english = "Please renew the certificate before Friday and tell me the new port, and write both into the notes. " * 3
+    shop.submit_task(
+        "day-2026-01-15", shop.day("2026-01-15", (long, "好的", english, "Done."), minutes=11), attempt=1, apart=True
+    )
+    shop.server.script = numbered
+
+    result = shop.do()
+
+    assert [line for line in result.text.splitlines() if line.startswith("#")] == ["## 第 1 次", "## 第 2 次"]
+    systems = [body["messages"][0]["content"] for body in shop.server.seen.bodies]
+    assert ["你为一个陪伴" in systems[0], "You keep the memory" in systems[1]] == [True, True]
+    assert "09:00 user" in shop.server.seen.prompts[0]
+    assert "nginx" not in shop.server.seen.prompts[1]
+
+
+def test_worker_joins_a_month_of_its_days_by_code_after_a_failure(shop):
+    daily = shop.daily("2025-12-03", "备份改到凌晨 4:15，放在 /srv/backup。")
+    other = shop.daily("2025-12-09", "用户对青霉素过敏，约了 12 月 20 日体检。")
+    source = shop.day("2025-12-03", TALK[:1])
+    shop.submit_task("month-2025-12", source, material=(daily, other), attempt=1, apart=True)
+
+    result = shop.do()
+
+    assert (result.joined, result.extract, shop.server.seen.calls) == (True, False, 0)
+    assert result.text == "- 备份改到凌晨 4:15，放在 /srv/backup。\n- 用户对青霉素过敏，约了 12 月 20 日体检。"
 
 
 @pytest.mark.feature("003.13")
@@ -91,7 +130,7 @@ def test_prompts_ask_for_a_month_by_theme_from_summaries_and_dated_files(shop):
     shop.do()
 
     (prompt,) = shop.server.seen.prompts
-    assert "按主题写，不按日期写" in prompt
+    assert "按主题写，不按日期写" in shop.server.seen.bodies[0]["messages"][0]["content"]
     assert material_of(prompt) == (
         "2025-12-03 summary: ## 部署\n    \n    改到凌晨 4:15。\n2025-12-04 09:00 user: 把 nginx 的配置备份一下，放在 /srv/backup。"
     )

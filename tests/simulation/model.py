@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recalld.supervisor.protocol.prompts import text_of, turns_of
 from recalld.supervisor.text.word_frequency import telling_words
 from recalld.worker.providers import Completion, ProviderError, Usage
 from tests.summaries.quality_cases import BAD
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import Reason, Task
 
 #: What each kind of time is made of: how the model behaves, and how often.
@@ -36,7 +38,7 @@ _ERRORS: dict[str, tuple[Reason, str]] = {
     "too long": ("input", "the prompt is longer than the model's context"),
 }
 #: Words of the prompt that a good summary tells, at most.
-_TOLD = 60
+_TOLD = 400
 
 
 class Extracts:
@@ -66,14 +68,14 @@ class ScriptedModel:
         self.doubled = False  # the next result is delivered a second time
 
     def complete(
-        self, prompt: str, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+        self, prompt: Prompt, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
         calling()
         self.calls += 1
         self._called()
         moods = TIMES[self.time]
         mood = self._rng.choices([mood for mood, _ in moods], [weight for _, weight in moods])[0]
-        usage = Usage(1, len(prompt) // 3, 40)
+        usage = Usage(1, len(text_of(prompt)) // 3, 40)
         if mood in _ERRORS:
             reason, why = _ERRORS[mood]
             wait_s = self._rng.choice((0, 30, 3600, 40_000)) if mood == "slow down" else 0
@@ -84,7 +86,7 @@ class ScriptedModel:
         if mood == "slow":
             self._slow()
         self.doubled = mood == "doubled"
-        return Completion(self._text(mood, prompt), usage)
+        return Completion(self._text(mood, turns_of(prompt)[-1].content), usage)
 
     def _text(self, mood: str, prompt: str) -> str:
         if mood == "bad text":
@@ -95,6 +97,6 @@ class ScriptedModel:
             return prompt[: self._rng.choice((80, 900))]
         words = sorted(telling_words(prompt))
         told = words[:: 1 + len(words) // _TOLD]
-        if "用中文写" in prompt:
+        if "围栏里是引用的材料" in prompt:
             return f"## 那几天的事\n\n改了第 {self.calls} 版配置，备份放在 /srv/backup，还说到{'、'.join(told)}。"
         return f"## What happened\n\nVersion {self.calls} was set, the backup moved to /srv/backup; {', '.join(told)} came up."

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import Reason, Task
 
 
@@ -42,7 +43,7 @@ class Model(Provider, Protocol):
     """A provider that completes a prompt. Its own retries are off: retry has one owner, the supervisor."""
 
     def complete(
-        self, prompt: str, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+        self, prompt: Prompt, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
         """
         Return what the model wrote; ProviderError when the answer is incomplete or there is none.

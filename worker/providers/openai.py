@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import openai
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
+from recalld.supervisor.protocol.prompts import text_of, turns_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.text.llm_output import without_thinking
 from recalld.supervisor.text.token_count import estimate_tokens
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.prompts import Prompt
 
 #: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
@@ -69,9 +71,9 @@ def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
 class Answer:
     """An answer as far as it has streamed in. No I/O."""
 
-    def __init__(self, prompt: str, cjk_weight: float) -> None:
+    def __init__(self, prompt: Prompt, cjk_weight: float) -> None:
         # messages may have lone surrogates, which UTF-8 can't encode
-        self.prompt = prompt.encode("utf-8", "replace").decode()
+        self.turns = [turn._replace(content=turn.content.encode("utf-8", "replace").decode()) for turn in turns_of(prompt)]
         self.calls = 1
         self.began = False
         self.is_mute = False  # the stream ended without an error and without a chunk
@@ -118,7 +120,7 @@ class Answer:
         if self._reported:
             return Usage(self.calls, *self._reported)
         weight = self._cjk_weight
-        return Usage(self.calls, estimate_tokens(self.prompt, weight), estimate_tokens(self.text, weight))
+        return Usage(self.calls, estimate_tokens(text_of(tuple(self.turns)), weight), estimate_tokens(self.text, weight))
 
     def completion(self, before: Usage) -> Completion:
         """Return the finished answer, its usage added to that of *before*; ProviderError when it is incomplete or empty."""
@@ -148,7 +150,7 @@ class OpenAi:
     _refused: set[str] = field(default_factory=set)  # parameters that this server does not accept
 
     def complete(
-        self, prompt: str, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+        self, prompt: Prompt, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
         """Return what the model wrote (`Model.complete`)."""
         return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
@@ -167,7 +169,7 @@ class OpenAi:
             raise self._error(error, Answer("", self.cjk_weight), Usage()) from None
 
     async def _complete(
-        self, prompt: str, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+        self, prompt: Prompt, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
         """Call the model, and close the connection when *cancelled* returns true meanwhile."""
         if cancelled():
@@ -180,7 +182,7 @@ class OpenAi:
                 raise Cancelled
         return call.result()
 
-    async def _ask(self, prompt: str, max_tokens: int, calling: Callable[[], None]) -> Completion:
+    async def _ask(self, prompt: Prompt, max_tokens: int, calling: Callable[[], None]) -> Completion:
         """Call the model, and again for each parameter that the server turns out not to accept, without it."""
         usage = Usage()
         while True:
@@ -188,7 +190,7 @@ class OpenAi:
             sent = self._parameters(max_tokens)
             try:
                 async with asyncio.timeout(self.timeout_s):
-                    asked = {"model": self.model, "messages": [{"role": "user", "content": answer.prompt}], **sent}
+                    asked = {"model": self.model, "messages": [turn._asdict() for turn in answer.turns], **sent}
                     calling()
                     await self._read(answer, asked)
                     if answer.is_mute:

@@ -21,6 +21,7 @@ TEXTS: Final = {
     "entries_odd": "history.json 里有 {count} 项不是消息，无法归档，第一个是第 {number} 项：{why}；请改正或删掉，用 `recalld fsck` 可看还剩几项。",
     "no_model": "没有模型写摘要：{why}；填好后用 `recalld model test` 试一下。",
     "no_model_until": "{time} 之前不用模型写摘要：{why}；想马上再问一次，用 `recalld model test`。",
+    "model_worse": "{model} 写的摘要还不如摘录：最近 {of} 次回答里有 {refused} 次没有通过；换一个更大的模型，或者不用模型。",
     "backlog": "{label} 的摘要屡次失败：{why}；想再试一次，用 `recalld summary redo {label}`。",
     "logged": "详情见 log.jsonl 里的 {event}。",
     "days_gone": "有 {files} 个按日文件不见了，第一个是 {name}，其中 {count} 条消息不在别的文件里；用 `recalld fsck --repair` 让下次归档重新写出；这个文件是你删的，就用 `recalld fsck --accept {name}`。",

@@ -21,6 +21,7 @@ TEXTS: Final = {
     "entries_odd": "entries of history.json can't be filed ({count}), the first is entry {number}: {why}; correct or delete them, `recalld fsck` counts what is left.",
     "no_model": "no model writes summaries: {why}; `recalld model test` asks it then.",
     "no_model_until": "no model writes summaries until {time}: {why}; `recalld model test` asks it now.",
+    "model_worse": "{model} writes worse summaries than extracts: {refused} of its last {of} answers were refused; a larger model, or none, serves you better.",
     "backlog": "the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more.",
     "logged": "{why}.",
     "days_gone": "dated files are gone ({files}), the first is {name}, and messages of theirs are in no other ({count}); `recalld fsck --repair` has the next run write them again, `recalld fsck --accept {name}` accepts it if you deleted that one.",
