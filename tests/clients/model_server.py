@@ -1,0 +1,80 @@
+"""A model for clients: it answers `/v1/messages` (Claude Code) and `/v1/responses` (Codex) with what the script says."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+from tests.loopback import Handler, Loopback
+
+
+class _Handler(Handler):
+    server: ScriptedModel
+
+    def do_GET(self) -> None:  # noqa: N802 - http.server calls it
+        self.send_body(200, b'{"data": []}')
+
+    do_HEAD = do_GET  # noqa: N815 - as above
+
+    def do_POST(self) -> None:  # noqa: N802 - as above
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        path = self.path.partition("?")[0]
+        answer = self.server.asked(path, body.decode("utf-8", "replace"))
+        if path.endswith("/messages"):
+            events = messages_events(answer)
+        elif path.endswith("/responses"):
+            events = responses_events(answer)
+        else:
+            self.send_body(404, b"{}")
+            return
+        lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+        self.send_body(200, lines.encode(), ("Content-Type", "text/event-stream"))
+
+
+class ScriptedModel(Loopback):
+    """Keeps each request; *answers* has the present answer to each client, by the end of the path that it asks."""
+
+    handler = _Handler
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[str] = []
+        self.answers: dict[str, str] = {}
+        self.on_request: Any = None
+        self._lock = threading.Lock()
+
+    def asked(self, path: str, body: str) -> str:
+        text = json.dumps(json.loads(body), ensure_ascii=False)
+        with self._lock:
+            self.requests.append(text)
+        if self.on_request:
+            self.on_request()
+        return next((answer for end, answer in self.answers.items() if path.endswith(end)), f"ok {path}")
+
+
+def messages_events(answer: str) -> list[dict[str, Any]]:
+    """The events of Anthropic's stream for a text."""
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [], "usage": usage}
+    return [
+        {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": answer}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 5}},
+        {"type": "message_stop"},
+    ]
+
+
+def responses_events(answer: str) -> list[dict[str, Any]]:
+    """The events of OpenAI's stream of responses for a text."""
+    part = {"type": "output_text", "text": answer, "annotations": []}
+    item = {"type": "message", "role": "assistant", "id": "m1", "status": "completed", "content": [part]}
+    none = {"input_tokens_details": None, "output_tokens_details": None}
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, **none}
+    return [
+        {"type": "response.created", "response": {"id": "r1"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": "r1", "usage": usage}},
+    ]

@@ -1,0 +1,168 @@
+"""
+Thirty turns of Claude Code and of Codex side by side in one project, in Chinese and English, over several sessions.
+
+The fact that is asked for is in the request, each turn is kept once, whatever happens to the supervisor meanwhile: it runs, is
+gone, is killed in the middle of a turn, does not respond. The clients come from RECALLD_TEST_CLIENTS, a folder with `node_modules`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.model_server import ScriptedModel
+from tests.process.command import Command
+
+MODULES = Path(os.environ.get("RECALLD_TEST_CLIENTS", "/nowhere")) / "node_modules"
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.timeout(3_000),
+    pytest.mark.skipif(not MODULES.is_dir(), reason="script/test-clients installs the clients"),
+]
+TURNS = 30
+#: Facts, the question for each, and a word that only the fact has; of each client its own.
+FACTS = (
+    ("{who} 的测试环境端口是 {n}。", "{who} 的测试环境端口是多少？"),
+    ("The staging host of {who} is box{n}.example.", "What is the staging host of {who}?"),
+    ("{who} 的发布负责人是方阿姨{n}。", "{who} 的发布负责人是谁？"),
+    ("We keep the backups of {who} in /srv/backup{n}.", "Where do we keep the backups of {who}?"),
+    ("{who} 的数据库叫 lagerfeld{n}。", "{who} 的数据库叫什么？"),
+)
+
+
+class Talk:
+    """What one client is told and asked, turn by turn: facts in one session, questions in others."""
+
+    def __init__(self, who: str, number: int) -> None:
+        self.turns: list[tuple[str, str, str]] = []  # text, the word that the request must have, "new" or "resume"
+        for n in range(TURNS // 10):
+            told = [(fact.format(who=f"{who}{n}", n=number + n), f"{number + n}", ask) for fact, ask in FACTS]
+            self.turns += [(text, "", "resume" if at else "new") for at, (text, _, _) in enumerate(told)]
+            asked = [(ask.format(who=f"{who}{n}"), word) for _, word, ask in told]
+            self.turns += [(ask, word, "resume" if at % 3 else "new") for at, (ask, word) in enumerate(asked)]
+
+
+class Client:
+    """A client in a home of its own; *ask* is one turn."""
+
+    def __init__(self, name: str, home: Path, project: Path, model: ScriptedModel) -> None:
+        self.name, self.project, self.model, self.session = name, project, model, ""
+        self.path = "/messages" if name == "claude-code" else "/responses"
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "CLAUDE", "CODEX"))}
+        self.environ = {
+            **kept,
+            "HOME": str(home),
+            "ANTHROPIC_BASE_URL": model.url.removesuffix("/v1"),
+            "ANTHROPIC_API_KEY": "sk-test",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
+        (home / ".codex").mkdir(exist_ok=True, parents=True)
+        (home / ".claude").mkdir(exist_ok=True)
+        (home / ".codex" / "config.toml").write_text(
+            f'model = "scripted"\nmodel_provider = "loop"\n[model_providers.loop]\nname = "loop"\n'
+            f'base_url = "{model.url}"\nwire_api = "responses"\n'
+        )
+
+    def ask(self, text: str, how: str) -> None:
+        session = self.session if how == "resume" else ""
+        if self.name == "claude-code":
+            words = [str(MODULES / ".bin" / "claude"), "-p", "--output-format", "json"]
+            words += ["--resume", session] if session else []
+            self.session = json.loads(self._run([*words, text]).splitlines()[-1])["session_id"]
+        else:
+            words = [str(MODULES / ".bin" / "codex"), "exec", *(("resume", session) if session else ())]
+            out = self._run([*words, "--skip-git-repo-check", "--dangerously-bypass-hook-trust", text])
+            found = re.search(r"session id: (\S+)", out)
+            self.session = found[1] if found else session
+
+    def _run(self, words: list[str]) -> str:
+        run = {"env": self.environ, "cwd": self.project, "timeout": 300, "stdin": subprocess.DEVNULL}
+        done = subprocess.run(words, check=False, capture_output=True, text=True, **run)  # type: ignore[call-overload]
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout if self.name == "claude-code" else done.stdout + done.stderr
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    home = tmp_path / "home"
+    (home / ".claude").mkdir(parents=True)
+    (home / ".codex").mkdir()
+    made = Command(tmp_path / "memory", HOME=str(home), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    assert made("init").code == 0
+    return made
+
+
+def test_thirty_turns_of_two_clients_lose_and_double_nothing(command, tmp_path):
+    project, home = tmp_path / "shop", tmp_path / "home"
+    (project / ".git").mkdir(parents=True)
+    with ScriptedModel() as model, contextlib.ExitStack() as stack:
+        clients = [Client(name, home, project, model) for name in ("claude-code", "codex")]
+        done = command("connect", "claude-code", "codex", "--yes")
+        assert done.code == 0, done.err + done.out
+        talks = {one.name: Talk(one.name, 7000 + 100 * n) for n, one in enumerate(clients)}
+        missed: list[str] = []
+        running: dict[str, Any] = {"stack": stack.enter_context(contextlib.ExitStack())}
+        for n in range(TURNS):
+            arrange(command, model, running, n)
+            model.answers = {one.path: answer_to(talks[one.name].turns[n][0]) for one in clients}
+            threads = [threading.Thread(target=one.ask, args=talks[one.name].turns[n][::2]) for one in clients]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+            for one in clients:
+                text, word, _ = talks[one.name].turns[n]
+                requests = [request for request in model.requests if text in request]
+                assert requests, (one.name, text)
+                if word and not any(word in request for request in requests):
+                    missed.append(f"turn {n} of {one.name}: {text}")
+            print(f"turn {n}: {len(missed)} missed", flush=True)
+        running["stack"].close()
+        said = [text for talk in talks.values() for text, _, _ in talk.turns]
+        answers = [answer_to(text) for text in said]
+    history = json.loads((command.root / "history.json").read_bytes())
+    found = Counter(one["text"] for one in history if one.get("session"))
+    assert {text: found[text] for text in (*said, *answers)} == dict.fromkeys((*said, *answers), 1)
+    assert {one["project"] for one in history} == {str(project)}
+    late = (command.root / "log.jsonl").read_text(encoding="utf-8").count("it took too long")
+    assert len(missed) <= late, missed  # without a supervisor a busy machine may have no time for a block, and says so
+
+
+def answer_to(text: str) -> str:
+    """The model's answer to a question, of which there is one alone."""
+    return f"答：{text[::-1]}"
+
+
+def arrange(command: Command, model: ScriptedModel, running: dict[str, Any], turn: int) -> None:
+    """Have the supervisor as the turn needs it: running, gone, killed in the middle of the turn, or mute."""
+    match turn:
+        case 0 | 25:
+            running["stack"].close()
+            running["stack"] = contextlib.ExitStack()
+            running["process"] = running["stack"].enter_context(command.supervised())
+        case 10:  # without one
+            running["stack"].close()
+        case 15:
+            running["stack"] = contextlib.ExitStack()
+            running["process"] = running["stack"].enter_context(command.supervised())
+            process = running["process"]
+            model.on_request = lambda: process.poll() is None and process.kill()  # in the middle of the turn
+        case 18:
+            model.on_request = None
+            with contextlib.suppress(Exception):
+                running["stack"].close()
+            running["stack"] = contextlib.ExitStack()
+            running["process"] = running["stack"].enter_context(command.supervised())
+        case 20:
+            process = running["process"]
+            os.kill(process.pid, signal.SIGSTOP)
+            running["stack"].callback(os.kill, process.pid, signal.SIGCONT)
