@@ -26,7 +26,7 @@ from recalld.supervisor.protocol.task import AskedTask, Task
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.signals import on_signals
 from recalld.worker.answering import answer
-from recalld.worker.providers import Cancelled, Model, NoCall
+from recalld.worker.providers import Cancelled, Model, NoCall, SlottedModel
 from recalld.worker.summarize import summarise
 from recalld.worker.writing import Pieces
 
@@ -157,7 +157,7 @@ class Worker:
         """
         with self._worker_lock():
             on_signals(self.stop.set)
-            count = 0 if asked_only else 1 if self.provider.extract else self.config.worker.concurrency
+            count = 0 if asked_only else self._at_once()
             threads = [threading.Thread(target=self._work, args=(idle_s, report), daemon=True) for _ in range(count)]
             threads.append(threading.Thread(target=self._answer, args=(idle_s, report, tuple(threads)), daemon=True))
             for thread in threads:
@@ -173,6 +173,12 @@ class Worker:
             self._each_lease(Lease.requeue, report)  # else the supervisor requeues them, once no worker lives
         if self._config_error:
             raise self._config_error
+
+    def _at_once(self) -> int:
+        """Return how many tasks are done at once: no more than the server writes answers, since the others would only wait."""
+        most = 1 if self.provider.extract else self.config.worker.concurrency
+        slots = self.provider.slots() if most > 1 and isinstance(self.provider, SlottedModel) else None
+        return min(most, slots or most)
 
     def _work(self, idle_s: float, report: Callable[[dict[str, str]], None]) -> None:
         """Do whatever is next, until nothing was for *idle_s* seconds or no call may be made."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import threading
 import traceback
+from dataclasses import replace
 
 import pytest
 
@@ -286,6 +287,15 @@ def test_openai_ignores_base_url_and_proxy_variables(server, monkeypatch):
         monkeypatch.setenv(name, "http://127.0.0.1:9/elsewhere")
 
     assert ask(provider(server)).text == TEXT
+
+
+def test_openai_says_how_many_answers_a_server_on_this_machine_writes_at_once(server):
+    server.models = Act(body=b'{"total_slots": 2}')
+    assert provider(server).slots() == 2
+    for other in (Act(body=b'{"total_slots": "many"}'), Act(body=b"[]"), Act(status=404), Act(body=b"<html>")):
+        server.models = other
+        assert provider(server).slots() is None
+    assert replace(provider(server), base_url="https://models.example.org/v1").slots() is None
 
 
 # ── which provider, and its key ──────────────────────────────────────────────

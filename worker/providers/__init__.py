@@ -63,6 +63,15 @@ class ListingModel(Model, Protocol):
         ...
 
 
+@runtime_checkable
+class SlottedModel(Model, Protocol):
+    """A model whose server may say how many answers it writes at once."""
+
+    def slots(self) -> int | None:
+        """Return how many answers a server on this machine writes at once; None where it does not say."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """Whether a server has the model, some of those that it has, and its window in tokens; None where it does not say."""

@@ -49,6 +49,8 @@ _LONGEST_END: Final = 4
 #: Seconds to wait for the list of models, and how many of it are named.
 LIST_S: Final = 10.0
 _SHOWN_MODELS: Final = 5
+#: Seconds to wait for the number of its slots.
+SLOTS_S: Final = 3.0
 #: The fields of a listed model with its window: LM Studio, vLLM, llama.cpp, OpenRouter, Mistral; what is loaded comes first.
 _WINDOWS: Final = ("loaded_context_length", "max_model_len", "n_ctx", "n_ctx_train", "context_length", "max_context_length")
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
@@ -158,6 +160,20 @@ class OpenAi:
     def listed(self) -> Listed:
         """Return what the server's list says of the model (`ListingModel.listed`)."""
         return asyncio.run(self._listed())
+
+    def slots(self) -> int | None:
+        """Return how many answers a llama.cpp server on this machine writes at once (`SlottedModel.slots`)."""
+        return asyncio.run(self._slots()) if is_local(self.base_url) else None
+
+    async def _slots(self) -> int | None:
+        root = self.base_url.rstrip("/").removesuffix("/v1")
+        try:
+            async with asyncio.timeout(SLOTS_S), self._client(MOST_BYTES) as client:
+                answer: Any = await client.with_options(base_url=root).get("/props", cast_to=object)
+        except Exception:  # noqa: BLE001 - most servers have no such page, and a fault is reported by the call that follows
+            return None
+        slots = answer.get("total_slots") if isinstance(answer, dict) else None
+        return slots if isinstance(slots, int) and slots > 0 else None
 
     async def _listed(self) -> Listed:
         try:
