@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.http.service import Service
 
 CHROMIUM: Final = shutil.which("chromium") or shutil.which("chromium-browser") or ""
-#: For a module of tests: they need Debian's chromium and `recalld[page]`; script/test-page has both.
+#: For a module of tests: they need Debian's chromium and `recalld[browser]`; script/test-page has both.
 NEEDS_CHROMIUM: Final = [
     pytest.mark.browser,
     pytest.mark.skipif(not (CHROMIUM and find_spec("playwright")), reason="no Chromium here: script/test-page"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 WEEKS: Final = 26
 _STEP, _BAR, _HEIGHT = 10, 7, 100
 _FIELD_CHARS: Final = 160
+_ORDER: Final = ("bad", "odd", "good")
 _LEVELS: Final = ("all", "warning", "error")
 
 
@@ -64,7 +65,7 @@ async def health(site: Site, request: Request) -> Response:
     return await view.show(
         "health.html",
         "health",
-        findings=findings,
+        findings=sorted(findings, key=lambda one: _ORDER.index(one.state)),  # what is wrong comes first
         states={name: sum(one.state == name for one in findings) for name in ("good", "odd", "bad")},
         ran_all=bool(view.query("all")),
         facts=state.facts,

@@ -31,7 +31,7 @@ _MONTHS: Final = [
     *("July", "August", "September", "October", "November", "December"),
 ]
 _COMMAND: Final = lazy_re(r"`([^`]+)`")
-_PLAIN_WORD: Final = lazy_re(r"(?!recalld\b)[a-z]+(?=[ ,;]|$)")
+_PLAIN_WORD: Final = lazy_re(r"(?!recalld\b)[a-z]+(?=[ ,;-]|$)")
 _KILO: Final = 1_000
 
 
