@@ -251,7 +251,7 @@ def test_second_of_two_tabs_that_save_sees_both(browser, site):
         )
         second.tab.fill("#content", "第二份\n")
         second.tab.click("#save")
-        second.tab.wait_for_function("document.querySelector('#save[aria-disabled]') !== null")
+        second.tab.wait_for_selector("#save[aria-disabled=true]")
         first.tab.fill("#content", "第一份\n")
         first.tab.click("#save")
         first.tab.wait_for_url("**/long-term?saved=1")
