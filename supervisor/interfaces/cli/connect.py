@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.interfaces.cli.call import Call
     from recalld.supervisor.interfaces.connect.settings import Change, Machine
+
+#: The clients whose logs `recalld import` reads.
+_WITH_LOGS: Final = ("claude-code", "codex", "gemini-cli", "opencode", "openclaw")
 
 Clients = Annotated[list[str] | None, typer.Argument(help="claude-code, codex, …; without any, those of this machine")]
 Yes = Annotated[bool, typer.Option("--yes", help="write it")]
@@ -151,6 +154,10 @@ def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]
 
     names = dict.fromkeys(one.client for one in changes if one.kind != "there")
     notes = [call.render(Text(CLIENTS[name].note)) for name in names if CLIENTS[name].note]
+    if logged := [name for name in names if name in _WITH_LOGS]:
+        notes.append(
+            call.render(Text("connect.import", names=", ".join(CLIENTS[name].title for name in logged), first=logged[0]))
+        )
     if os.path.isdir("/run/systemd/system") and not socket_path(str(machine.paths.root)):
         notes.append(call.render(Text("connect.service")))
     return notes

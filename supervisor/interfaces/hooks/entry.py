@@ -3,7 +3,8 @@
 
 The client waits for this process before each question, so it imports almost nothing, asks the supervisor's socket, and starts
 no process. Whatever fails, it prints nothing and ends with 0 within two seconds: a broken memory is not the client's problem.
-A workspace gets one event of it (`hook_failed`). Where no supervisor answers, it does the work itself.
+A workspace gets one event of it (`hook_failed`), and the words wait in the drop-box. Where no supervisor answers, it does the
+work itself.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from recalld.supervisor.interfaces.locate import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any, Final, NoReturn
 
 #: The most bytes of an event; an answer has some thousand.
@@ -43,15 +45,17 @@ def main(argv: list[str]) -> NoReturn:
     """Answer the event and end with 0."""
     os.umask(0o077)
     client, root = client_of(argv), os.path.abspath(workspace_of(argv, os.environ))
+    asked: dict[str, Any] = {}
     is_made = any(os.path.exists(os.path.join(root, name)) for name in _MADE_WITH)
     # subtle: the process ends in the handler, as if it were killed there; an exception would be taken for a damaged index
-    signal.signal(signal.SIGALRM, lambda *_: _give_up(root, client, "it took too long"))
+    signal.signal(signal.SIGALRM, lambda *_: _give_up(root, client, "it took too long", asked))
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
     try:
         if is_made:
-            _print(_answer(root, client))
+            _print(_answer(root, client, asked))
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is not the client's problem
-        _give_up(root, client, f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__)
+        why = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__
+        _give_up(root, client, why, asked)
     os._exit(0)
 
 
@@ -80,8 +84,8 @@ def project_of(event: object, environ: Any) -> str:
     return start
 
 
-def _answer(root: str, client: str) -> str:
-    """Return what the client should read, from the supervisor, or made here where none answers."""
+def _answer(root: str, client: str, asked: dict[str, Any]) -> str:
+    """Return what the client should read, from the supervisor, or made here; *asked* gets what is asked for."""
     if sys.stdin is None:
         return ""
     data = sys.stdin.buffer.read(MAX_EVENT + 1)
@@ -89,7 +93,7 @@ def _answer(root: str, client: str) -> str:
         event = json.loads(data) if len(data) <= MAX_EVENT else None
     except (ValueError, RecursionError):
         event = None  # who answers reports it
-    asked = {"client": client, "event": event, "size": len(data), "project": project_of(event, os.environ)}
+    asked |= {"client": client, "event": event, "size": len(data), "project": project_of(event, os.environ)}
     path, is_mute = socket_path(root), False
     if path:
         request = {"version": PROTOCOL, "op": HOOK, "request": asked, "caller": {}, "folder": folder_id(root)}
@@ -127,8 +131,8 @@ def _print(text: str) -> None:
         sys.stdout.flush()
 
 
-def _give_up(root: str, client: str, why: str) -> NoReturn:
-    """Write the event into the log of the workspace, whose configuration may be what is wrong, and end with 0."""
+def _give_up(root: str, client: str, why: str, asked: dict[str, Any]) -> NoReturn:
+    """Leave the words in the drop-box, write the event into the log, and end with 0, all of it in `_LAST_S`."""
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _LAST_S)
     try:
@@ -139,6 +143,30 @@ def _give_up(root: str, client: str, why: str) -> NoReturn:
         from recalld.supervisor.protocol.paths import WorkspacePaths
         from recalld.supervisor.storage.clock import utc_now
 
-        EventLog(WorkspacePaths(Path(root)).log, utc_now, Log()).emit("hook_failed", client=client, why=why)
+        paths = WorkspacePaths(Path(root))
+        if asked:
+            _leave_words(paths.drop_box, asked)
+        # not with the configuration of the workspace, which may be what is wrong
+        EventLog(paths.log, utc_now, Log()).emit("hook_failed", client=client, why=why)
     finally:
         os._exit(0)
+
+
+def _leave_words(drop_box: Path, asked: dict[str, Any]) -> None:
+    """Leave what was said as a file of the drop-box; what was kept already has the same id, and is not added twice."""
+    from recalld.supervisor.interfaces.hooks.dialects import OddEvent, messages_of, read_event
+    from recalld.supervisor.storage.clock import to_wire, utc_now
+    from recalld.supervisor.storage.disk import RealDisk
+    from recalld.supervisor.storage.files import Files
+    from recalld.supervisor.storage.lenient_json import render_json
+
+    try:
+        messages = messages_of(
+            read_event(asked["client"], asked["event"]), asked["client"], asked["project"], to_wire(utc_now())
+        )
+    except OddEvent:
+        return
+    if messages:
+        files = Files(RealDisk())
+        files.make_folder(drop_box)
+        files.create(drop_box / f"{messages[0]['id']}.json", render_json(messages))

@@ -32,6 +32,7 @@ TEXTS: Final = {
     "none_there": "没有 recalld 的内容。",
     "done": "完成。请重新启动客户端。`recalld doctor` 会检查连接。",
     "gone": "完成。请重新启动客户端。记忆保持原样。",
+    "import": "{names} 的日志里可能有记忆里没有的对话：`recalld import {first} --dry-run` 会说明有多少。",
     "service": "后台程序没有运行；有它在，回答更快：`recalld service install`",
     "note_codex": "Codex 只运行你信任过的钩子：启动 codex，输入 /hooks，信任 recalld 的几项。",
     "note_antigravity": "Antigravity 只得到 recalld 的工具：它的钩子没有提问这个事件。",

@@ -33,6 +33,7 @@ TEXTS: Final = {
     "none_there": "Nothing of recalld's is there.",
     "done": "Done. Restart the clients. `recalld doctor` checks the connections.",
     "gone": "Done. Restart the clients. The memory stays where it is.",
+    "import": "The logs of {names} may have talk that memory lacks: `recalld import {first} --dry-run` says how much.",
     "service": "No supervisor runs. Questions are answered faster with one: `recalld service install`",
     "note_codex": "Codex runs a hook only after you have trusted it: start codex, enter /hooks and trust those of recalld.",
     "note_antigravity": "Antigravity gets recalld's tools alone: its hooks have no event of a question.",
