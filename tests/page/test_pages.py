@@ -32,7 +32,7 @@ TEMPLATES = {path.name: path.read_text(encoding="utf-8") for path in (HERE / "te
 MODULES = "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.py"))
 #: Every address of the page with its code, and those that a reader gets to from it.
 ADDRESSES = [address for _, address in PAGES] + [
-    "/days?year=2025",
+    "/days?year=2026",
     "/days/2026-02-14",
     "/days/2026-02-14?line=0",
     "/days/2026-02-14?id=5",
@@ -167,7 +167,39 @@ def test_page_refuses_a_wrong_address_with_a_sentence(site, address):
     assert "That did not work" in page.text
 
 
-@pytest.mark.parametrize("address", ["/days/2019-01-01", "/days/2019-01", "/turns/20200101T000000000Z", "/nothing"])
+#: What a browser may be made to ask for; each is answered, and nothing breaks.
+RUBBISH = (
+    *(
+        "/days?year=99999",
+        "/days?year=0",
+        "/days?year=-1",
+        "/days?year=%E4%BA%8C",
+        "/days/0000-00-00",
+        "/days/9999-12-31",
+        "/days/",
+    ),
+    *("/days/2026-02-14?whole=999999999", "/days/2026-02-14?start=999999999999", "/days/2026-02-14?line=9999", "/days/2026-13"),
+    *("/turns?before=%00", "/turns/..", "/turns/%2e%2e", "/turns/try?question=%00", f"/turns/try?question={'x' * 5_000}"),
+    *(
+        "/search?q=%00",
+        "/search?q=%ED%A0%80",
+        f"/search?q={'x' * 5_000}",
+        "/search?q=x&since=2026-13-01",
+        "/search?q=x&session=-",
+    ),
+    *("/health?level=x", "/long-term?line=x&all=1", "/sessions?done=<b>&line=x", "/static/", "/preferences", "/file-now"),
+)
+
+
+def test_rubbish_in_an_address_is_answered_and_breaks_nothing(site):
+    for address in RUBBISH:
+        assert site.client.get(address, headers=HTML).status_code < 500, address
+    assert site.world.events.of("error") == []
+
+
+@pytest.mark.parametrize(
+    "address", ["/days/2019-01-01", "/days/2019-01", "/days?year=2019", "/turns/20200101T000000000Z", "/nothing"]
+)
 def test_page_of_what_is_not_there_is_404(site, address):
     assert "That did not work" in shown(site, address, 404).text
 

@@ -58,6 +58,8 @@ async def calendar(site: Site, request: Request) -> Response:
     found = await view.ask(asked.days, asked.DaysRequest())
     today = site.workspace.today(site.caller(request).clock())
     year = view.number("year", max(found.years, default=today.year))
+    if year not in (*found.years, today.year):
+        raise NotFound(f"memory/{year:04d}-….md")
     return await view.show(
         "days.html",
         "days",
