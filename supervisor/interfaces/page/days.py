@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 #: Messages of one page of a day.
 PAGE: Final = 100
-#: From so many messages on a day has the next deeper colour.
-_STEPS: Final = (1, 5, 15, 40)
+#: The deepest colour begins where one day of ten is busier, and at so many messages at least; the others at these shares of it.
+_BUSY: Final = 0.9
+_LEAST_BUSY: Final = 8
+_SHARES: Final = (0.25, 0.55, 1.0)
 
 
 class Cell(NamedTuple):
@@ -90,11 +92,13 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
     found = await view.ask(asked.day, request)
     if identity:
         chosen = tuple(str(found.start + n) for n, one in enumerate(found.messages) if one.id == identity)
+    of_month = None if summary else await view.ask(asked.summary, asked.SummaryRequest(period=label[:7]))
     return await view.show(
         "day.html",
         "days",
         label=label,
         found=found,
+        has_month=of_month is not None,
         page_size=PAGE,
         summary=summary,
         lines=shown_lines(summary),
@@ -149,24 +153,30 @@ def months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today:
     messages = {one.day: one.messages for one in days if one.day.year == year}
     last = max([*(day.month for day in messages), *([today.month] if today.year == year else [])], default=12)
     first = min((day.month for day in messages), default=1)
-    return [_calendar_month(year, month, messages, summaries) for month in range(last, first - 1, -1)]
+    ordered = sorted(messages.values())
+    busy = max(_LEAST_BUSY, ordered[int(_BUSY * (len(ordered) - 1))]) if ordered else _LEAST_BUSY
+    return [_calendar_month(year, month, messages, summaries, busy) for month in range(last, first - 1, -1)]
 
 
-def _calendar_month(year: int, month: int, messages: Mapping[date, int], summaries: Sequence[str]) -> Month:
+def _calendar_month(year: int, month: int, messages: Mapping[date, int], summaries: Sequence[str], busy: int) -> Month:
     label = f"{year:04d}-{month:02d}"
     dates = [date(year, month, number) for number in range(1, monthrange(year, month)[1] + 1)]
-    cells = (Cell(day, messages.get(day, 0), level(messages.get(day, 0)), day.isoweekday() * (day.day == 1)) for day in dates)
+    counts = [messages.get(day, 0) for day in dates]
+    cells = (
+        Cell(day, count, level(count, busy), day.isoweekday() * (day.day == 1))
+        for day, count in zip(dates, counts, strict=True)
+    )
     return Month(label, tuple(cells), label in summaries)
 
 
-def level(messages: int) -> int:
+def level(messages: int, busy: int) -> int:
     """
-    Return how deep the colour of a day with so many messages is.
+    Return how deep the colour of a day with so many messages is, where *busy* is that of a busy day.
 
-    >>> [level(count) for count in (0, 1, 5, 20, 400)]
-    [0, 1, 2, 3, 4]
+    >>> [level(count, 40) for count in (0, 1, 10, 22, 40, 400)]
+    [0, 1, 2, 3, 4, 4]
     """
-    return sum(messages >= step for step in _STEPS)
+    return (messages > 0) + sum(messages >= share * busy for share in _SHARES)
 
 
 def shown_lines(summary: SummaryAnswer | None) -> list[Shown]:

@@ -90,6 +90,7 @@ TEXTS: Final = {
     "day.waits": "尚未归档",
     "summary.title": "摘要",
     "summary.none": "这一天还没有摘要。原话都在；日子久了会写摘要。",
+    "summary.in_month": "这一天没有单独的摘要，它在月摘要里：",
     "summary.none_of_month": "这个月没有月摘要，各天有各天的。",
     "summary.edited": "改过",
     "summary.extract": "摘录：没有用模型，挑出的是原话。",

@@ -90,6 +90,7 @@ TEXTS: Final = {
     "day.waits": "not filed yet",
     "summary.title": "Summary",
     "summary.none": "This day has no summary. Its words are kept as they are; a summary comes when the day is older.",
+    "summary.in_month": "This day has no summary of its own; it is in that of its month.",
     "summary.none_of_month": "This month has no summary; its days have theirs.",
     "summary.edited": "edited",
     "summary.extract": "An extract: the words themselves, picked without a model.",
