@@ -136,4 +136,4 @@ def test_quality_refuses_the_wrong_language_for_a_monolingual_month(world):
         "## November\n\nThe demo moved to room three, the minutes are written by Tuesday afternoon."
     )
     world.settle()
-    assert world.ws.failures()["month-2025-11"].reason == "refused"
+    assert world.ws.failures()["month-2025-11"].reason == "language"
