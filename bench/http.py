@@ -82,6 +82,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write(root, given.messages)
+        with served(root) as here:  # which makes the index
+            here.await_rest()
         with served(root) as here:
             here.ask("search", "--json", "--", WORDS[0])
             here.await_rest()

@@ -270,5 +270,6 @@ def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
 
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that change the configuration; clock, workspace and locale may differ from the supervisor's own."""
-    return {key: value for key, value in environ.items() if key.startswith("RECALLD_") and key not in OTHER_VARIABLES}
+    """Return the variables that change an answer; clock, workspace, locale and where HTTP is served may differ from ours."""
+    ours = {key: value for key, value in environ.items() if key.startswith("RECALLD_") and key not in OTHER_VARIABLES}
+    return {key: value for key, value in ours.items() if not key.startswith("RECALLD_SERVE_")}

@@ -9,6 +9,7 @@ import urllib.request
 
 import pytest
 
+from recalld.supervisor.interfaces.locate import folder_id
 from tests.process.command import Command, until
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(180)]
@@ -78,6 +79,18 @@ def test_host_that_others_can_reach_needs_leave(command: Command):
         until(lambda: "port_refused" in (command.root / "log.jsonl").read_text(), process)
         assert "`allow_remote = true`" in command("status").out
         assert health(command) == ""
+
+
+def test_port_in_a_variable_keeps_no_command_from_the_supervisor(command: Command):
+    with command.supervised():
+        env = {key: value for key, value in command.environ.items() if key.startswith("RECALLD_")}
+        env.pop("RECALLD_SERVE_PORT")
+        asked = {"version": 3, "argv": ["stats", "--json"], "env": env, "folder": folder_id(str(command.root))}
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(command.root / ".recalld" / "socket"))
+            line.sendall(json.dumps(asked).encode() + b"\n")
+            answer = b"".join(iter(lambda: line.recv(1 << 16), b""))
+        assert json.loads(answer)["code"] == 0
 
 
 def test_status_prints_the_figures_for_a_textfile_collector(command: Command):

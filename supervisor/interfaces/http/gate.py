@@ -81,7 +81,7 @@ class Gate:
 
         self._running += 1
         try:
-            await self._check(request)
+            self._check(request)
             await self._app(scope, _limited(request, receive), send_guarded)
         except ClientDisconnect:
             pass
@@ -91,13 +91,13 @@ class Gate:
         finally:
             self._running -= 1
 
-    async def _check(self, request: Request) -> None:
+    def _check(self, request: Request) -> None:
         """Raise Refused for a request that no handler may see."""
         self._check_place(request)
         if self._running > MOST_AT_ONCE:
             raise Refused(503, Text("http.many"), {"Retry-After": str(RETRY_AFTER)})
         path = request.url.path
-        if path not in OPEN_PATHS and not path.startswith(STATIC) and not await self._site.run(self._is_known, request):
+        if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
             raise Refused(401, Text("http.token"), {"WWW-Authenticate": "Bearer"})
         if _has_body(request.headers) and _kind(request.headers) != _JSON and path.startswith(("/api/", "/mcp")):
             raise Refused(415, Text("http.no_json_body"))

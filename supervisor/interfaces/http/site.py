@@ -95,8 +95,7 @@ class Site:
 
     async def perform(self, request: Request, operation: Operation[Q, A], asked: Q, caller: Caller | None = None) -> A:
         """Return the answer of the operation; those that change files run one after another, with those of the socket."""
-        who = caller or await self.run(self.caller, request)
-        return await self.run(self.answers.perform, operation, asked, who)
+        return await self.run(lambda: self.answers.perform(operation, asked, caller or self.caller(request)))
 
     async def run(self, function: Callable[..., A], *arguments: Any) -> A:
         """Return what the function returns; it runs in a thread, since it waits for files or locks."""
