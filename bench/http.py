@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import socket
 import statistics
 import tempfile
@@ -35,17 +36,24 @@ WORDS = ("花生 过敏", "deploy timeout", "上次 备份", "weekend plan")
 
 def client_of(here: Served, port: int) -> httpx2.Client:
     token = (here.root / ".recalld" / "token").read_text().strip()
-    return httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=60)
+    headers = {"Authorization": f"Bearer {token}", "Accept-Language": "en"}
+    return httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60)
 
 
 def timed(here: Served, ask: Callable[[], object], times: int) -> tuple[float, float]:
     """Return the median milliseconds of a request, and the milliseconds of processor that each costs the supervisor."""
-    took, before = [], here.cpu_s()
+    took, before = [], cpu_s(here)
     for _ in range(times):
         began = time.perf_counter()
         ask()
         took.append((time.perf_counter() - began) * 1000)
-    return statistics.median(took), (here.cpu_s() - before) * 1000 / times
+    return statistics.median(took), (cpu_s(here) - before) * 1000 / times
+
+
+def cpu_s(here: Served) -> float:
+    """Return the processor seconds of the process, with those of threads that have ended: the socket has one a connection."""
+    fields = Path(f"/proc/{here.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def turns(here: Served) -> float:
@@ -114,6 +122,7 @@ def measure(here: Served, port: int, requests: int) -> None:
             print(f"{name}: {took:.1f} ms, {cpu:.1f} ms of processor")
         alone = turns(here)
         print(f"inject: {alone:.1f} ms alone, {beside(other, lambda: turns(here)):.1f} ms beside {A_SECOND} requests a second")
+        print(f"after searches and turns: {here.memory_mb():.0f} MB")
         timed(here, lambda: client.get("/api/memory/stats"), requests)
         print(f"after {requests:,} requests more: {here.memory_mb():.0f} MB")
 
