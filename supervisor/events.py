@@ -167,6 +167,8 @@ class EventLog:
         self._report = report
         self._lasting: dict[tuple[str, str], object] = {}
         self._faults: dict[str, tuple[SupervisorError, ...]] = {}
+        #: Of each kind the combinations of faults that were reported since it had none.
+        self._reported: dict[str, frozenset[frozenset[str]]] = dict.fromkeys(_FAULTS, frozenset())
         self._lock = threading.RLock()
         #: The lines that could not be written yet, and why; "" if all were.
         self._unwritten: deque[bytes] = deque(maxlen=_KEPT)
@@ -213,7 +215,8 @@ class EventLog:
         Report that these are the errors of *key* now; without any, what it had is over.
 
         The faults of all keys are one event of each kind: another event says that a fault was added, or that one is over while
-        others last, and `recovered` that none is left. A disk that is full or broken is one fault, whichever file it concerns.
+        others last, and `recovered` that none is left. Faults that come and go while others last are reported in each combination
+        once. A disk that is full or broken is one fault, whichever file it concerns.
         """
         with self._lock:
             self._faults[key] = tuple(errors)
@@ -222,8 +225,11 @@ class EventLog:
                 fault = error.why if isinstance(error, StorageError) else str(error)
                 sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, str(error))
             for event, cleared in _FAULTS.items():
-                why = "; ".join(sentences[event].values())
-                self.transition(event, frozenset(sentences[event]), cleared=cleared, why=why)
+                faults = frozenset(sentences[event])
+                if faults not in self._reported[event]:
+                    why = "; ".join(sentences[event].values())
+                    self.transition(event, faults, cleared=cleared, why=why)
+                self._reported[event] = self._reported[event] | {faults} if faults else frozenset()
 
     def _transition(self, key: tuple[str, str], active: object, cleared: str, fields: Mapping[str, object]) -> None:
         event, is_first = key[0], key not in self._lasting

@@ -87,6 +87,14 @@ def test_report_tells_another_fault_while_the_disk_is_full(make):
     assert [line["why"].count(";") for line in log.lines()] == [1, 3, 1]
 
 
+def test_report_tells_faults_that_come_and_go_once_until_none_is_left(make):
+    log = make()
+    history, backup = (NoPermission(name, "Permission denied") for name in ("history.json", "history.json.bak"))
+    for faults in 2 * ([history], [history, backup], [backup], [history]) + ([], [backup]):
+        log.events.report("rounds", faults)
+    assert [line["event"] for line in log.lines()] == ["degraded"] * 3 + ["recovered", "degraded"]
+
+
 @pytest.mark.parametrize("line", ["", "不是 JSON\n", "[1]\n", "[" * 9000 + "\n", '{"ts": "昨天"'])
 def test_transition_does_not_repeat_what_another_process_logged_last(make, line):
     for _ in range(3):
