@@ -215,8 +215,8 @@ class EventLog:
         Report that these are the errors of *key* now; without any, what it had is over.
 
         The faults of all keys are one event of each kind: another event says that a fault was added, or that one is over while
-        others last, and `recovered` that none is left. Faults that come and go while others last are reported in each combination
-        once. A disk that is full or broken is one fault, whichever file it concerns.
+        others last, and `recovered` that none is left. Faults that come and go while others last are reported
+        in each combination once. A disk that is full or broken is one fault, whichever file it concerns.
         """
         with self._lock:
             self._faults[key] = tuple(errors)

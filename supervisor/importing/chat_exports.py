@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.importing.source import Source
     from recalld.supervisor.importing.talk import Reading, Talk
 
+#: Files of a source that are asked whether they are an export.
+_MOST_ASKED: Final = 50
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
 _SHOWN: Final = ("text", "multimodal_text")
 #: Content that is a call of a tool, or its result.
@@ -156,12 +158,16 @@ def _claude_message(message: Mapping[str, Any], zone: tzinfo) -> Iterator[Said]:
 
 def is_mem0(source: Source) -> bool:
     """Return whether the source is an export of mem0's."""
-    return any("memory" in source.keys(name) for name in source.named("*.json")[:3])
+    return bool(_mem0_files(source))
+
+
+def _mem0_files(source: Source) -> list[str]:
+    return [name for name in source.named("*.json")[:_MOST_ASKED] if "memory" in source.keys(name)]
 
 
 def mem0(log: Reading) -> Talk:
     """Yield the memories of mem0's export, each as a note of the assistant's on the day when it was made."""
-    for name in log.source.named("*.json"):
+    for name in _mem0_files(log.source):
         prefix = "results.item" if "results" in log.source.keys(name) else "item"
         for n, raw in enumerate(log.source.items(name, prefix)):
             if not isinstance(raw, dict) or not text_of(raw, "memory", "text"):

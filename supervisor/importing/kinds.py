@@ -20,13 +20,15 @@ class Kind:
     """
     A kind of log or export, by its *name*; *label* is what people call it, a proper name.
 
-    *homes* are the folders of a client below the home folder, behind the variable that moves them, "" for none.
+    *homes* are the folders of a client below the home folder, behind the variable that moves them, "" for none. Kinds
+    *of_lines* read all `*.jsonl`, so that a source is of one of them at most.
     """
 
     name: str
     label: str
     knows: Callable[[Source], bool]
     read: Callable[[Reading], Talk]
+    of_lines: bool = False
     homes: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -68,6 +70,7 @@ KINDS: Final = (
         label="Claude Code",
         knows=_is_claude_code,
         read=coding_logs.claude_code,
+        of_lines=True,
         homes=(("CLAUDE_CONFIG_DIR", ".claude", "projects"),),
     ),
     Kind(
@@ -75,6 +78,7 @@ KINDS: Final = (
         label="Codex",
         knows=lambda source: bool(source.named("rollout-*.jsonl")),
         read=coding_logs.codex,
+        of_lines=True,
         homes=(("CODEX_HOME", ".codex", "sessions"), ("CODEX_HOME", ".codex", "archived_sessions")),
     ),
     Kind(
@@ -102,6 +106,7 @@ KINDS: Final = (
         label="OpenClaw",
         knows=_is_openclaw,
         read=coding_logs.openclaw,
+        of_lines=True,
         homes=(("OPENCLAW_STATE_DIR", ".openclaw", "agents"),),
     ),
     Kind(name="openai-agents", label="OpenAI Agents SDK", knows=_of("openai-agents"), read=stores.openai_agents),
@@ -117,15 +122,19 @@ KINDS: Final = (
     ),
     Kind(name="mem0", label="mem0", knows=chat_exports.is_mem0, read=chat_exports.mem0),
     Kind(name="workspace", label="recalld", knows=_is_workspace, read=stores.workspace),
-    Kind(name="jsonl", label="JSON lines", knows=_is_json_lines, read=stores.json_lines),
+    Kind(name="jsonl", label="JSON lines", knows=_is_json_lines, read=stores.json_lines, of_lines=True),
 )
 #: The kinds that a client of this machine keeps.
 CLIENTS: Final = tuple(kind for kind in KINDS if kind.homes)
 
 
-def kind_of(source: Source) -> Kind | None:
-    """Return the kind of the source; None if it is none of them."""
-    return next((kind for kind in KINDS if kind.knows(source)), None)
+def kinds_of(source: Source) -> list[Kind]:
+    """Return the kinds of what is in the source; a folder of several exports has several."""
+    found: list[Kind] = []
+    for kind in KINDS:
+        if not (kind.of_lines and any(one.of_lines for one in found)) and kind.knows(source):
+            found.append(kind)
+    return found
 
 
 def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:

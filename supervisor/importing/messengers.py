@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.importing.source import Source
     from recalld.supervisor.importing.talk import Reading, Talk
 
+#: Files of a source that are asked whether they are an export.
+_MOST_ASKED: Final = 50
 #: What kind of chat each of Telegram's types is; the others are direct.
 _TELEGRAM_CHATS: Final = {
     **dict.fromkeys(("private_group", "private_supergroup", "public_supergroup"), "group"),
@@ -41,9 +43,14 @@ _NAME: Final = lazy_re(r"(?P<name>[^:：\n]{1,100})[:：][ \u200e](?P<text>.*)",
 _MARKS: Final = str.maketrans("", "", "\u200e\u200f\ufeff")
 #: What WhatsApp writes in place of a picture that the export does not have.
 _OMITTED: Final = lazy_re(
-    r"<?(?:media|image|video|audio|sticker|document|GIF|Contact card) omitted>?"
-    r"|<?(?:省略多媒体|忽略多媒体文件|图片已省略|未包含媒体)>?",
+    r"[<‹]?(?:(?:media|image|video|audio|sticker|document|GIF|Contact card) omitted|省略多媒体(?:文件)?|忽略多媒体文件"
+    r"|图片已省略|未包含媒体|Medien ausgeschlossen|(?:Bild|Video|Audio|Sticker|Dokument) weggelassen)[>›]?",
     re.IGNORECASE,
+)
+#: A picture or file that the export has, by its name.
+_ATTACHED: Final = lazy_re(
+    r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*(?P<file>[^<>‹›\n]{1,200})[>›]"
+    r"|(?P<name>\S{1,200}) \((?:file attached|Datei angehängt|文件附件)\)"
 )
 _CHAT_NAME: Final = lazy_re(
     r"(?:WhatsApp (?:Chat with|Chat -|Chat)|与)\s*(?P<name>.+?)(?:的\s*WhatsApp\s*(?:聊天|对话))?", re.IGNORECASE
@@ -58,13 +65,17 @@ _NOON: Final = 12
 
 def is_telegram(source: Source) -> bool:
     """Return whether the source is an export of Telegram's."""
-    keys = [source.keys(name) for name in source.named("result*.json") + source.named("*.json")[:3]]
-    return any({"messages", "type", "id"} <= found or {"chats", "about"} <= found for found in keys)
+    return bool(_telegram_files(source))
+
+
+def _telegram_files(source: Source) -> list[str]:
+    keys = {name: source.keys(name) for name in source.named("*.json")[:_MOST_ASKED]}
+    return [name for name, found in keys.items() if {"messages", "type", "id"} <= found or {"chats", "about"} <= found]
 
 
 def telegram(log: Reading) -> Talk:
     """Yield the messages of Telegram's export; what only says that somebody joined or called is left out."""
-    for name in log.source.named("result*.json") or log.source.named("*.json"):
+    for name in _telegram_files(log.source):
         keys = log.source.keys(name)
         for prefix in ("chats.list.item", "left_chats.list.item") if "chats" in keys else ("",):
             path = f"{prefix}." if prefix else ""
@@ -121,22 +132,33 @@ def whatsapp(log: Reading) -> Talk:
             title=title,
             chat="group" if len(people) > 2 else "",
         )
-        same: Counter[tuple[object, str, str]] = Counter()
+        same: Counter[tuple[object, ...]] = Counter()
         for number, (found, said) in enumerate(_entries(log.source, name), 1):
             if not said:  # who joined, and that messages are encrypted
                 continue
-            text = said["text"].translate(_MARKS).strip()
-            text = "[image]" if _OMITTED.fullmatch(text) else text
+            text = _whatsapp_text(said["text"])
+            if not text:
+                continue
             at = _time(found, order, log.zone)
             if at is None:
                 log.unread.note("time", f"{name}#{number}")
-            key = (at or found["date"], said["name"], text)
+            key = (found["date"], found["hour"], found["minute"], found["second"], said["name"], text)
             same[key] += 1
             identity = hashlib.sha256("\n".join((title, *map(str, key), str(same[key]))).encode()).hexdigest()[:16]
             yield (
                 conversation,
                 Said(id=f"whatsapp:{identity}", at=at, role="user", text=text, name=said["name"].strip("~ \u202f")),
             )
+
+
+def _whatsapp_text(found: str) -> str:
+    """Return what was said, a picture as its name or "[image]"; "" for a sentence of WhatsApp's own: it begins with a mark."""
+    text = found.translate(_MARKS).strip()
+    if _OMITTED.fullmatch(text):
+        return "[image]"
+    if attached := _ATTACHED.fullmatch(text):
+        return f"[{attached['file'] or attached['name']}]"
+    return "" if found.startswith("\u200e") else text
 
 
 def _title(source: Source, name: str) -> str:

@@ -22,17 +22,23 @@ _MOST_BYTES: Final = 20_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """How many notes there are, how many of them were *copied*, and which were not: they differ from a note of that name."""
+    """
+    How many notes there are, and how many of them were *copied*; the others are there already, but for two kinds.
+
+    *different* ones have the name of a note that is there with other words, *too_large* ones can't be searched.
+    """
 
     notes: int
     copied: int
     different: tuple[str, ...]
+    too_large: tuple[str, ...]
     folder: Path
 
 
 def notes_of(source: Source) -> list[str]:
     """Return the members that are notes: Markdown in UTF-8, with no part of its path hidden."""
-    return [name for name in source.named("*.md") if not any(part.startswith(".") for part in PurePosixPath(name).parts)]
+    parts = {name: PurePosixPath(name).parts for name in source.named("*.md")}
+    return [name for name, of in parts.items() if not any(part.startswith(".") or is_unfinished(part) for part in of)]
 
 
 def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
@@ -40,6 +46,7 @@ def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
     folder = ws.paths.memory / "notes" / (source.path.stem or "imported")
     new: list[tuple[Path, bytes]] = []
     different: list[str] = []
+    too_large: list[str] = []
     names = notes_of(source)
     for name in names:
         data, place = source.read(name), folder / name
@@ -47,8 +54,8 @@ def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
             data.decode()
         except UnicodeDecodeError:
             raise NotImported(source.path / name, Text("importing.no_text"), Text("importing.save_utf8")) from None
-        if is_unfinished(place.name) or len(data) > _MOST_BYTES:
-            different.append(name)
+        if len(data) > _MOST_BYTES:
+            too_large.append(name)
         elif (version := ws.files.read_stable(place)) is None:
             new.append((place, data))
         elif version.data != data:
@@ -56,4 +63,4 @@ def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
     for place, data in () if dry_run else new:
         ws.files.make_folder(place.parent)
         ws.files.create(place, data)
-    return Copied(notes=len(names), copied=len(new), different=tuple(different), folder=folder)
+    return Copied(notes=len(names), copied=len(new), different=tuple(different), too_large=tuple(too_large), folder=folder)

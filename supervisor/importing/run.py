@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.append import append
 from recalld.supervisor.host.round import archive_now
-from recalld.supervisor.importing.kinds import kind_of, labels
+from recalld.supervisor.importing.kinds import kinds_of, labels
 from recalld.supervisor.importing.notes import copy_notes, notes_of
 from recalld.supervisor.importing.source import NotImported, Source
 from recalld.supervisor.importing.staging import Staging
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from recalld.supervisor.importing.kinds import Kind
     from recalld.supervisor.importing.notes import Copied
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.workspace import Workspace
@@ -47,11 +46,11 @@ class Imported:
     """
     What an import did, or would do: *added* of *messages* were new; the rest was there already.
 
-    *unread* counts what could not be read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked
-    for, and *days_of_calls* how many days the cap of calls makes of that; None without a model.
+    *kinds* are what was read, *notes* how many Markdown notes next to it were not copied. *unread* counts what could not be
+    read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked for, and *days_of_calls* how many
+    days the cap of calls makes of that; None without a model.
     """
 
-    kind: str
     messages: int
     added: int
     conversations: int
@@ -63,6 +62,8 @@ class Imported:
     unread_file: Path | None = None
     calls: int | None = None
     days_of_calls: int | None = None
+    kinds: tuple[str, ...] = ()
+    notes: int = 0
 
 
 def bring_in(
@@ -82,19 +83,24 @@ def bring_in(
     """
     source = Source(path)
     try:
-        kind = kind_of(source)
-        if not kind and notes_of(source):
+        kinds = kinds_of(source)
+        if not kinds and notes_of(source):
             return copy_notes(ws, source, dry_run=dry_run)
-        if not kind:
-            raise NotImported(path, Text("importing.unknown"), Text("importing.kinds", kinds=labels()))
+        if not kinds:
+            why = Text("importing.unknown" if any(map(source.has_bytes, source.names)) else "importing.empty")
+            raise NotImported(path, why, Text("importing.kinds", kinds=labels()))
+        named = [*dict.fromkeys(kind.label for kind in kinds)]
         ws.files.make_folder(ws.paths.state)
         unread = Unread()
         with Staging(ws.paths.state, now + ws.config.archive.future_limit, min(_changed(path), now)) as staged:
             reading = Reading(source=source, unread=unread, zone=ws.zone, branches=branches, dates=dates)
-            staged.add(kind.read(reading))
+            for kind in kinds:
+                staged.add(kind.read(reading))
             if not staged.count():
-                raise NotImported(path, Text("importing.nothing", kind=kind.label), Text("importing.export_again"))
-            return _Import(ws, kind, staged, unread, now).run(control, dry_run=dry_run)
+                raise NotImported(path, Text("importing.nothing", kinds=named), Text("importing.export_again"))
+            has_client = any(kind.homes for kind in kinds)
+            done = _Import(ws, staged, unread, now, has_client=has_client).run(control, dry_run=dry_run)
+            return replace(done, kinds=tuple(named), notes=len(notes_of(source)))
     finally:
         source.close()
 
@@ -106,8 +112,8 @@ def _changed(path: Path) -> datetime:
 class _Import:
     """One import of a source that was read."""
 
-    def __init__(self, ws: Workspace, kind: Kind, staged: Staging, unread: Unread, now: datetime) -> None:
-        self._ws, self._kind, self._staged, self._unread, self._now = ws, kind, staged, unread, now
+    def __init__(self, ws: Workspace, staged: Staging, unread: Unread, now: datetime, *, has_client: bool) -> None:
+        self._ws, self._staged, self._unread, self._now, self._has_client = ws, staged, unread, now, has_client
         self._recorded: dict[str, Counter[tuple[str, str]]] = {}
 
     def run(self, control: Control, *, dry_run: bool) -> Imported:
@@ -127,7 +133,6 @@ class _Import:
             control.progress("import", done, total)
         calls, days_of_calls = self._calls(days)
         return Imported(
-            kind=self._kind.label,
             messages=total,
             added=added,
             conversations=self._staged.conversations,
@@ -165,7 +170,7 @@ class _Import:
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
         """Return whether the hook of a client has recorded this message of its session, under an id of its own."""
-        if not self._kind.homes or raw["role"] == "tool":
+        if not self._has_client or raw["role"] == "tool":
             return False
         session = raw.get("session", "")
         if session not in self._recorded:

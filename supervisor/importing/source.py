@@ -115,6 +115,11 @@ class Source:
         """Return the members whose last parts match the pattern, such as `sessions/*.jsonl`, in the order of their names."""
         return sorted(name for name in self._members if PurePosixPath(name).match(pattern))
 
+    def has_bytes(self, name: str) -> bool:
+        """Return whether the member holds anything."""
+        with self.open(name) as file:
+            return bool(file.read(1))
+
     def open(self, name: str) -> IO[bytes]:
         """Open a member for reading."""
         archive, inner = self._members[name]

@@ -50,6 +50,7 @@ class Staging:
         self._waiting: dict[int, list[tuple[int, Said]]] = {}
         self._last: dict[int, int] = {}
         self._conversations: dict[Conversation, int] = {}
+        self._titled: set[int] = set()
         self.undated = 0
 
     def __enter__(self) -> Self:
@@ -98,7 +99,9 @@ class Staging:
             "channel": conversation.channel,
             "session": conversation.id,
         }
-        raw |= {"chat": conversation.chat, "name": said.name, "project": conversation.project}
+        title = conversation.title if of not in self._titled else ""  # once, in its first message
+        self._titled.add(of)
+        raw |= {"chat": conversation.chat, "name": said.name, "project": conversation.project, "title": title}
         raw = {field: value for field, value in raw.items() if value}
         digest = digest_of_text(text)
         if said.id and not self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (said.id, digest)).rowcount:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.importing.kinds import kind_of
+from recalld.supervisor.importing.kinds import kinds_of
 from recalld.supervisor.importing.source import Source
 from recalld.supervisor.importing.talk import Reading, Unread
 from recalld.supervisor.storage.clock import to_wire
@@ -151,8 +151,7 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
 def read(path: Path, **more: Any) -> tuple[str, list[str], Unread]:
     """The kind of the source, a line for each message, and what could not be read."""
     source, unread = Source(path), Unread()
-    kind = kind_of(source)
-    assert kind, source.names
+    (kind,) = kinds_of(source)
     lines = []
     for conversation, said in kind.read(Reading(source=source, unread=unread, zone=ZONE, **more)):
         place = " ".join(filter(None, (conversation.id, conversation.chat)))
@@ -197,3 +196,22 @@ def test_whatsapp_finds_the_order_of_day_and_month(tmp_path, first, second, expe
     (tmp_path / "WhatsApp Chat with Mira.txt").write_text(f"{first}\n{second}\n", encoding="utf-8")
     _, lines, _ = read(tmp_path)
     assert lines[0].split()[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("\u200eimage omitted", ["[image]"]),
+        ("<Media omitted>", ["[image]"]),
+        ("‹省略多媒体文件›", ["[image]"]),
+        ("\u200e<attached: 00000012-PHOTO-2026-01-05.jpg>", ["[00000012-PHOTO-2026-01-05.jpg]"]),
+        ("\u200eNachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt.", []),
+        ("<3", ["<3"]),
+    ],
+)
+def test_whatsapp_names_pictures_and_leaves_out_its_own_sentences(tmp_path, written, kept):
+    (tmp_path / "_chat.txt").write_text(
+        f"[28.01.26, 14:03:12] Mira: {written}\n[28.01.26, 14:03:13] Jonas: ok\n", encoding="utf-8"
+    )
+    _, lines, _ = read(tmp_path)
+    assert [line.partition("Mira: ")[2] for line in lines if "Mira: " in line] == kept

@@ -59,7 +59,7 @@ def days_of_talk(folder: Path, days: int, each: int = 700) -> Path:
 
 def test_import_files_each_message_under_its_day_with_its_session(world, log):
     done = run(world, made.chatgpt(log))
-    assert (done.kind, done.messages, done.added, done.conversations, done.days) == ("ChatGPT", 7, 7, 2, 2)
+    assert (done.kinds, done.messages, done.added, done.conversations, done.days) == (("ChatGPT",), 7, 7, 2, 2)
     assert [name[:10] for name in dated(world)] == ["2026-01-05", "2026-01-06"]
     text = b"".join(dated(world).values()).decode()
     assert '"session": "c-2"' in text
@@ -149,6 +149,21 @@ def test_import_counts_the_calls_of_a_model_and_their_days(tmp_path, log):
     world = World(tmp_path / "w", NOW, '[archive]\ntimezone = "UTC"\n[llm]\nmodel = "m"\nmax_calls_per_day = 2\n')
     done = run(world, days_of_talk(log, 5, 4), dry_run=True)
     assert (done.calls, done.days_of_calls) == (5, 3)
+
+
+def test_import_reads_every_export_of_a_folder(world, log):
+    made.chatgpt(log)
+    made.telegram(log)
+    made.mem0(log)
+    (log / "note.md").write_text("Fahrrad: Rahmennummer 7731", encoding="utf-8")
+    done = run(world, log)
+    assert (done.kinds, done.added, done.unread, done.notes) == (("ChatGPT", "Telegram", "mem0"), 13, {}, 1)
+
+
+def test_import_of_whatsapp_in_another_order_of_dates_adds_nothing_twice(world, log):
+    path = _two_dates(log)
+    assert run(world, path, dates="mdy").added == 2
+    assert run(world, path, dates="dmy").added == 0
 
 
 def _cut_off(folder: Path) -> Path:

@@ -56,17 +56,16 @@ def import_logs(
         if not paths:
             raise BadRequest("import", Text("importing.no_logs", client=client.label))
     ws, at = call.opened(workspace, now)
-    has_unread = False
+    is_whole = True
     for path in paths:
         with _control() as control:
             done = bring_in(ws, path.absolute(), at, control, branches=branches, dates=dates, dry_run=dry_run)
         call.show(as_json(wire(asdict(done))) if json else _told(call, done, ws.zone, dry_run=dry_run))
-        if unread := getattr(done, "unread", None):
-            has_unread = True
-            file = getattr(done, "unread_file", None)
-            count = sum(unread.values())
+        if left := getattr(done, "unread", None):
+            file, count = getattr(done, "unread_file", None), sum(left.values())
             call.say(Text("importing.unread_in", count=count, file=file) if file else Text("importing.unread", count=count), 0)
-    if has_unread:
+        is_whole &= not (left or getattr(done, "different", ()) or getattr(done, "too_large", ()))
+    if not is_whole:
         raise typer.Exit(BadFile.exit_code)
 
 
@@ -104,16 +103,20 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
 
     if isinstance(done, Copied):
         code = "importing.notes_would" if dry_run else "importing.notes"
-        told = [Text(code, notes=done.notes, copied=done.copied, folder=done.folder)]
+        known = done.notes - done.copied - len(done.different) - len(done.too_large)
+        told = [Text(code, notes=done.notes, copied=done.copied, known=known, folder=done.folder)]
         told += [Text("importing.note_differs", name=name) for name in done.different]
+        told += [Text("importing.note_too_large", name=name) for name in done.too_large]
     else:
         first, last = (f"{t.astimezone(zone):%Y-%m-%d}" if t else "-" for t in (done.first, done.last))
         counts = {"messages": done.messages, "conversations": done.conversations, "first": first, "last": last}
-        told = [Text("importing.found", kind=done.kind, **counts)]
+        told = [Text("importing.found", kinds=done.kinds, **counts)]
         code = "importing.known" if not done.added else "importing.would_add" if dry_run else "importing.added"
         told.append(Text(code, added=done.added, days=done.days))
         if done.undated:
             told.append(Text("importing.undated", count=done.undated))
+        if done.notes:
+            told.append(Text("importing.notes_left", count=done.notes))
         if done.calls:
             told.append(Text("importing.calls", calls=done.calls, days=done.days_of_calls))
         elif done.added and not dry_run:
