@@ -144,7 +144,9 @@ def _rows(
             what = ", ".join(call.render(Text(f"connect.{'paragraph_of' if n == 'paragraph' else n}")) for n in one.wanted.what)
             rows.append("  " + call.render(Text(f"connect.{one.kind}", path=_short(one.wanted.path), what=what)))
             rows += [f"    + {line}" for line in lines_put_in(one)] if every_line and one.kind in ("add", "update") else []
-        rows += [f"  {call.render(Text('connect.refused', why=error))}" for name, error in refused if name == client]
+        rows += [
+            f"  {call.render(Text('connect.refused', why=call.render(error)))}" for name, error in refused if name == client
+        ]
     return rows
 
 

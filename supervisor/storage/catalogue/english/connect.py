@@ -51,7 +51,7 @@ TEXTS: Final = {
     "no_file": "it is no plain file, or larger than settings are",
     "dead_link": "it is a link to a file that does not exist",
     "read_only": "it is read-only",
-    "mend_file": "Correct the file, or add the entry by hand; nothing was written.",
-    "mend_link": "Restore the file that it leads to, or delete the link; nothing was written.",
-    "mend_rights": "Make it writable for you; nothing was written.",
+    "mend_file": "correct it, or add the entry by hand",
+    "mend_link": "restore that file, or delete the link",
+    "mend_rights": "make it writable for you",
 }
