@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections import Counter
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,7 @@ from bench.served import ENVIRON, settle
 from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.conversation.memory_manager import MemoryManager
 from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.storage.disk import RealDisk
@@ -149,13 +150,15 @@ class Bench:
     def running(self, one: Running) -> Written:
         """Return a running summary after one more day; the extract is none, so that only a model writes it."""
         assert self.recorder
-        manager = MemoryManager(_Stream(self.recorder, self.model))
+        config = Config()  # the whole day is summed up, down to its last turn
+        config = replace(config, conversation=replace(config.conversation, keep_turns=0))
+        manager = MemoryManager(_Stream(self.recorder, self.model), config=config)
         manager.conversation_summary = one.before
         for message in one.day.said:
             manager.add({"role": message.role, "content": message.text})
-        began, fate = len(self._asked), "accepted"
+        began = len(self._asked)
         try:
-            asyncio.run(manager.asummarize())
+            fate = "accepted" if asyncio.run(manager.asummarize()) else "nothing"
         except NoSummary as why:
             fate = why.reason
         text = manager.conversation_summary if fate == "accepted" else ""
