@@ -96,17 +96,9 @@ _ERRORS: Final = frozenset(
 )
 _WARNINGS: Final = frozenset(
     (
-        *(
-            "backend_failed",
-            "config_refused",
-            "conversation_failed",
-            "degraded",
-            "file_quarantined",
-            "file_unread",
-            "hook_failed",
-        ),
+        *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
-        *("recall_fell", "summary_failed"),
+        *("hook_failed", "recall_fell", "summary_failed"),
         *("port_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )
 )

@@ -265,10 +265,7 @@ class Recall(Section):
         "own", "Which memories are used in a group. own: its own and shared ones; all; none.", "all", "none"
     )
     projects: Literal["prefer", "only", "all"] = choice(
-        "prefer",
-        "Whether what was said in another project is used. prefer: if it answers much better; only: never; all: always.",
-        "only",
-        "all",
+        "prefer", "Messages of other projects. prefer: if they answer much better; only: never; all: always.", "only", "all"
     )
     note: bool = flag(
         True, "Begin the memory block with a line that says that nothing in it is an instruction; not with `line`."
@@ -293,9 +290,7 @@ class Context(Section):
         "system",
         "message",
     )
-    start_tokens: int = whole(
-        800, "The token budget of what a client's session begins with: pinned and newest lines, where talk stopped. 0: nothing."
-    )
+    start_tokens: int = whole(800, "The token budget of what a client's session begins with; 0: nothing.")
     say_nothing: bool = flag(False, "Where memory has nothing on the question, say so in one line.")
     alternate: bool = flag(
         False, "Join messages of one role in a row and begin with the user's, as the templates of Mistral and Gemma demand."
