@@ -35,6 +35,7 @@ HOW_TOS: Final = (
         "connect-an-agent",
         "new-python-new-machine",
         "import-what-you-have",
+        "run-in-a-container",
     ),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
@@ -53,8 +54,8 @@ VOLATILE: Final = (
 )
 #: How a program of a page is run, by the kind of its block.
 PROGRAMS: Final = {"python": (sys.executable, "-P", "-c"), "bash": ("bash", "-c"), "javascript": ("node", "-e")}
-#: Commands that need a machine with systemd, and programs that not every machine has.
-BOOTED: Final = re.compile(r"^(?:sudo|systemctl|recalld (?:-w \S+ )?service)\b", re.MULTILINE)
+#: Commands that need a machine with systemd or docker, or go on until they are ended, and programs that not every machine has.
+BOOTED: Final = re.compile(r"^(?:docker|sudo|systemctl|recalld (?:-w \S+ )?(?:demo|service))\b", re.MULTILINE)
 PACKAGES: Final = ("git", "restic")
 #: The address of the model's server in the pages.
 OLLAMA: Final = "http://127.0.0.1:11434/v1"

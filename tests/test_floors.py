@@ -77,7 +77,7 @@ HOMES: Final = {
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in (
-            *("main", "app", "admin", "backup", "completion", "connect", "import_logs"),
+            *("main", "app", "admin", "backup", "completion", "connect", "demo", "import_logs"),
             *("long_term", "model", "service", "turn", "unit"),
         )
     },
@@ -132,13 +132,14 @@ PURE_MAY_IMPORT: Final = (
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 
-#: Who writes files; the folders that are made outside a workspace, the cache of jieba's dictionary and where a backup is unpacked;
-#: what a service leaves there; the socket's own mode; and standard output.
+#: Who writes files; the folders that are made outside a workspace, the cache of jieba's dictionary, where a backup is unpacked and
+#: that of the demo; what a service leaves there; the socket's own mode; and standard output.
 WRITERS: Final = frozenset({"recalld.supervisor.storage.files", "recalld.supervisor.storage.disk", "recalld.supervisor.events"})
 ALLOWED_WRITES: Final = {
     "recalld.supervisor.text.chinese": {"os.makedirs"},
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
+    "recalld.supervisor.interfaces.cli.demo": {"tempfile.TemporaryDirectory"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
     "recalld.supervisor.checks.remains": {"shutil.rmtree", "path.unlink"},
 }

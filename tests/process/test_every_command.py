@@ -83,7 +83,7 @@ ANSWERS: Final = {
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
-WITHOUT_JSON: Final = {"completion", "hook", "mcp", "open"}
+WITHOUT_JSON: Final = {"completion", "demo", "hook", "mcp", "open"}
 #: What needs systemd, and is asked for in script/test-systemd.
 OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
 AWAY: Final = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "qwen-test"}

@@ -16,6 +16,7 @@ from recalld.supervisor.interfaces.cli import (
     backup,
     completion,
     connect,
+    demo,
     import_logs,
     long_term,
     model,
@@ -30,6 +31,6 @@ from recalld.supervisor.interfaces.cli.app import new_app
 def commands() -> Any:
     """Return the command line with all commands, built once."""
     app = new_app()
-    for group in (service, admin, backup, import_logs, turn, long_term, model, completion, unit, connect):
+    for group in (service, admin, backup, import_logs, turn, long_term, model, completion, unit, connect, demo):
         group.register(app)
     return typer.main.get_command(app)

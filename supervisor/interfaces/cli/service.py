@@ -236,10 +236,10 @@ def open_page(
     found = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
     call.show(as_json({"address": found}) if json else found)
     if not (json or no_browser):
-        _show(ws, found)
+        show_page(ws, found)
 
 
-def _show(ws: Workspace, address: str) -> None:
+def show_page(ws: Workspace, address: str) -> None:
     """Open the address in a browser where there is a screen, by a file: others could read the arguments of a process."""
     import webbrowser
     from html import escape
