@@ -159,7 +159,6 @@ class EventLog:
         self._report = report
         self._lasting: dict[tuple[str, str], object] = {}
         self._faults: dict[str, tuple[SupervisorError, ...]] = {}
-        #: Of each kind the combinations of faults that were reported since it had none.
         self._reported: dict[str, frozenset[frozenset[str]]] = dict.fromkeys(_FAULTS, frozenset())
         self._lock = threading.RLock()
         #: The lines that could not be written yet, and why; "" if all were.
@@ -196,8 +195,7 @@ class EventLog:
         """
         Write the event when *active* becomes true or another true value; write the event *cleared* when it ends.
 
-        *what* separates causes of the same event. An event that another process wrote near the end of the log is not repeated:
-        commands that end after each turn find the same fault each time.
+        *what* separates causes of the same event. What another process, such as a command, has just written is not repeated.
         """
         with self._lock:
             self._transition((event, what), active, cleared, fields)
@@ -207,8 +205,7 @@ class EventLog:
         Report that these are the errors of *key* now; without any, what it had is over.
 
         The faults of all keys are one event of each kind: another event says that a fault was added, or that one is over while
-        others last, and `recovered` that none is left. Faults that come and go while others last are reported
-        in each combination once. A disk that is full or broken is one fault, whichever file it concerns.
+        others last, each combination once, and `recovered` that none is left. A full or broken disk is one fault.
         """
         with self._lock:
             self._faults[key] = tuple(errors)
@@ -219,8 +216,7 @@ class EventLog:
             for event, cleared in _FAULTS.items():
                 faults = frozenset(sentences[event])
                 if faults not in self._reported[event]:
-                    why = "; ".join(sentences[event].values())
-                    self.transition(event, faults, cleared=cleared, why=why)
+                    self.transition(event, faults, cleared=cleared, why="; ".join(sentences[event].values()))
                 self._reported[event] = self._reported[event] | {faults} if faults else frozenset()
 
     def _transition(self, key: tuple[str, str], active: object, cleared: str, fields: Mapping[str, object]) -> None:

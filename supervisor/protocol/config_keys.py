@@ -148,12 +148,7 @@ class Llm(Section):
 class Worker(Section):
     """The processes that write summaries."""
 
-    concurrency: int = whole(
-        3,
-        "The number of tasks done at the same time; no more than a llama.cpp server on this machine has slots.",
-        least=1,
-        most=64,
-    )
+    concurrency: int = whole(3, "Tasks done at once; no more than a llama.cpp server here has slots.", least=1, most=64)
     lease: timedelta = duration("120s", "A task whose worker sends no heartbeat for this long is requeued.", least="1s")
     beat: timedelta = duration("15s", "The time between two heartbeats of a worker.", least="100ms")
     idle: timedelta = duration("60s", "A worker without work exits after this time.")

@@ -36,18 +36,21 @@ _IN_DICTIONARY: Final = lazy_re("[\u4e00-\u9fd5]+|.")
 _TOTAL: Final = 60_101_967
 #: The dictionary begins with words in Latin letters, which are not sorted; this is the first of the others.
 _FIRST: Final = "一"
+_SURROGATE: Final = lazy_re("([\ud800-\udfff]+)")
 #: jieba looks for shorter words, of two and of three characters, in longer ones.
 _PARTS: Final = (2, 3)
 
 
-def to_simplified(run: str) -> str:
+def to_simplified(text: str) -> str:
     """
-    Return a run of Han characters in simplified form; its length may change.
+    Return the text with its Han characters in simplified form; its length may change. Lone surrogates stay.
 
     >>> to_simplified("備份軟體"), to_simplified("备份软件")
     ('备份软件', '备份软件')
     """
-    return str(_converter().convert(run))
+    if _SURROGATE.search(text):  # OpenCC takes UTF-8, which has none
+        return "".join(piece if _SURROGATE.match(piece) else to_simplified(piece) for piece in _SURROGATE.split(text))
+    return str(_converter().convert(text))
 
 
 def has_rjieba() -> bool:

@@ -289,7 +289,7 @@ def test_openai_ignores_base_url_and_proxy_variables(server, monkeypatch):
     assert ask(provider(server)).text == TEXT
 
 
-def test_openai_says_how_many_answers_a_server_on_this_machine_writes_at_once(server):
+def test_openai_says_how_many_slots_a_server_of_this_machine_has(server):
     server.models = Act(body=b'{"total_slots": 2}')
     assert provider(server).slots() == 2
     for other in (Act(body=b'{"total_slots": "many"}'), Act(body=b"[]"), Act(status=404), Act(body=b"<html>")):

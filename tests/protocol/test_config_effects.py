@@ -146,8 +146,16 @@ def archived_of_an_open_question(world: World) -> int:
 
 def summary_of_three_hundred_characters(world: World) -> list[str]:
     """The summaries that are there when the model has written three hundred characters."""
-    world.model.script = lambda *_: "## 花生\n\n" + "".join(f"- 第 {n} 件事：备份放在柜子 {n} 里。\n" for n in range(18))
-    world.write([message_on("2026-01-10")])
+    things = (
+        "自行车的编号是 7731，放在地下室",
+        "保险一年要交 240 元，十月到期",
+        "房东姓顾，暖气归他管",
+        "疫苗是三月打的，下次在九月",
+    )
+    more = ("钥匙在鞋柜最上面那一格", "猫粮在楼下那家店买，每袋 89 元", "网费改成了每月 60 元", "医生说先停两周的咖啡")
+    said = [*things, *more, "搬家公司定在周五上午", "旧沙发送给隔壁的老许", "花生过敏的药放在书桌左边", "车位号是 B2-117"]
+    world.model.script = lambda *_: "## 家里\n\n" + "\n".join(f"- 记下：{one}" for one in said)
+    world.write([message_on("2026-01-10", str(n), f"{one}，这件事帮我记一下。") for n, one in enumerate(said)])
     world.settle()
     return world.summaries()
 

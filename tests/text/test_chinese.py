@@ -147,3 +147,7 @@ def test_snippet_prefers_the_place_where_both_terms_occur():
     text = "花生" * 200 + "过敏" + "花生" * 200
     start, end = snippet_span(text, 40, tokens("花生过敏"))
     assert "花生过敏" in text[start:end]
+
+
+def test_to_simplified_leaves_lone_surrogates_as_they_are():
+    assert to_simplified("備份\ud800軟體\udfff") == "备份\ud800软件\udfff"
