@@ -36,6 +36,7 @@ HOW_TOS: Final = (
         "new-python-new-machine",
         "import-what-you-have",
         "run-in-a-container",
+        "see-what-it-remembers",
     ),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
