@@ -180,7 +180,7 @@ def _of_a_hook(look: Look, one: Connection, text: str, again: str) -> Faults:
     elif rest[1:2] != [str(look.ws.paths.root)]:
         yield bad(Text("doctor.client_elsewhere", client=one.client, root=rest[1], command=again))
     elif one.client == "codex" and not _is_trusted(Path(one.path)):
-        yield bad(Text("doctor.client_untrusted"))
+        yield odd(Text("doctor.client_untrusted"))
 
 
 def _is_trusted(hooks: Path) -> bool:

@@ -23,8 +23,8 @@ class Connection:
     """
     One settings file of a *client*: its *path*, the *command* of a hook in it, and the *pieces* that were put in, with places.
 
-    *project* is the folder for which it was connected, "" for all. *made*: there was no such file. *digest* is that of the file
-    with the pieces in it.
+    *project* is the folder for which it was connected, "" for all. *made*: there was no such file; *keys* are those of the
+    objects, arrays and values that were not there. *digest* is that of the file with the pieces in it.
     """
 
     client: str
@@ -32,6 +32,7 @@ class Connection:
     project: str = ""
     command: str = ""
     made: bool = False
+    keys: tuple[tuple[str, ...], ...] = ()
     pieces: tuple[tuple[int, str], ...] = ()
     digest: str = ""
 
@@ -55,4 +56,5 @@ def render_connections(connections: Sequence[Connection]) -> bytes:
 def _connection(found: dict[str, Any]) -> Connection:
     texts = {name: str(found.get(name, "")) for name in ("client", "path", "project", "command", "digest")}
     pieces = tuple((int(place), str(piece)) for place, piece in found.get("pieces", ()))
-    return Connection(**texts, made=found.get("made") is True, pieces=pieces)
+    keys = tuple(tuple(str(key) for key in one) for one in found.get("keys", ()))
+    return Connection(**texts, made=found.get("made") is True, keys=keys, pieces=pieces)

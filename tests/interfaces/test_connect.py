@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -206,6 +208,100 @@ def test_disconnect_without_its_list_finds_its_entries(home):
     for client in CLIENTS:
         disconnect(of, client)
     assert [name for name, data in without_state(settings(home)).items() if b"recalld" in data] == []
+
+
+KEPT = """{
+  "hooks": {},
+  // keep me
+  "model": "x", // and me
+  "mcpServers": {}
+}
+"""
+
+
+@pytest.mark.parametrize("list_of", ["this workspace", "nobody"])
+def test_disconnect_leaves_a_persons_empty_objects_and_comments(home, list_of):
+    of = machine(home)
+    path = home / ".gemini" / "settings.json"
+    written(path, KEPT)
+    connect(of, "gemini-cli")
+    path.write_text(path.read_text().replace('"x"', '"y"'))
+    if list_of == "nobody":
+        of.paths.connections.unlink()
+    disconnect(of, "gemini-cli")
+    left = path.read_text()
+    assert json.loads(re.sub("//[^\n]*", "", left))["model"] == "y"
+    assert [part in left for part in ('"hooks": {', "// keep me", "// and me", '"mcpServers": {}')] == [True] * 4
+    if list_of == "this workspace":
+        assert left == KEPT.replace('"x"', '"y"')
+
+
+def test_disconnect_leaves_comments_beside_its_own_entries(home):
+    of = machine(home)
+    connect(of, "nanobot")
+    path = home / ".nanobot" / "config.json"
+    path.write_text(path.read_text().replace('"recalld": {', '// mine\n      "recalld": {'))
+    disconnect(of, "nanobot")
+    assert "// mine" in path.read_text()
+    assert "recalld" not in path.read_text()
+
+
+def test_disconnect_takes_its_hook_out_of_a_group_that_a_person_made(home):
+    of = machine(home)
+    connect(of, "claude-code")
+    path = home / ".claude" / "settings.json"
+    changed = json.loads(path.read_text())
+    changed["hooks"]["Stop"][0]["hooks"].insert(0, {"type": "command", "command": "say done"})
+    written(path, json.dumps(changed))
+    disconnect(of, "claude-code")
+    assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}
+
+
+def test_disconnect_leaves_comments_of_toml_and_a_persons_blank_lines(home):
+    of = machine(home)
+    path = home / ".codex" / "config.toml"
+    written(path, 'model = "gpt"\n')
+    connect(of, "codex")
+    path.write_text(path.read_text() + "# mine\n\n[tui]\ntheme = 'dark'\n\n\n")
+    disconnect(of, "codex")
+    assert path.read_text() == "model = \"gpt\"\n# mine\n\n[tui]\ntheme = 'dark'\n\n\n"
+
+
+def test_disconnect_leaves_what_another_workspace_is_connected_with(home):
+    of, other = machine(home), machine(home, "other")
+    for client in CLIENTS:
+        connect(of, client)
+    before = without_state(settings(home))
+    for client in CLIENTS:
+        found = other.removals(client)
+        assert {one.kind for one in found} == {"absent"}
+        assert str(of.paths.root) in {name for one in found for name in one.elsewhere}
+        other.apply(found)
+    assert {name: data for name, data in settings(home).items() if name in before} == before
+
+
+FOREIGN = (
+    (".gemini/settings.json", "gemini-cli", '{"mcpServers": {"recalld": {"command": "/my/tool", "args": ["serve"]}}}'),
+    (".codex/config.toml", "codex", '[mcp_servers]\nrecalld = { command = "mine", args = [] }\n'),
+    (".codex/config.toml", "codex", '[mcp_servers.recalld]\ncommand = "mine"\n'),
+)
+
+
+@pytest.mark.parametrize(("name", "client", "text"), FOREIGN)
+def test_a_server_of_that_name_that_is_not_recallds_is_left(home, name, client, text):
+    of = machine(home)
+    before = written(home / name, text)
+    with pytest.raises(BadFile, match="not one that `recalld connect` wrote"):
+        of.changes(client)
+    disconnect(of, client)
+    assert (home / name).read_bytes() == before
+
+
+def test_connect_leaves_a_paragraph_in_another_language_as_it_is(home):
+    of = machine(home)
+    connect(of, "claude-code")
+    chinese = replace(of, paragraph="## 记忆\n\n问 recalld。\n")
+    assert [one.kind for one in chinese.changes("claude-code")] == ["there"] * 3
 
 
 def test_connect_brings_another_workspace_up_to_date(home):

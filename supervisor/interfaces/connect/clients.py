@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 #: What a settings file is: JSON with properties and items, a table of TOML, a paragraph in Markdown, or recalld's own file.
@@ -89,6 +89,13 @@ class Place:
 def wanted(client: str, place: Place, paragraph: str, plugin: str) -> tuple[Wanted, ...]:
     """Return what the settings files of the client should have; *plugin* is the text of OpenCode's."""
     return _WANTED[client](place, paragraph, plugin)
+
+
+def workspace_of(argv: Sequence[str]) -> str | None:
+    """Return the workspace of a command that is a hook or server of recalld's, "" if it names none; None for another's."""
+    if not argv or not argv[0].endswith("recalld") or argv[0][:-7][-1:] not in ("", "/") or not {"hook", "mcp"} & {*argv[1:]}:
+        return None
+    return argv[argv.index("-w") + 1] if "-w" in argv[:-1] else ""
 
 
 def _claude_hooks(place: Place, client: str, timeout: int, events: tuple[str, ...]) -> dict[tuple[str, ...], object]:

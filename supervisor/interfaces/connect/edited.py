@@ -2,7 +2,7 @@
 A text and what was put into it: the pieces can be taken out again, to the byte. Pure.
 
 `connect` only puts in. It keeps each piece with its place (`protocol/connections`), so that `disconnect` takes out exactly
-these from a file that nobody has changed since; in one that was changed it looks for the pieces.
+these from a file that nobody has changed since; in one that was changed it looks for recalld's entries (`plan.py`).
 """
 
 from __future__ import annotations
@@ -47,18 +47,8 @@ class Edited:
         return tuple(found)
 
 
-def without_pieces(text: str, pieces: Sequence[tuple[int, str]], *, is_unchanged: bool) -> str | None:
-    """
-    Return the text without the *pieces*; None where one of them can't be found, or not surely.
-
-    In a text that *is_unchanged* they are at their places. Else each has to occur once; a piece of a few characters, such as a
-    comma, is then not looked for.
-    """
+def without_pieces(text: str, pieces: Sequence[tuple[int, str]]) -> str:
+    """Return the text without the *pieces*, which are at their places: nobody has changed it since they were put in."""
     for place, piece in sorted(pieces, key=lambda one: -one[0]):
-        if is_unchanged and text.startswith(piece, place):
-            text = text[:place] + text[place + len(piece) :]
-        elif text.count(piece) == 1 and len(pieces) == 1:
-            text = text.replace(piece, "")
-        else:
-            return None
+        text = text[:place] + text[place + len(piece) :]
     return text

@@ -81,18 +81,36 @@ def with_item(text: str, owner: Node, value: object) -> list[tuple[int, str]]:
     return _with(text, owner, lambda indent, step: _rendered(value, indent, step))
 
 
-def without(text: str, owner: Node, part: Node) -> tuple[int, int]:
-    """Return the span of a member or an item of *owner*, with the comma that goes with it."""
+def without(text: str, owner: Node, part: Node) -> str:
+    """Return the text without a member or an item of *owner*, and without its own comma and line; comments stay."""
     parts = owner.parts
     n = next(n for n, one in enumerate(parts) if one is part)
-    start = _begin(owner, n)
-    if n + 1 < len(parts):  # up to the next one
-        return start, _begin(owner, n + 1)
-    end = part.end
-    if owner.trailing_comma:
-        end = text.index(",", _blank(text, end)) + 1
-        return (parts[n - 1].end + 1 if n else owner.start + 1), end
-    return (parts[n - 1].end if n else owner.start + 1), end
+    start, end, spans = _begin(owner, n), part.end, []
+    is_last = n + 1 == len(parts)
+    if owner.trailing_comma or not is_last:
+        comma = text.index(",", _blank(text, end))
+        if text[end:comma].strip():
+            spans.append((comma, comma + 1))
+        else:
+            end = comma + 1
+    elif n:
+        comma = text.index(",", _blank(text, parts[n - 1].end))
+        spans.append((comma, comma + 1))
+    left, right = len(text[:start].rstrip()), len(text) - len(text[end:].lstrip())
+    if left == owner.start + 1 and right == owner.end - 1:
+        start, end = left, right  # nothing else is between the brackets
+    elif "\n" in text[left:start] and "\n" in text[end:right]:
+        start = text.rindex("\n", left, start)
+        start -= text[start - 1] == "\r"
+        end = text.index("\n", end)
+        end -= text[end - 1] == "\r"
+    elif is_last:
+        start = left
+    else:
+        end = right
+    for first, last in sorted([*spans, (start, end)], reverse=True):
+        text = text[:first] + text[last:]
+    return text
 
 
 def _with(text: str, owner: Node, render: Any) -> list[tuple[int, str]]:

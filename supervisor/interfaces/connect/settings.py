@@ -17,7 +17,8 @@ from shutil import which
 from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.interfaces.connect.clients import CLIENTS, IN_PROJECT, Place, Wanted, wanted
-from recalld.supervisor.interfaces.connect.plan import Refused, connected, disconnected
+from recalld.supervisor.interfaces.connect.edited import without_pieces
+from recalld.supervisor.interfaces.connect.plan import Refused, connected, disconnected, made_keys, workspaces
 from recalld.supervisor.protocol.connections import Connection, parse_connections, render_connections
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, from_os_error
@@ -46,6 +47,8 @@ class Change:
     pieces: tuple[tuple[int, str], ...]
     made: bool
     kind: Literal["add", "update", "there", "remove", "delete", "absent"]
+    keys: tuple[tuple[str, ...], ...] = ()  # what `connect` had to make in it
+    elsewhere: tuple[str, ...] = ()  # other workspaces that it is connected with
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,35 +89,44 @@ class Machine:
         found = []
         for one in wanted(client, self.place, self.paragraph, plugin(self.place)):
             file, before, text = self._read(one)
-            known, is_there = self._known(one.path), False
+            known, base = self._known(one.path), text
+            keys = known.keys if known else ()
             with _told_of(one.path):
                 edited = connected(text, one)
                 if text is not None and edited.text != text:
-                    is_there = disconnected(text, one, (), is_unchanged=False) != text
-                    pieces = known.pieces if known else ()
-                    edited = connected(disconnected(text, one, pieces, is_unchanged=_is_same(before, known)), one)
+                    base = self._without(one, before, text, known, root=None)
+                    edited = connected(base, one)
+                keys = (*keys, *(key for key in made_keys(base or "", edited.text, one) if key not in keys))
             made = known.made if known else before is None
-            kind: Literal["add", "update", "there"] = "there" if edited.text == text else "update" if is_there else "add"
-            found.append(Change(client, one, file, before, edited.text, edited.pieces, made, kind))
+            kind: Literal["add", "update", "there"] = "there" if edited.text == text else "update" if base != text else "add"
+            found.append(Change(client, one, file, before, edited.text, edited.pieces, made, kind, keys))
         return found
 
     def removals(self, client: str) -> list[Change]:
         """Return what would disconnect the client; BadFile or NoPermission for a file that can't be changed."""
-        found = []
-        for one in wanted(client, self.place, self.paragraph, plugin(self.place)):
-            file, before, text = self._read(one)
-            known = self._known(one.path)
-            if before is None or text is None:
-                found.append(Change(client, one, file, None, "", (), made=False, kind="absent"))
-                continue
-            pieces = known.pieces if known else ()
+        root = str(self.paths.root)
+        read = [(one, *self._read(one)) for one in wanted(client, self.place, self.paragraph, plugin(self.place))]
+        others: dict[Path, tuple[str, ...]] = {}
+        for one, _, _, text in read:
             with _told_of(one.path):
-                left = disconnected(text, one, pieces, is_unchanged=_is_same(before, known))
+                others[one.path] = tuple(name for name in workspaces(text or "", one) if name not in ("", root))
+        found = []
+        for one, file, before, text in read:
+            left, known = text, self._known(one.path)
+            if text is not None and not ("paragraph" in one.what and any(others.values())):  # the paragraph is for all
+                with _told_of(one.path):
+                    left = self._without(one, before, text, known, root)
             made = known.made if known else one.form == "file"
-            is_empty = made and left.strip() in ("", "{}")
+            is_empty = made and (left or "").strip() in ("", "{}")
             kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
-            found.append(Change(client, one, file, before, left, (), made, kind))
+            found.append(Change(client, one, file, before, left or "", (), made, kind, elsewhere=others[one.path]))
         return found
+
+    def _without(self, one: Wanted, before: FileVersion | None, text: str, known: Connection | None, root: str | None) -> str:
+        """Return the text without the pieces that are known, or without recalld's entries if somebody has changed it."""
+        if known and known.pieces and before and before.digest == known.digest:
+            return without_pieces(text, known.pieces)
+        return disconnected(text, one, known.keys if known else (), root)
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Write the changes, and what was put in; OSError as the errors of recalld."""
@@ -149,7 +161,7 @@ class Machine:
         project = str(self.project) if self.project else ""
         command = self.place.hook(one.client) if "hooks" in one.wanted.what else ""
         made = Connection(client=one.client, path=str(one.wanted.path), project=project, command=command, made=one.made)
-        return replace(made, pieces=one.pieces, digest=digest_of(one.text.encode()))
+        return replace(made, pieces=one.pieces, keys=one.keys, digest=digest_of(one.text.encode()))
 
     def _known(self, path: Path) -> Connection | None:
         return next((one for one in self.known if one.path == str(path)), None)
@@ -209,10 +221,6 @@ def plugin(place: Place) -> str:
 
     text = (Path(__file__).parent / "opencode.js").read_text(encoding="utf-8")
     return text.replace('["recalld"]', json.dumps(list(place.argv), ensure_ascii=False), 1)
-
-
-def _is_same(before: FileVersion | None, known: Connection | None) -> bool:
-    return bool(before and known and before.digest == known.digest)
 
 
 def lines_put_in(change: Change) -> Iterator[str]:

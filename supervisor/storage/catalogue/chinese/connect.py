@@ -46,6 +46,7 @@ TEXTS: Final = {
     "no_toml": "它不是可以加入一张表的 TOML（{why}）",
     "other_kind": "其中的 `{key}` 和客户端要的类型不同",
     "foreign_file": "它不是 recalld 的",
+    "foreign_server": "其中的服务器 `{name}` 不是 `recalld connect` 写入的",
     "no_utf8": "它不是 UTF-8 编码",
     "no_file": "它不是普通文件，或者比设置文件大得多",
     "dead_link": "它是一个链接，指向的文件不存在",

@@ -47,6 +47,7 @@ TEXTS: Final = {
     "no_toml": "it is not TOML that a table can be added to ({why})",
     "other_kind": "`{key}` in it is of another kind than the client's",
     "foreign_file": "it is not recalld's",
+    "foreign_server": "the server `{name}` in it is not one that `recalld connect` wrote",
     "no_utf8": "it is not in UTF-8",
     "no_file": "it is no plain file, or larger than settings are",
     "dead_link": "it is a link to a file that does not exist",
