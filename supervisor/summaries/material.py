@@ -245,7 +245,7 @@ class Material:
         if _LETTERS.sub("", to_simplified(name).casefold()) in self.bare:
             return False
         if not name.isascii():  # jieba may take the verb for a part of a name: 许安欠
-            return name[: max(1, len(name) - 1)] not in self.bare and pinyin(name) not in self.bare
+            return name[: max(2, len(name) - 1)] not in self.bare and pinyin(name) not in self.bare
         return stem(name.casefold()) not in self.tokens and name.casefold() not in self._pinyin
 
 

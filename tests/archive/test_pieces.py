@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.world import World, at, message, talk
+from tests.world import ANSWERS, QUESTIONS, World, at, message, talk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +70,7 @@ def test_repair_files_the_rest_of_a_second_file_that_overlaps(tmp_path: Path) ->
 def test_repair_keeps_the_first_files_of_a_day_that_was_filed_as_one(tmp_path: Path) -> None:
     """The second file, of the whole day, has the name of the first, in another folder."""
     elsewhere = World(tmp_path / "别处", at("2026-01-29T20:00"))
+    elsewhere.model.script = lambda *_: "\n".join(f"- {one}" for one in (*QUESTIONS, *ANSWERS))
     said = talk("2026-01-12T09:00", 10)
     for end in (9, 10):
         elsewhere.write(said[:end])

@@ -11,7 +11,7 @@ from recalld.supervisor.protocol.message import Archived, Message
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.worker.writing import Pieces
-from tests.world import GOOD_SUMMARY, FaultyDisk, World, message_on, talk, unreachable
+from tests.world import FaultyDisk, World, message_on, talk, unreachable
 
 
 def reflag(world: World, *flags: object) -> None:
@@ -116,7 +116,7 @@ def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):
     world.write([raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 20)])
     world.settle()
     assert len(world.history()) == 300
-    world.model.script = lambda _task, _blocks: GOOD_SUMMARY
+    world.model.script = lambda _, blocks: "\n".join(dict.fromkeys(f"- {block.text.partition('（')[0]}" for block in blocks))
     world.model.requests.clear()
     world.clock.forward(days=2)
     world.settle()

@@ -209,8 +209,8 @@ def test_worker_writes_only_its_result_for_material_with_instructions(shop, serv
     assert (result.id, result.group, result.sources, result.extract) == (task.id, task.group, task.sources, False)
     (body,) = server.seen.bodies
     assert not [name for name in body if "tool" in name or "function" in name]
-    assert [message["role"] for message in body["messages"]] == ["user"]
-    lines = body["messages"][0]["content"].split("\n")
+    assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]
+    lines = body["messages"][-1]["content"].split("\n")
     fences = [n for n, line in enumerate(lines) if line.startswith("```") and set(line) == {"`"}]
     inside = lines[fences[0] + 1 : fences[-1]]
     assert [line for line in inside if not line.startswith("    ")] == [

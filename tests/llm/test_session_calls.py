@@ -81,7 +81,7 @@ def test_session_call_that_is_too_long_for_the_server_is_made_with_half(world, s
     world.write(
         [message(f"b{n}", f"2026-01-30T10:{n:02d}", text, archived=False, session="备份") for n, text in enumerate(said)]
     )
-    server.play("too long", LINE)
+    server.play("too long", Act(text="箱子都在阁楼，贴着蓝色的标签，里面是冬天的衣服和被子。"))
     assert summed_up(world)
     whole, *halves = server.seen.prompts
     assert all(text in whole for text in said)

@@ -75,6 +75,13 @@ ANSWERS: Final = {
     "index status": ("index status", ["files", "units", "bytes", "differing"]),
     "index rebuild": ("index rebuild", ["read", "moved", "gone", "rebuilt", "shared", "unread", "files", "units", "bytes"]),
     "summary redo": ("summary redo 2026-01-20", ["group", "queued"]),
+    "import": (
+        "import . --dry-run",
+        [
+            *("messages", "added", "conversations", "days", "first", "last", "undated", "unread", "unreadFile"),
+            *("calls", "daysOfCalls", "kinds", "notes"),
+        ],
+    ),
     "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
     "model test": ("model test", ["model", "seconds", "error"]),
     "worker": ("worker --idle 0.2", ["group", "status"]),

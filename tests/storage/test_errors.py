@@ -22,6 +22,7 @@ ONE_OF_EACH = {
     e.BadRequest("start", "it is after the end"): 64,
     e.NotFound("memory/2026-01-28-部署.md"): 64,
     e.StaleLine("9@00000000", "9@b13699f5", "2026-01-31|web-chat|用户搬到了上海"): 64,
+    e.StaleText("memory.md", "9f86d081884c7d65", "2026-01-31|web-chat|用户搬到了上海"): 64,
     e.Unchangeable("memory.md", "it is not UTF-8", "save it as UTF-8"): 74,
     e.BadFile("history.json", "it stops after 12 bytes"): 65,
     e.BadBackup("/srv/memory.tar", "memory/2026-01-28-部署.md in it is not what was put in"): 65,

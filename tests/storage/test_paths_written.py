@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +21,7 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
+from recalld.supervisor.interfaces.http.access import Access
 from recalld.supervisor.interfaces.socket_server import serve_socket
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
@@ -82,6 +86,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         questions(world)
         vectors_of_memory(world)
         damage(world)
+        doors(world, tmp_path_factory.mktemp("home"))
         with (
             supervisor_lock(world.ws),
             serve_socket(world.paths, world.files, lambda _: {}, lambda _: None),
@@ -172,6 +177,14 @@ def model_at_work(world: World, server: Server) -> None:
     world.round("all")
     world.worker(model=choose(world.ws.config, {})).run(0, lambda _: None)
     world.round("all")
+
+
+def doors(world: World, home: Path) -> None:
+    """The token of the HTTP service, and a client that is connected."""
+    Access(world.ws.files, world.paths).token()
+    (home / ".claude").mkdir()
+    command = [sys.executable, "-m", "recalld", "-w", str(world.root), "connect", "claude-code", "--yes"]
+    subprocess.run(command, env={**os.environ, "HOME": str(home)}, cwd=ROOT, check=True, capture_output=True)
 
 
 def archived_at_once(world: World) -> None:

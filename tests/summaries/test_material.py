@@ -51,7 +51,7 @@ def test_new_places_are_none_where_the_same_is_said_in_other_words(text):
         ("房租 3200 美元。", ["3200 美元"]),
         ("1 月 31 日打疫苗。", ["1 月 31 日"]),
         ("周三打疫苗，下午四点。", ["下午四点"]),
-        ("Zdenka waters the tomatoes in Berlin.", ["Zdenka", "Berlin"]),
+        ("Zdenka waters the tomatoes.", ["Zdenka"]),
         ("脚本是 `/srv/backup/weekly.sh`。", ["/srv/backup/weekly.sh"]),
         ("版本 0.16.5。", ["0.16.5"]),
         ("去上海，找吴德海。", ["上海", "吴德海"]),

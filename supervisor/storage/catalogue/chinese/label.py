@@ -59,6 +59,7 @@ TEXTS: Final = {
     "models": "模型",
     "unverified": "未核实",
     "reasons": "原因",
+    "address": "网址",
     "answers_accepted": "通过的回答",
     "answers_refused": "没通过的回答",
     "attempts": "已试次数",
