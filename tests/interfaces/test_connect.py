@@ -18,6 +18,7 @@ from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission
 from recalld.supervisor.storage.files import Files
+from tests.process.command import Command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -291,7 +292,7 @@ FOREIGN = (
 def test_a_server_of_that_name_that_is_not_recallds_is_left(home, name, client, text):
     of = machine(home)
     before = written(home / name, text)
-    with pytest.raises(BadFile, match="not one that `recalld connect` wrote"):
+    with pytest.raises(BadFile, match="not one that recalld wrote"):
         of.changes(client)
     disconnect(of, client)
     assert (home / name).read_bytes() == before
@@ -302,6 +303,75 @@ def test_connect_leaves_a_paragraph_in_another_language_as_it_is(home):
     connect(of, "claude-code")
     chinese = replace(of, paragraph="## 记忆\n\n问 recalld。\n")
     assert [one.kind for one in chinese.changes("claude-code")] == ["there"] * 3
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_disconnect_deletes_files_that_an_earlier_workspace_has_made(home, client):
+    connect(machine(home, "old"), client)
+    of = machine(home)
+    connect(of, client)
+    disconnect(of, client)
+    assert [name for name in settings(home) if "connections.json" not in name] == []
+
+
+def test_disconnect_deletes_a_file_it_made_though_it_was_written_again(home):
+    of = machine(home)
+    connect(of, "cursor")
+    for path in json_files(of, "cursor"):
+        path.write_text(json.dumps(json.loads(path.read_text())))
+    disconnect(of, "cursor")
+    assert without_state(settings(home)) == {}
+
+
+@pytest.fixture
+def command(home) -> Command:
+    (home / ".gemini").mkdir()
+    found = Command(home / "memory", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")
+    found("connect", "codex", "--yes")
+    return found
+
+
+def test_disconnect_shows_every_line_that_it_would_take_out(command, home):
+    shown = command("disconnect", "codex", "--dry-run").out
+    for line in (home / ".codex" / "config.toml").read_text().splitlines():
+        assert f"    - {line}\n" in shown
+    assert "Nothing was written." in shown
+
+
+def test_what_was_written_is_told_in_the_past(command):
+    gone = command("disconnect", "codex", "--yes").out
+    assert "deleted, since recalld had made it: hooks" in gone
+    assert "hooks.json  added: hooks" in command("connect", "codex", "--yes").out
+
+
+def test_disconnect_names_the_workspace_that_the_client_is_connected_to(command, home):
+    ended = Command(home / "other", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")("disconnect", "--yes")
+    assert f"Codex is connected to {home}/memory; `recalld -w {home}/memory disconnect`" in ended.out
+
+
+def test_a_refusal_is_in_one_language_and_ends_without_done(command, home):
+    written(home / ".gemini" / "settings.json", '{"mcpServers": {"recalld": {"command": "/my/tool"}}}')
+    chinese = command("connect", "gemini", "--yes", RECALLD_LANGUAGE="zh")
+    assert chinese.code == 65
+    assert "其中的 MCP 服务器 `recalld` 不是 recalld 写入的；请给它换个名字，或把它移除。文件保持原样。" in chinese.out
+    english = command("connect", "--yes").out
+    assert "give it another name, or take it out; it was left as it is." in english
+    assert "Done." not in english
+
+
+def test_doctor_finds_a_hook_that_codex_does_not_trust_odd(command):
+    found = command("doctor")
+    assert (found.code, "odd  clients  Codex does not run" in found.out) == (0, True)
+
+
+def test_disconnect_forgets_what_doctor_found_about_the_clients(command, home):
+    state = home / "memory" / ".recalld"
+    for path in (home / ".codex" / "hooks.json", state / "connections.json"):
+        path.write_text(re.sub(r"[^\s\"]*/bin/recalld -w", "/gone/recalld -w", path.read_text()))
+    assert command("doctor").code == 65
+    assert "clients" in (state / "found.json").read_text()
+    command("disconnect", "codex", "--yes")
+    assert "clients" not in (state / "found.json").read_text()
 
 
 def test_connect_brings_another_workspace_up_to_date(home):

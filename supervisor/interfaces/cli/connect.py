@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: The clients whose logs `recalld import` reads.
 _WITH_LOGS: Final = ("claude-code", "codex", "gemini-cli", "opencode", "openclaw")
 
+#: The rows of what was written.
+_DONE: Final = {"add": "added", "update": "updated", "remove": "removed", "delete": "deleted"}
+
 Clients = Annotated[list[str] | None, typer.Argument(help="claude-code, codex, …; without any, those of this machine")]
 Yes = Annotated[bool, typer.Option("--yes", help="write it")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="show every line, and write nothing")]
@@ -50,13 +53,14 @@ def connect(
     done = [one for one in found if one.kind != "there"]
     if writes:
         machine.apply(found)
+        _forget_findings(call, workspace)
     if json:
         call.show(as_json(_as_data(machine, found, refused, written=writes)))
     else:
         kind = "connect.workspace" if is_made else "connect.made_workspace" if writes else "connect.makes_workspace"
-        lines = [call.render(Text(kind, root=root)), *_rows(call, found, refused, every_line=dry_run)]
-        end = "connect.done" if writes else "connect.how"
-        lines += ["", *_notes(call, found, machine), call.render(Text(end if done or refused else "connect.all_there"))]
+        lines = [call.render(Text(kind, root=root)), *_rows(call, found, refused, every_line=dry_run, written=writes)]
+        end = _end("connect.done", "connect.all_there", done, refused) if writes or not done else "connect.how"
+        lines += ["", *_notes(call, found, machine), call.render(Text(end))]
         call.show("\n".join(lines if found or refused else [call.render(_none_found())]))
     _exit(refused)
 
@@ -77,12 +81,15 @@ def disconnect(
     done = [one for one in found if one.kind != "absent"]
     if writes and machine.paths.root.is_dir():
         machine.apply(found)
+        _forget_findings(call, workspace)
     if json:
         call.show(as_json(_as_data(machine, found, refused, written=writes)))
     else:
-        end = "connect.gone" if writes else "connect.how_to_remove"
-        shown = [*_rows(call, done, refused, every_line=False), ""] if done or refused else []
-        call.show("\n".join([*shown, call.render(Text(end if done else "connect.none_there"))]))
+        others = [one for one in found if one.elsewhere]
+        none = "connect.none_of_this" if others else "connect.none_there"
+        end = _end("connect.gone", none, done, refused) if writes or not done else "connect.how_to_remove"
+        rows = _rows(call, [one for one in found if one in done or one in others], refused, every_line=dry_run, written=writes)
+        call.show("\n".join([*rows, *([""] if rows else []), call.render(Text(end))]))
     _exit(refused)
 
 
@@ -132,22 +139,50 @@ def _changes(machine: Machine, given: Sequence[str], plan: Any) -> tuple[list[Ch
 
 
 def _rows(
-    call: Call, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], *, every_line: bool
+    call: Call,
+    changes: Sequence[Change],
+    refused: Sequence[tuple[str, SupervisorError]],
+    *,
+    every_line: bool,
+    written: bool,
 ) -> list[str]:
+    from shlex import quote
+
     from recalld.supervisor.interfaces.connect.clients import CLIENTS
-    from recalld.supervisor.interfaces.connect.settings import lines_put_in
+    from recalld.supervisor.interfaces.connect.settings import lines_put_in, lines_taken_out
 
     rows: list[str] = []
     for client in dict.fromkeys([*(one.client for one in changes), *(name for name, _ in refused)]):
-        rows += ["", CLIENTS[client].title]
-        for one in (one for one in changes if one.client == client):
+        title, of_it = CLIENTS[client].title, [one for one in changes if one.client == client]
+        rows += ["", title]
+        for one in (one for one in of_it if one.kind != "absent"):
             what = ", ".join(call.render(Text(f"connect.{'paragraph_of' if n == 'paragraph' else n}")) for n in one.wanted.what)
-            rows.append("  " + call.render(Text(f"connect.{one.kind}", path=_short(one.wanted.path), what=what)))
-            rows += [f"    + {line}" for line in lines_put_in(one)] if every_line and one.kind in ("add", "update") else []
-        rows += [
-            f"  {call.render(Text('connect.refused', why=call.render(error)))}" for name, error in refused if name == client
-        ]
+            kind = _DONE.get(one.kind, one.kind) if written else one.kind
+            rows.append("  " + call.render(Text(f"connect.{kind}", path=_short(one.wanted.path), what=what)))
+            if every_line and one.kind != "there":
+                lines = lines_put_in(one) if one.kind in ("add", "update") else lines_taken_out(one)
+                rows += [f"    {line}" for line in lines]
+        if of_it and of_it[0].kind in ("remove", "delete", "absent"):
+            others = dict.fromkeys(root for one in of_it for root in one.elsewhere)
+            rows += [f"  {call.render(Text('connect.elsewhere', client=title, root=quote(root)))}" for root in others]
+        rows += [f"  {call.render(error)}" for name, error in refused if name == client]
     return rows
+
+
+def _end(done: str, none: str, changed: Sequence[Change], refused: Sequence[object]) -> str:
+    """Return the code of the last sentence: all was *done*, some was, nothing could be, or there was *none*."""
+    if changed:
+        return f"{done}_others" if refused else done
+    return "connect.nothing" if refused else none
+
+
+def _forget_findings(call: Call, workspace: Path | None) -> None:
+    """Forget what `doctor` found about the clients, which is no longer so."""
+    from recalld.supervisor.checks.check import Look
+    from recalld.supervisor.checks.table import forget
+
+    ws, now = call.opened(workspace, None)
+    forget(Look(ws, now, os.environ), "clients")
 
 
 def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]:
@@ -170,7 +205,12 @@ def _as_data(
 ) -> dict[str, Any]:
     clients: dict[str, list[dict[str, Any]]] = {}
     for one in changes:
-        row = {"path": str(one.wanted.path), "what": list(one.wanted.what), "change": one.kind}
+        row = {
+            "path": str(one.wanted.path),
+            "what": list(one.wanted.what),
+            "change": one.kind,
+            "elsewhere": list(one.elsewhere),
+        }
         clients.setdefault(one.client, []).append({**row, "pieces": [piece for _, piece in one.pieces]})
     return {
         "workspace": str(machine.paths.root),

@@ -35,7 +35,10 @@ _ARGV: Final = lazy_re(r'\["[^\n]*recalld"[^\n]*?\](?=\n)')
 
 
 class Refused(ValueError):
-    """A settings file that can't be changed; its text is the sentence that says why."""
+    """A settings file that can't be changed: why, and what mends it."""
+
+    def __init__(self, why: Text, mend: str = "connect.mend_file") -> None:
+        super().__init__(why, Text(mend))
 
 
 def connected(text: str | None, wanted: Wanted) -> Edited:
@@ -61,7 +64,8 @@ def disconnected(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], r
     """
     match wanted.form:
         case "json":
-            return _out_of_json(text, wanted, made, lambda found, _: root in (None, found))
+            left = _out_of_json(text, wanted, made, lambda found, _: root in (None, found))
+            return left if left == text else _without_needed(left, wanted, made)
         case "toml":
             return _out_of_toml(text) if root in (None, *workspaces(text, wanted)) else text
         case "paragraph":
@@ -69,6 +73,11 @@ def disconnected(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], r
         case "file":
             is_ours = "recalld" in text and ("paragraph" in wanted.what or root in (None, *workspaces(text, wanted)))
             return "" if is_ours else text
+
+
+def is_blank(text: str, wanted: Wanted) -> bool:
+    """Return whether nothing is in the text, not even a comment."""
+    return not text.strip() or (wanted.form == "json" and "".join(text.split()) == "{}")
 
 
 def workspaces(text: str, wanted: Wanted) -> list[str]:
@@ -198,7 +207,7 @@ def _entries(root: Node, wanted: Wanted) -> Iterator[_Entry]:
 def _refuse_a_foreign_server(text: str, wanted: Wanted) -> None:
     found = [_root(text).at(*keys) for keys in wanted.properties or ()]
     if any(one and workspace_of(_argv(one.plain())) is None for one in found):
-        raise Refused(Text("connect.foreign_server", name=NAME))
+        raise Refused(Text("connect.foreign_server", name=NAME), "connect.mend_server")
 
 
 def _out_of_json(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], goes: Callable[[str, bool], bool]) -> str:
@@ -224,6 +233,16 @@ def _without_empty(text: str, keys: tuple[str, ...], made: Collection[tuple[str,
         if not owner or not part or keys[:n] not in made or text[part.start + 1 : part.end - 1].strip():
             break
         text = without(text, owner, part)
+    return text
+
+
+def _without_needed(text: str, wanted: Wanted, made: Collection[tuple[str, ...]]) -> str:
+    """Return the text without what the file needs beside hooks, if `connect` put it in and no hooks are left."""
+    for key in wanted.needed or ():
+        root = _root(text)
+        part = root.at(key)
+        if part and (key,) in made and not root.at("hooks"):
+            text = without(text, root, part)
     return text
 
 
@@ -272,7 +291,7 @@ def _in_toml(text: str, table: str) -> Edited:
             return edited
         edited = Edited.of(_out_of_toml(text))
         if workspace_of(_argv(found)) is None or edited.text == text:
-            raise Refused(Text("connect.foreign_server", name=NAME))
+            raise Refused(Text("connect.foreign_server", name=NAME), "connect.mend_server")
     rest = edited.text
     gap = "" if not rest.strip() else line if rest.endswith("\n") else line * 2
     edited = edited.put([(len(rest), gap + table.replace("\n", line))])

@@ -14,25 +14,35 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from recalld.supervisor.interfaces.connect.clients import CLIENTS, IN_PROJECT, Place, Wanted, wanted
 from recalld.supervisor.interfaces.connect.edited import without_pieces
-from recalld.supervisor.interfaces.connect.plan import Refused, connected, disconnected, made_keys, workspaces
+from recalld.supervisor.interfaces.connect.plan import Refused, connected, disconnected, is_blank, made_keys, workspaces
 from recalld.supervisor.protocol.connections import Connection, parse_connections, render_connections
+from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, from_os_error
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, SupervisorError, from_os_error
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files, FileVersion
+
+    #: A settings file: what it should have, the file with links followed, its bytes, and its text.
+    _Read: TypeAlias = tuple[Wanted, Path, FileVersion | None, str | None]
 
 #: Settings of more bytes are not read; those of a busy client have some hundred thousand.
 _MOST_BYTES: Final = 20_000_000
 #: Other names of clients.
 _ALIASES: Final = {"claude": "claude-code", "gemini": "gemini-cli", "gemini cli": "gemini-cli", "open-code": "opencode"}
+
+
+@dataclass(eq=False, repr=False)
+class BadSettings(BadFile):
+    """A client's settings are in a form in which they can't be changed; the file was left as it is."""
+
+    code = "error.unchangeable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +80,13 @@ class Machine:
             self.home, (program(), "-w", str(self.paths.root)), self.project, Path(codex).expanduser() if codex else None
         )
 
-    @property
-    def known(self) -> tuple[Connection, ...]:
-        """What earlier runs put in; nothing where the file of it is gone or damaged."""
-        version = self.files.read_stable(self.paths.connections)
+    def known(self, root: str | None = None) -> tuple[Connection, ...]:
+        """What earlier runs put in, for another workspace at *root*; nothing where the file of it is gone or damaged."""
+        paths = WorkspacePaths(Path(root)) if root else self.paths
         try:
+            version = self.files.read_stable(paths.connections)
             return parse_connections(version.data) if version else ()
-        except ValueError:
+        except (ValueError, OSError, SupervisorError):
             return ()
 
     def found(self) -> list[str]:
@@ -85,11 +95,12 @@ class Machine:
         return [name for name, one in CLIENTS.items() if (self.home / one.folder).is_dir() or which(one.command, path=path)]
 
     def changes(self, client: str) -> list[Change]:
-        """Return what would connect the client; BadFile or NoPermission for a file that can't be changed."""
+        """Return what would connect the client; BadSettings or NoPermission for a file that can't be changed."""
+        read, others = self._all_read(client)
+        roots = dict.fromkeys(root for found in others.values() for root in found)
         found = []
-        for one in wanted(client, self.place, self.paragraph, plugin(self.place)):
-            file, before, text = self._read(one)
-            known, base = self._known(one.path), text
+        for one, file, before, text in read:
+            known, base = self._known(one.path, roots), text
             keys = known.keys if known else ()
             with _told_of(one.path):
                 edited = connected(text, one)
@@ -103,13 +114,9 @@ class Machine:
         return found
 
     def removals(self, client: str) -> list[Change]:
-        """Return what would disconnect the client; BadFile or NoPermission for a file that can't be changed."""
+        """Return what would disconnect the client; BadSettings or NoPermission for a file that can't be changed."""
         root = str(self.paths.root)
-        read = [(one, *self._read(one)) for one in wanted(client, self.place, self.paragraph, plugin(self.place))]
-        others: dict[Path, tuple[str, ...]] = {}
-        for one, _, _, text in read:
-            with _told_of(one.path):
-                others[one.path] = tuple(name for name in workspaces(text or "", one) if name not in ("", root))
+        read, others = self._all_read(client)
         found = []
         for one, file, before, text in read:
             left, known = text, self._known(one.path)
@@ -117,10 +124,20 @@ class Machine:
                 with _told_of(one.path):
                     left = self._without(one, before, text, known, root)
             made = known.made if known else one.form == "file"
-            is_empty = made and (left or "").strip() in ("", "{}")
+            is_empty = made and is_blank(left or "", one)
             kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
             found.append(Change(client, one, file, before, left or "", (), made, kind, elsewhere=others[one.path]))
         return found
+
+    def _all_read(self, client: str) -> tuple[list[_Read], dict[Path, tuple[str, ...]]]:
+        """Return the settings files of the client as they are, and for each the other workspaces that it is connected with."""
+        read = [(one, *self._read(one)) for one in wanted(client, self.place, self.paragraph, plugin(self.place))]
+        others: dict[Path, tuple[str, ...]] = {}
+        for one, _, _, text in read:
+            with _told_of(one.path):
+                found = workspaces(text or "", one)
+            others[one.path] = tuple(root for root in found if root not in ("", str(self.paths.root)))
+        return read, others
 
     def _without(self, one: Wanted, before: FileVersion | None, text: str, known: Connection | None, root: str | None) -> str:
         """Return the text without the pieces that are known, or without recalld's entries if somebody has changed it."""
@@ -130,7 +147,7 @@ class Machine:
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Write the changes, and what was put in; OSError as the errors of recalld."""
-        kept = {(one.client, one.path): one for one in self.known}
+        kept = {(one.client, one.path): one for one in self.known()}
         for one in changes:
             key = (one.client, str(one.wanted.path))
             try:
@@ -163,20 +180,22 @@ class Machine:
         made = Connection(client=one.client, path=str(one.wanted.path), project=project, command=command, made=one.made)
         return replace(made, pieces=one.pieces, keys=one.keys, digest=digest_of(one.text.encode()))
 
-    def _known(self, path: Path) -> Connection | None:
-        return next((one for one in self.known if one.path == str(path)), None)
+    def _known(self, path: Path, others: Iterable[str] = ()) -> Connection | None:
+        """Return what was put into the file, for this workspace or one of the *others*; an update takes it over from these."""
+        lists = (self.known(root) for root in (None, *others))
+        return next((one for found in lists for one in found if one.path == str(path)), None)
 
     def _read(self, one: Wanted) -> tuple[Path, FileVersion | None, str | None]:
-        """Return the file with links followed, its bytes, and its text; BadFile or NoPermission where it can't be changed."""
+        """Return the file with links followed, its bytes, and its text; an error where it can't be changed."""
         file = Path(os.path.realpath(one.path))
         try:
             stat = self.files.disk.stat(file)
             if stat is None:
                 if one.path.is_symlink():
-                    raise BadFile(one.path, Text("connect.dead_link"), Text("connect.mend_link"))
+                    raise BadSettings(one.path, Text("connect.dead_link"), Text("connect.mend_link"))
                 return file, None, None
             if not modes.S_ISREG(stat.mode) or stat.size > _MOST_BYTES:
-                raise BadFile(one.path, Text("connect.no_file"), Text("connect.mend_file"))
+                raise BadSettings(one.path, Text("connect.no_file"), Text("connect.mend_file"))
             if not stat.mode & modes.S_IWUSR:
                 raise NoPermission(one.path, Text("connect.read_only"), Text("connect.mend_rights"))
             before = self.files.read_stable(file)
@@ -185,16 +204,16 @@ class Machine:
         try:
             return file, before, before.data.decode("utf-8") if before else None
         except UnicodeDecodeError:
-            raise BadFile(one.path, Text("connect.no_utf8"), Text("connect.mend_file")) from None
+            raise BadSettings(one.path, Text("connect.no_utf8"), Text("connect.mend_file")) from None
 
 
 @contextlib.contextmanager
 def _told_of(path: Path) -> Iterator[None]:
-    """Raise BadFile of the settings file at *path* where it can't be changed."""
+    """Raise BadSettings of the settings file at *path* where it can't be changed."""
     try:
         yield
     except Refused as error:
-        raise BadFile(path, error.args[0], Text("connect.mend_file")) from None
+        raise BadSettings(path, *error.args) from None
 
 
 def client_names(given: Sequence[str], found: Collection[str], *, in_project: bool) -> list[str]:
@@ -226,4 +245,13 @@ def plugin(place: Place) -> str:
 def lines_put_in(change: Change) -> Iterator[str]:
     """Yield the lines that the change puts in, for a person."""
     for _, piece in change.pieces:
-        yield from (line for line in piece.splitlines() if line.strip())
+        yield from (f"+ {line}" for line in piece.splitlines() if line.strip())
+
+
+def lines_taken_out(change: Change) -> Iterator[str]:
+    """Yield the lines that the change takes out, with "-", and those that it changes, with "-" and "+", for a person."""
+    from difflib import unified_diff
+
+    before = change.before.data.decode().splitlines() if change.before else []
+    lines = [*unified_diff(before, change.text.splitlines(), n=0, lineterm="")][2:]
+    yield from (f"{line[0]} {line[1:]}" for line in lines if line[:1] in "+-" and line[1:].strip())
