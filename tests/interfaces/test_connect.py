@@ -374,6 +374,19 @@ def test_disconnect_forgets_what_doctor_found_about_the_clients(command, home):
     assert "clients" not in (state / "found.json").read_text()
 
 
+def test_disconnect_works_for_a_workspace_that_can_not_be_opened(command, home):
+    (home / "memory" / "recalld.toml").write_text("[[[")
+    gone = command("disconnect", "codex", "--yes")
+    assert (gone.code, "deleted, since recalld had made it: hooks" in gone.out) == (0, True)
+    assert not (home / ".codex" / "hooks.json").exists()
+
+
+def test_disconnect_writes_nothing_into_a_folder_that_is_no_workspace(command, home):
+    (home / "plain").mkdir()
+    Command(home / "plain", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")("disconnect", "--yes")
+    assert list((home / "plain").iterdir()) == []
+
+
 def test_connect_brings_another_workspace_up_to_date(home):
     connect(machine(home, "old"), "codex")
     of = machine(home)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -79,7 +80,7 @@ def disconnect(
     machine, writes = _machine(call, workspace, project), yes and not dry_run
     found, refused = _changes(machine, clients or [], machine.removals)
     done = [one for one in found if one.kind != "absent"]
-    if writes and machine.paths.root.is_dir():
+    if writes and (done or machine.paths.connections.exists()):
         machine.apply(found)
         _forget_findings(call, workspace)
     if json:
@@ -181,8 +182,9 @@ def _forget_findings(call: Call, workspace: Path | None) -> None:
     from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.table import forget
 
-    ws, now = call.opened(workspace, None)
-    forget(Look(ws, now, os.environ), "clients")
+    with contextlib.suppress(SupervisorError, OSError):  # clients are disconnected from a workspace that can't be opened too
+        ws, now = call.opened(workspace, None)
+        forget(Look(ws, now, os.environ), "clients")
 
 
 def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]:
