@@ -131,7 +131,9 @@ UNUSED = {
         "rank_bm25",
         "tantivy",
         "Stemmer",
-        "recalld.supervisor.index",
+        *(
+            f"recalld.supervisor.index.{name}" for name in ("index", "commit", "documents", "segments")
+        ),  # not scan: it names files
         "recalld.supervisor.archive.slug",
         "recalld.supervisor.host.round",
         "recalld.supervisor.summaries.collect",
