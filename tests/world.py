@@ -235,7 +235,8 @@ class FakeModel:
             and len(set(lines)) > len(lines) // 2
             and all(len(block.text) <= _LINE for block in blocks)
         ):
-            lines = [line[: max(8, len(line) * 2 // 5)] for line in lines]  # a copy would be refused
+            # a copy would be refused, and so would a sentence without its end
+            lines = [f"{line[: max(8, len(line) * 2 // 5)].rstrip('，。 ')}。" for line in lines]
         return f"## {task.period}\n\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
 
 

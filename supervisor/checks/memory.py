@@ -246,8 +246,9 @@ def older_encodings(look: Look) -> Faults:
 
 
 def _newest_notes(look: Look) -> list[Path]:
-    """Return the long-term file, and the newest files of memory/ and of the folders that people make there."""
+    """Return the long-term file, and the newest notes in memory/ and in the folders that people make there."""
     ws, found = look.ws, []
+    dated = ws.journal.file_names()  # one that is damaged is reported as that
     folders = {ws.paths.memory: ws.files.disk.stats(ws.paths.memory)}
     own = {ws.paths.originals, ws.paths.summaries, ws.paths.attachments}
     for name, stat in folders[ws.paths.memory].items():
@@ -255,7 +256,7 @@ def _newest_notes(look: Look) -> list[Path]:
             folders[folder] = ws.files.disk.stats(folder)
     for folder, stats in folders.items():
         for name, stat in stats.items():
-            if name.endswith(".md") and stat.size <= _NEWEST_BYTES and not is_unfinished(name):
+            if name.endswith(".md") and name not in dated and stat.size <= _NEWEST_BYTES and not is_unfinished(name):
                 found.append((stat.mtime_ns, folder / name))
     return [ws.paths.root / ws.long_term.path, *(path for _, path in nlargest(_NEWEST_NOTES, found))]
 

@@ -79,7 +79,9 @@ def _swapped(word: str) -> list[str]:
 def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     """Return the query with the one word of memory that each typo may mean; a word with a capital is a name, not a typo."""
     meant: dict[str, str] = {}
-    typed_words = {stem(typed): typed for typed in latin_words(query.text) if len(typed) >= _SHORT.start and typed.isalpha()}
+    typed_words = {
+        stem(typed): typed for typed in latin_words(query.text) if _SHORT.start <= len(typed) < _TYPED.stop and typed.isalpha()
+    }
     content = [word for word in typed_words if query.words.get(word, 0.0) > REQUEST_WEIGHT]
     unknown = [
         word for word in content if not frequency(word) and rarity_asked(word) == 1.0 and typed_words[word] in query.text
