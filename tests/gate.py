@@ -1,0 +1,27 @@
+"""
+The gate without the rules that compare an answer with its material, for the proofs of the pipeline.
+
+Their models say a few words, on purpose, so that a state is small; what the gate refuses is tested in tests/summaries.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from recalld.supervisor.summaries import quality
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: The reasons of the rules that compare.
+_COMPARE = {"vague", "new", "copy", "transcript", "form", "example"}
+
+
+@contextmanager
+def without_comparison() -> Iterator[None]:
+    """Judge answers by their own form alone."""
+    rules = tuple((rule, reason) for rule, reason in quality.RULES if reason not in _COMPARE)
+    with patch.object(quality, "RULES", rules), patch.object(quality, "new_places", lambda _text, _material: ([], 0)):
+        yield
