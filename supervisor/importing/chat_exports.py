@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.importing.source import Source
     from recalld.supervisor.importing.talk import Reading, Talk
 
-#: Files of a source that are asked whether they are an export.
-_MOST_ASKED: Final = 50
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
 _SHOWN: Final = ("text", "multimodal_text")
 #: Content that is a call of a tool, or its result.
@@ -162,7 +160,7 @@ def is_mem0(source: Source) -> bool:
 
 
 def _mem0_files(source: Source) -> list[str]:
-    return [name for name in source.named("*.json")[:_MOST_ASKED] if "memory" in source.keys(name)]
+    return source.json_with(frozenset({"memory"}))
 
 
 def mem0(log: Reading) -> Talk:

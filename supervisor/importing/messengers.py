@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.importing.source import Source
     from recalld.supervisor.importing.talk import Reading, Talk
 
-#: Files of a source that are asked whether they are an export.
-_MOST_ASKED: Final = 50
 #: What kind of chat each of Telegram's types is; the others are direct.
 _TELEGRAM_CHATS: Final = {
     **dict.fromkeys(("private_group", "private_supergroup", "public_supergroup"), "group"),
@@ -69,8 +67,7 @@ def is_telegram(source: Source) -> bool:
 
 
 def _telegram_files(source: Source) -> list[str]:
-    keys = {name: source.keys(name) for name in source.named("*.json")[:_MOST_ASKED]}
-    return [name for name, found in keys.items() if {"messages", "type", "id"} <= found or {"chats", "about"} <= found]
+    return source.json_with(frozenset({"messages", "type", "id"}), frozenset({"chats", "about"}))
 
 
 def telegram(log: Reading) -> Talk:

@@ -25,6 +25,8 @@ _BOMB_BYTES: Final = 100_000_000
 _BOMB_RATIO: Final = 200
 #: Members of a folder or an archive.
 _MOST_MEMBERS: Final = 500_000
+#: JSON files of a source that are asked what they begin with.
+_MOST_ASKED: Final = 50
 #: Bytes of a JSON file that is read at once.
 _MOST_AT_ONCE: Final = 100_000_000
 #: The size of a line of a log that is still read.
@@ -193,6 +195,11 @@ class Source:
             except (ijson.JSONError, OSError, ValueError, zipfile.BadZipFile, zlib.error):
                 pass
         return frozenset(found)
+
+    def json_with(self, *wanted: frozenset[str]) -> list[str]:
+        """Return those of the first JSON files that begin with all keys of one of the *wanted* sets."""
+        keys = {name: self.keys(name) for name in self.named("*.json")[:_MOST_ASKED]}
+        return [name for name, found in keys.items() if any(one <= found for one in wanted)]
 
     def lines(self, name: str) -> Iterator[tuple[int, Any]]:
         """

