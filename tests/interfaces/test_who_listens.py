@@ -125,8 +125,8 @@ def read(world: World, memory: Memory, who: Situation) -> Iterator[str]:
 
 
 def injected(world: World, memory: Memory, who: Situation) -> Iterator[str]:
-    """What is put before the assistant."""
-    for query in ("花生在哪里？", *EVERYTHING):
+    """What is put before the assistant; a message that says only what is asked adds nothing to the question."""
+    for query in ("花生在哪里？", *(f"花生和 {word}" for word in EVERYTHING)):
         yield memory.inject(query, session=who.session, chat=who.chat).memory
 
 
