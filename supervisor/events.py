@@ -71,6 +71,10 @@ EVENTS: Final[Mapping[str, str]] = {
     "fsck_passed": "`fsck` finds nothing lost or damaged any more",
     "on_trouble_failed": "the command of `care.on_trouble` failed, or was killed after 30 s",
     "recall_fell": "less of what was archived is found than before",
+    "replied": "inputs of inbox.json were answered; question and answer are in history.json",
+    "reply_failed": "an input got no answer that can be used; it is kept in worker/failed/, and not answered",
+    "replies_spent": "the calls for answers of the day are used up; inputs wait for tomorrow",
+    "looked_further": "a second message followed an answer that was not enough",
     "inbox_invalid": "inbox.json can't be read; no context is prepared until it can",
     "index_made": "the index was built: there was none",
     "index_damaged": "the index can't be read; the turn goes on, and the index is rebuilt",
@@ -98,6 +102,7 @@ _WARNINGS: Final = frozenset(
     (
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
+        *("replies_spent", "reply_failed"),
         *("hook_failed", "recall_fell", "summary_failed"),
         *("port_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )

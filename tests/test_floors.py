@@ -28,6 +28,7 @@ FLOORS: Final = (
     "recalld.supervisor.longterm",
     "recalld.supervisor.conversation",
     "recalld.supervisor.context",
+    "recalld.supervisor.replies",
     "recalld.supervisor.workspace",
     "recalld.supervisor.host",
     "recalld.supervisor.checks",
@@ -102,7 +103,7 @@ PURE: Final = tuple(
     f"recalld.supervisor.{package}.{name}"
     for package, names in {
         "storage": "errors instant lenient_json",
-        "protocol": "attachments connections dated_file inbox marks message parts period summary_file task turn",
+        "protocol": "attachments connections dated_file inbox lookup_request marks message parts period summary_file task turn",
         "extracts": "candidates extract lines sentences worth",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "line_sources material phrases quality retry schedule shape",
@@ -112,6 +113,7 @@ PURE: Final = tuple(
         "longterm": "lines",
         "conversation": "running sessions turns",
         "context": "choice distinct history_window memory_block messages opening render request said_when spoken",
+        "replies": "remember waiting",
         "interfaces.connect": "clients edited json_text",
         "interfaces.hooks": "dialects",
         "interfaces.tools": "anthropic_commands",

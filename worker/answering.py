@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.extract import Kind, extract
 from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.task import REPLY_KINDS
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local_day
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.calls import Calls
 from recalld.worker.providers import ListingModel, NoCall, ProviderError, Usage
+from recalld.worker.replying import reply
 from recalld.worker.summarize import delivered
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def answer(
     paths: WorkspacePaths,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
+    heard: Callable[[str], None] | None = None,
 ) -> Result:
     """
     Return the result of a task that somebody waits for; what keeps it from an answer is a failed result.
@@ -54,6 +57,8 @@ def answer(
         raise BadConfig("llm.model", Text("model.none_configured"))
     if task.kind == "model-list":
         return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
+    if task.kind in REPLY_KINDS:
+        return reply(task, provider, config, files, paths, clock, cancelled, heard)
     is_test = task.kind == "model-test"
     calls = Calls(provider, config, files, paths, clock, cancelled, is_asked=is_test)
     return delivered(task, provider, clock, lambda: _ask(calls, task.prompt, _TEST_TOKENS if is_test else None), calls)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.llm import Account
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.storage.clock import Clock
@@ -45,6 +46,8 @@ class Calls:
     clock: Clock
     cancelled: Callable[[], bool]
     is_asked: bool = False  # a person asked for it: its calls are counted, and not held back
+    account: Account = "summaries"
+    heard: Callable[[str], None] | None = None  # gets each piece of the answer as it comes in
     usage: Usage = Usage()  # noqa: RUF009 - immutable
 
     def complete(self, prompt: Prompt, most: int = _THOUGHT_MAX) -> str:
@@ -52,7 +55,8 @@ class Calls:
         left = self.config.llm.context_tokens - SERVER_TOKENS - self.tokens(text_of(prompt)) * (100 + _ESTIMATE_ERROR) // 100
         longest = max(self.reserve, min(left, most))
         try:
-            done = self.model.complete(prompt, max_tokens=longest, calling=self._begin, cancelled=self.cancelled)
+            more = {"heard": self.heard} if self.heard else {}
+            done = self.model.complete(prompt, max_tokens=longest, calling=self._begin, cancelled=self.cancelled, **more)
         except ProviderError as error:
             self.usage += error.usage
             raise
@@ -70,9 +74,10 @@ class Calls:
 
     def _begin(self) -> None:
         """Log the call before it is made; NoCall when the day's calls are spent, unless a person asked for it."""
-        most = None if self.is_asked else self.config.llm.max_calls_per_day
+        spending = self.config.turns if self.account == "replies" else self.config.llm
+        most = None if self.is_asked else spending.max_calls_per_day
         try:
-            may_call = CallLog(self.files, self.paths, self.config.archive.zone).begin(self.clock(), most)
+            may_call = CallLog(self.files, self.paths, self.config.archive.zone).begin(self.clock(), most, self.account)
         except (OSError, Busy) as error:
             raise NoCall(f"a call can't be written down: {error}") from None
         if not may_call:

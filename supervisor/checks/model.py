@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import stat as modes
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +13,10 @@ from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.checks.machine import walk
 from recalld.supervisor.checks.memory import why_failed
 from recalld.supervisor.host.asked_worker import ask_worker
+from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
 from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.replies.failures import FailedInputs
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
@@ -34,7 +37,7 @@ _LIST_S: Final = 60.0
 
 
 def paused(look: Look) -> Faults:
-    """Yield why the configured model writes no summaries, or can't write one of them."""
+    """Yield why the configured model writes no summaries, or can't write one of them, and which inputs have no answer."""
     ws = look.ws
     if not ws.extracting:
         try:
@@ -51,6 +54,22 @@ def paused(look: Look) -> Faults:
     failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
     for group, failure in sorted(failing.items(), reverse=True)[:1]:
         yield bad(Text("status.backlog", label=group.partition("-")[2], why=why_failed(failure.reason)))
+    yield from _unanswered(look)
+
+
+def _unanswered(look: Look) -> Faults:
+    """Yield how many inputs wait for their answer and since when, and how many were set aside; nothing where others answer."""
+    ws = look.ws
+    if ws.config.turns.reply == "off":
+        return
+    version = ws.files.read_stable(ws.paths.inbox)
+    with suppress(ValueError):
+        times = [one.created_at for one in parse_inbox(version.data if version else b"[]", ws.zone) if one.created_at]
+        late = [at for at in times if look.now - at > ws.config.llm.timeout]
+        if late:
+            yield bad(Text("status.inputs_wait", count=len(late), time=look.local_time(min(late))))
+    if names := FailedInputs(ws.files, ws.task_queue).set_aside():
+        yield bad(Text("status.inputs_set_aside", count=len(names), file=f"worker/failed/{names[0]}"))
 
 
 def model(look: Look) -> Faults:

@@ -7,16 +7,14 @@ version of the inbox. A failure costs this one context, and an event reports it.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from recalld.supervisor.context.build import context
+from recalld.supervisor.context.inbox_file import InboxFile
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.context.request import resolve_input
 from recalld.supervisor.faults import attempt
-from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.turn import prepared_turn_id
 from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.storage.errors import BadFile
@@ -33,9 +31,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files, FileVersion
-
-_SECOND_NS: Final = 1e9
+    from recalld.supervisor.storage.files import Files
 
 
 class PreparedContexts:
@@ -65,10 +61,10 @@ class PreparedContexts:
         self._clock = clock
         self._recall = recall
         self._summary_of = summary_of
+        self._inbox = InboxFile(files, paths, config, events)
         self._receipts = ReceiptStore(files, paths)
         self._stat: Stat | None = None
         self._digest = ""
-        self._broken: tuple[Stat, float] | None = None
 
     def update(self) -> str | None:
         """Write the context of the waiting input if inbox.json has changed; return the turn's id, None if nothing was made."""
@@ -84,21 +80,14 @@ class PreparedContexts:
         return stat is not None and stat != self._stat
 
     def _prepare(self) -> str | None:
-        inbox = self._files.read_stable(self._paths.inbox)
+        inbox = self._inbox.read()
         if inbox is None:
             return None
-        try:
-            inputs = parse_inbox(inbox.data, self._config.archive.zone)
-        except ValueError as error:
-            self._report_broken(inbox, str(error))
-            return None
-        self._events.transition("inbox_invalid", "")
-        asked = resolve_input(None, inputs, self._read_history())
+        asked = resolve_input(None, inbox.messages, self._read_history())
         made = None
         if asked.inputs and inbox.digest != self._digest:
             now = self._clock()
-            written = datetime.fromtimestamp(inbox.stat.mtime_ns / _SECOND_NS, UTC)
-            turn = prepared_turn_id(asked.inputs[-1], written, now + self._config.archive.future_limit)
+            turn = prepared_turn_id(asked.inputs[-1], inbox.written, now + self._config.archive.future_limit)
             if self._receipts.inbox_of(turn) != inbox.digest:
                 audience = Audience(chat=asked.chat, in_groups=self._config.recall.in_groups)
                 result = self._recall(asked.question, now, asked.before, audience)
@@ -115,10 +104,3 @@ class PreparedContexts:
             return self._history.read()
         except BadFile:
             return ()
-
-    def _report_broken(self, inbox: FileVersion, why: str) -> None:
-        """Report an unreadable inbox if it has not changed since the last poll; before that, somebody may be writing it."""
-        if self._broken is None or self._broken[0] != inbox.stat:
-            self._broken = (inbox.stat, time.monotonic())
-        if time.monotonic() - self._broken[1] >= self._config.care.poll.total_seconds():
-            self._events.transition("inbox_invalid", inbox.digest, why=str(BadFile(self._paths.inbox, why)))

@@ -72,6 +72,14 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     return Asked(question, chat, waiting, tuple(before))
 
 
+def resolve_waiting(inputs: Sequence[Message], history: History, chat: Chat) -> Asked:
+    """Return the *inputs* of one conversation as one question; of a session only its own messages are before it."""
+    messages = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _says_something(one)]
+    said = _of_conversation(messages, chat, chat.session)
+    before = tuple(one for one in said if not any(_is_message(given, one) for given in inputs))
+    return Asked("\n".join(one.text for one in inputs), chat, tuple(inputs), before)
+
+
 def with_summary(asked: Asked, kept: RunningSummary, now: datetime) -> Asked:
     """Return the input with the running summary of its session in place of the messages that it covers, if it may be seen."""
     session = asked.chat.session

@@ -38,10 +38,10 @@ _PREFIX: Final = "recalld worker: "
 
 
 class AskedWorker:
-    """Keeps a worker running while somebody waits for a task."""
+    """Keeps a worker running while somebody waits for a task; it stays for *idle_s* seconds after its last one."""
 
-    def __init__(self, ws: Workspace) -> None:
-        self._ws = ws
+    def __init__(self, ws: Workspace, idle_s: float = _IDLE_S) -> None:
+        self._ws, self._idle_s = ws, idle_s
         self._child: subprocess.Popen[bytes] | None = None
         self._deaths = 0
         self._patience = within(_CLAIM_S)
@@ -69,7 +69,7 @@ class AskedWorker:
         self._child = None
 
     def _started(self) -> subprocess.Popen[bytes]:
-        command = [*worker_command(self._ws.paths.root), "--asked", "--idle", str(_IDLE_S)]
+        command = [*worker_command(self._ws.paths.root), "--asked", "--idle", str(self._idle_s)]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         try:
             return subprocess.Popen(command, env={**os.environ, **self._ws.environ}, **streams)  # type: ignore[call-overload, no-any-return]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from recalld.supervisor.host.answering import FileTurns
     from recalld.supervisor.host.jobs import Step, Threads
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.storage.disk import Stat
@@ -46,21 +47,39 @@ _VECTORS_EVERY_S: Final = 3600.0
 _VECTORS_RETRY_S: Final = 300.0
 #: How long to wait for another program's update of the index.
 LOCK_WAIT: Final = timedelta(seconds=2)
+#: How the names of results begin that the answers wait for.
+REPLY_NAMES: Final = ("reply-", "lookup-")
 #: Seconds until a failed update is tried again: the first wait, and the longest after doubling.
 _RETRY_S: Final = (0.5, 60.0)
 
 
 class Background:
-    """The background jobs of *ws* in the *threads* of a host; *index_grown* is called while an index is made."""
+    """
+    The background jobs of *ws* in the *threads* of a host; *index_grown* is called while an index is made.
 
-    def __init__(self, ws: Workspace, clock: Clock, threads: Threads, index_grown: Callable[[], None] = lambda: None) -> None:
+    *turns* answers what waits in inbox.json, in place of making its context ready for an assistant.
+    """
+
+    def __init__(
+        self,
+        ws: Workspace,
+        clock: Clock,
+        threads: Threads,
+        index_grown: Callable[[], None] = lambda: None,
+        turns: FileTurns | None = None,
+    ) -> None:
         self._ws = ws
+        self._turns = turns
         self._threads = threads
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
         self._updater = IndexUpdater(ws, clock, self._index_changed, index_grown)
         self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, is_long=True)
         self._vectors = Job("vectors", _vectors_step(ws, clock), ws.events.report, _GATHER_S, is_long=True)
-        self._contexts = Job("ready context", _context_step(ws, clock), ws.events.report)
+        self._contexts = (
+            Job("answers", turns.step, ws.events.report)
+            if turns
+            else Job("ready context", _context_step(ws, clock), ws.events.report)
+        )
         #: The commit on disk, and the one that this process opened last, also where it has closed the index since.
         self._commits: tuple[Stat | None, Stat | None] = (ws.index.current_commit, ws.index.current_commit)
         self._list = ws.index.list_of_files
@@ -75,6 +94,8 @@ class Background:
         """Stop running the jobs."""
         for job in (self._contexts, self._indexing, self._vectors):
             job.end()
+        if self._turns:
+            self._turns.end()
 
     @property
     def is_running(self) -> bool:
@@ -83,7 +104,7 @@ class Background:
 
     def hint(self, name: str) -> None:
         """Run the job that handles files of this *name*: such a file may have changed."""
-        if name == self._inbox:
+        if name == self._inbox or (self._turns and name.startswith(REPLY_NAMES)):
             self._threads.wake(self._contexts)
         if name.endswith(".md"):
             self._threads.wake(self._indexing)

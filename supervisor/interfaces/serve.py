@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from recalld.supervisor.host.answering import FileTurns
     from recalld.supervisor.interfaces.http.changes import Changes
     from recalld.supervisor.interfaces.http.server import HttpThread
     from recalld.supervisor.interfaces.socket_server import Request
@@ -87,7 +88,7 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         ws = reopened or reopen()
         alarm.keep(ws)
         workers = Workers(ws, clock) if has_worker else None
-        background = Background(ws, clock, threads, manager.index_grown)
+        background = Background(ws, clock, threads, manager.index_grown, file_turns(ws, clock, has_worker=has_worker))
         if before is None:
             return Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
         before.use(ws, workers, background)
@@ -108,6 +109,22 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         with serve_socket(ws.paths, ws.files, answers.answer, report, answers.within_s), http:
             http.use(ws)
             host.run()
+
+
+def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | None:
+    """Return what answers the inputs of inbox.json; None where the assistant does."""
+    if ws.config.turns.reply == "off":
+        return None
+    from recalld.supervisor.host.answering import FileTurns
+    from recalld.supervisor.host.asked_worker import AskedWorker
+    from recalld.supervisor.host.further_looks import FurtherLooks
+    from recalld.supervisor.operations.history import adder
+    from recalld.supervisor.operations.looking import LookingUp
+
+    append = adder(ws, clock)
+    looks = FurtherLooks(ws, clock, append, LookingUp(lambda: ws, clock))
+    worker = AskedWorker(ws, ws.config.worker.idle.total_seconds()) if has_worker else None
+    return FileTurns(ws, clock, append, looks, worker)
 
 
 def limit_malloc_arenas() -> None:

@@ -60,8 +60,8 @@ def recent(memory: Visible, request: HistoryRequest) -> list[dict[str, Any]]:
     return memory.ws.session_lines.history(request.session, memory.caller.clock())
 
 
-def adder(ws: Workspace, clock: Clock) -> Callable[[Mapping[str, Any]], object]:
-    """Return the function by which the memory of a running conversation adds a message to the workspace."""
+def adder(ws: Workspace, clock: Clock) -> Callable[[Mapping[str, Any] | Sequence[Mapping[str, Any]]], object]:
+    """Return the function that adds a message of a conversation, or some in one write, to the workspace."""
     return lambda raw: _append(ws, AppendRequest(messages=as_messages(raw)), clock)
 
 

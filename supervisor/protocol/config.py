@@ -119,7 +119,7 @@ ORDER: Final = (
 PLANNED: Final = frozenset(
     (section, name)
     for section, names in {
-        "turns": ("reply", "greeting"),
+        "turns": ("greeting",),
         "summarize": (
             "max_chars",
             "message_chars",

@@ -296,7 +296,11 @@ class Context(Section):
 class Turns(Section):
     """Who answers, and what happens around a turn."""
 
-    reply: Literal["off"] = choice("off", "Who answers. off: the assistant; recalld can't yet.")
+    reply: Literal["off", "worker"] = choice(
+        "off", "Who answers what waits in inbox.json. off: the assistant. worker: recalld, with the model of `llm`.", "worker"
+    )
+    tries: int = whole(3, "After so many answers that can't be used an input is set aside, in worker/failed/.", least=1)
+    max_calls_per_day: int = whole(500, "The most calls for answers a day, beside those for summaries; then inputs wait.")
     overflow: Literal["off", "memory", "summary"] = choice(
         "off",
         "memory: what leaves a session, or is past `summarize`, goes into memory.md. summary: what leaves a turn, its summary.",

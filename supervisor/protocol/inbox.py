@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.protocol.message import InvalidEntry, Message, read_message
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.lenient_json import parse_json
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import tzinfo
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
@@ -78,14 +78,45 @@ def chat_of(raw: Mapping[str, Any]) -> Chat:
 
 def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:
     """Return the inputs in order; ValueError with a reason where *data* is not JSON. Times without an offset are in *zone*."""
-    found = parse_json(data)
+    read = [_read_input(raw, zone) for raw in _elements(parse_json(data))]
+    return tuple(one for one in read if one)
+
+
+def without_inputs(data: bytes, taken: Collection[tuple[str, str]], zone: tzinfo) -> bytes | None:
+    """
+    Return *data* without the inputs of these ids and words (an input without an id by ""); None where none of them is there.
+
+    All other elements, and an object around the array, stay as they are.
+    """
+    whole = parse_json(data)
+    elements = _elements(whole)
+
+    def stays(raw: object) -> bool:
+        one = _read_input(raw, zone)
+        return one is None or (one.id, one.text) not in taken
+
+    left = [raw for raw in elements if stays(raw)]
+    if len(left) == len(elements):
+        return None
+    if isinstance(whole, dict):
+        whole = {key: left if value is elements else value for key, value in whole.items()}
+        return render_json(whole if any(value is left for value in whole.values()) else left) + b"\n"
+    return render_json(left) + b"\n"
+
+
+def _elements(found: object) -> list[object]:
+    """Return the elements of the array, of an object's only array, or the object itself as the only one."""
     if isinstance(found, dict):
         lists = [value for value in found.values() if isinstance(value, list)]
-        found = lists[0] if len(lists) == 1 else [found]
+        return lists[0] if len(lists) == 1 else [found]
     if not isinstance(found, list):
         raise ValueError(Text("file.no_array"))  # noqa: TRY004 - every fault of the bytes is one kind
-    read = [read_message(_with_role(raw), zone) for raw in found]
-    return tuple(one for one in read if not isinstance(one, InvalidEntry) and one.role == "user" and one.text.strip())
+    return found
+
+
+def _read_input(raw: object, zone: tzinfo) -> Message | None:
+    one = read_message(_with_role(raw), zone)
+    return one if not isinstance(one, InvalidEntry) and one.role == "user" and one.text.strip() else None
 
 
 def _with_role(raw: object) -> object:

@@ -13,7 +13,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from recalld.supervisor.storage.catalogue import Text
@@ -37,6 +37,8 @@ CREDENTIAL: Final = "recalld-api-key"
 #: With more lines than _MANY, calls older than _KEPT are dropped: today somewhere is at most that far away.
 _MANY: Final = 4_096
 _KEPT: Final = timedelta(days=3)
+#: What a call is counted for: each has a cap of its own.
+Account: TypeAlias = Literal["summaries", "replies"]
 
 
 class CallLog:
@@ -48,28 +50,28 @@ class CallLog:
         self._lock = paths.state / "calls.lock"
         self._zone = zone
 
-    def today(self, now: datetime) -> int:
-        """Return how many calls began on the local day of *now*."""
-        return self._on_day_of(now, self._begun())
+    def today(self, now: datetime, account: Account = "summaries") -> int:
+        """Return how many calls of the *account* began on the local day of *now*."""
+        return self._on_day_of(now, self._begun(account))
 
     def begun(self) -> list[datetime]:
         """Return the local times of the calls that are still recorded, oldest first."""
-        return self._begun()
+        return [at for at, _ in self._calls()]
 
-    def begin(self, now: datetime, most: int | None) -> bool:
+    def begin(self, now: datetime, most: int | None, account: Account = "summaries") -> bool:
         """
-        Record, durably, that a call begins; returns False and records nothing when the day has had *most* calls.
+        Record, durably, that a call begins; returns False and records nothing when the day has had *most* calls of its account.
 
         Busy or OSError when it can't be recorded.
         """
         with self.locked():
-            begun = self._begun()
-            if most is not None and self._on_day_of(now, begun) >= most:
+            calls = self._calls()
+            if most is not None and self._on_day_of(now, [at for at, whose in calls if whose == account]) >= most:
                 return False
-            if len(begun) >= _MANY:
-                recent = [at for at in begun if abs(now - at) < _KEPT]
-                self._files.replace(self._path, b"".join(map(_line, recent)), self._files.read_stable(self._path))
-            self._files.append(self._path, _line(now))
+            if len(calls) >= _MANY:
+                recent = [_line(at, whose) for at, whose in calls if abs(now - at) < _KEPT]
+                self._files.replace(self._path, b"".join(recent), self._files.read_stable(self._path))
+            self._files.append(self._path, _line(now, account))
         return True
 
     @contextlib.contextmanager
@@ -82,15 +84,20 @@ class CallLog:
     def _on_day_of(self, now: datetime, begun: list[datetime]) -> int:
         return sum(at.date() == local_day(now, self._zone) for at in begun)
 
-    def _begun(self) -> list[datetime]:
-        """Return the local time of each call; lines that can't be parsed are skipped."""
+    def _begun(self, account: Account) -> list[datetime]:
+        return [at for at, whose in self._calls() if whose == account]
+
+    def _calls(self) -> list[tuple[datetime, Account]]:
+        """Return the local time of each call, and its account; lines that can't be parsed are skipped."""
         if self._files.disk.stat(self._path) is None:
             return []
-        found = []
+        found: list[tuple[datetime, Account]] = []
         for line in self._files.disk.read(self._path).splitlines():
             try:
-                found.append(local(from_wire(parse_json(line)["at"]), self._zone))
-            except (ValueError, TypeError, LookupError):
+                raw = parse_json(line)
+                account: Account = "replies" if raw.get("for") == "replies" else "summaries"
+                found.append((local(from_wire(raw["at"]), self._zone), account))
+            except (ValueError, TypeError, LookupError, AttributeError):
                 continue
         return found
 
@@ -152,5 +159,5 @@ def is_local(url: str) -> bool:
     return host in {"localhost", "::1"} or host.startswith("127.")
 
 
-def _line(at: datetime) -> bytes:
-    return render_json({"at": to_wire(at)}) + b"\n"
+def _line(at: datetime, account: Account) -> bytes:
+    return render_json({"at": to_wire(at), **({"for": account} if account == "replies" else {})}) + b"\n"

@@ -71,6 +71,7 @@ class WorkspacePaths:
     history_backup = _Below("history.json.bak")  # the version before the last one that recalld wrote
     long_term_lock = _Below("memory.md.lock")  # held by every writer of the long-term file, whichever name that has
     inbox = _Below("inbox.json")  # user inputs that wait for a turn
+    inbox_lock = _Below("inbox.json.lock")  # held while answered inputs are taken out of inbox.json
     drop_box = _Below("inbox.d", "new")  # any program may move a finished message file into it
     memory = _Below("memory")  # dated files and a person's notes
     summaries = _Below("memory", "summary")  # daily and monthly summaries

@@ -35,6 +35,8 @@ PLACEHOLDERS: Final = {
     "conversation-to-memory": ("messages",),
     "recursive-summary": ("previous_summary", "past_messages", "char_limit"),
     "overflow-summary": ("messages",),
+    "reply": (),
+    "lookup": ("results", "calls_left"),
     "memory-entry": ("date", "source", "content"),
     "heartbeat-greeting": (
         "ai_name",

@@ -42,6 +42,9 @@ _TASK: Final = lazy_re(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json
 #: A task that somebody waits for, by the digest of its session.
 _ASKED: Final = lazy_re(r"(?P<group>session-(?P<digest>[0-9a-f]{16}))-[0-9a-f]{10}-\d+\.json")
 
+#: An answer, or a look further: by the digest of its input.
+_REPLY: Final = lazy_re(r"(?P<group>(?:reply|lookup)-[0-9a-f]{16})-[0-9a-f]{10}-\d+\.json")
+
 
 class TaskQueue:
     """The queue in the four folders under ``worker/``."""
@@ -111,7 +114,7 @@ class TaskQueue:
 
     def claimed(self) -> dict[str, int]:
         """Return all running tasks by file name, each with the time of its last heartbeat in nanoseconds."""
-        names = _names(self._files, self.running) + _names(self._files, self.running, _ASKED)
+        names = [name for kind in (_TASK, _ASKED, _REPLY) for name in _names(self._files, self.running, kind)]
         stats = {name: self._files.disk.stat(self.running / name) for name in names}
         return {name: stat.mtime_ns for name, stat in stats.items() if stat}
 
@@ -146,6 +149,23 @@ class TaskQueue:
             return isinstance(task, Task) and task.redo
         return False
 
+    # ── answers ──────────────────────────────────────────────────────────────
+
+    def replies(self) -> dict[str, str]:
+        """Return the ids of the answers that are asked for, each with the folder that shows how far its task has come."""
+        found: dict[str, str] = {}
+        for folder in (self.queue, self.running, self.results):
+            found |= {name.removesuffix(".json"): folder.name for name in _names(self._files, folder, _REPLY)}
+        return found
+
+    def reply(self, identity: str) -> Result:
+        """Return the result of an answer; ValueError with a reason when the file is no result."""
+        return self.read_result(self.results / f"{identity}.json")
+
+    def drop_reply(self, identity: str) -> None:
+        """Delete the task of an answer and its result. A worker that has it stops within a heartbeat."""
+        self.discard(self.results / f"{identity}.json")
+
     # ── the process that waits for a task ────────────────────────────────────
 
     def answer(self, task: AskedTask) -> Result | None:
@@ -174,6 +194,8 @@ class TaskQueue:
         return [self.results / name for name in _names(self._files, self.results, _ASKED) if not self._is_awaited(name)]
 
     def _is_awaited(self, name: str) -> bool:
+        if _REPLY.fullmatch(name):
+            return True  # it is withdrawn by whoever asked, also after a crash
         match = _ASKED.fullmatch(name)
         return match is not None and self._files.disk.is_locked(self._paths.session_lock(match["digest"]))
 
@@ -183,11 +205,11 @@ class TaskQueue:
         """
         Move the next task to ``running/`` and return it; None when the queue is empty or other workers were faster.
 
-        First what somebody waits for, if it is meant for the model with the mark *server*; then, unless *asked_only*, the
-        newest day or month. What nobody waits for any more is deleted. A file that is not a task is moved to ``results/``
-        unchanged, where the supervisor quarantines it; one of a newer recalld stays.
+        First answers, then what else somebody waits for, if it is meant for the model with the mark *server*; then, unless
+        *asked_only*, the newest day or month. What nobody waits for any more is deleted. A file that is not a task is moved to
+        ``results/`` unchanged, where the supervisor quarantines it; one of a newer recalld stays.
         """
-        asked = _names(self._files, self.queue, _ASKED)
+        asked = _names(self._files, self.queue, _REPLY) + _names(self._files, self.queue, _ASKED)
         for name in asked:
             if not self._is_awaited(name):
                 self._files.remove(self.queue / name)
@@ -308,7 +330,7 @@ def _names(files: Files, folder: Path, named: re.Pattern[str] = _TASK) -> list[s
 
 
 def _group(name: str) -> str:
-    match = _TASK.fullmatch(name) or _ASKED.fullmatch(name)
+    match = _TASK.fullmatch(name) or _ASKED.fullmatch(name) or _REPLY.fullmatch(name)
     return match["group"] if match else ""
 
 

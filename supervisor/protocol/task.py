@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 #: The format of a task that somebody waits for, which came later.
 ASKED_VERSION: Final = 2
+#: The format of a task for an answer, which came later still.
+REPLY_VERSION: Final = 3
 _LINE: Final = 200  # characters
 #: The longest wait taken from a server's Retry-After: a day, as for a group that fails repeatedly.
 LONGEST_RETRY_S: Final = 86_400
@@ -41,8 +43,10 @@ _WIRE: Final = {
 
 Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 #: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
-AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "model-list"]
-ASKED_KINDS: Final = ("session-summary", "session-extract", "model-test", "model-list")
+AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "model-list", "reply", "lookup"]
+ASKED_KINDS: Final = get_args(AskedKind)
+#: Those whose answer a person reads: the answer to an input, and the second message after a look further.
+REPLY_KINDS: Final = ("reply", "lookup")
 #: Why there is no summary: what the worker reports, then what the supervisor finds in an answer (`summaries/quality.py`).
 Reason: TypeAlias = Literal[
     "timeout", "provider", "empty", "refused", "truncated", "input", "lost", "spent",
@@ -84,10 +88,14 @@ class AskedTask:
 
     id: str
     kind: AskedKind
-    group: str = ""  # "session-" and the session's digest; nobody waits once the lock of that session is free
+    #: "session-" and the session's digest: nobody waits once the lock of that session is free. Of an answer "reply-" or
+    #: "lookup-" and the digest of its input.
+    group: str = ""
     server: str = ""  # the mark of the model that is meant (`protocol.llm.Endpoint`); "" for any
     prompt: str = ""
     messages: tuple[dict[str, Any], ...] = ()  # {role, content, name, createdAt}, oldest first, without secrets
+    turns: tuple[dict[str, str], ...] = ()  # of an answer: {role, content}, in place of a prompt
+    mark: str = ""  # of an answer: what its request bears (`protocol.lookup_request`)
     created_at: str = ""
     attempt: int = 0  # earlier failures of the session
 
@@ -108,6 +116,9 @@ class Result:
     prompt: str = ""
     extract: bool = False
     joined: bool = False  # code joined the text from summaries of days
+    request: str = ""  # of an answer: the look further that it asks for, which its text no longer has
+    turns: tuple[dict[str, str], ...] = ()  # with a request: what the model was told, and this answer
+    mark: str = ""  # with a request: that of the task
     usage: dict[str, int] = field(default_factory=dict)
     group: str = ""
     sources: tuple[Source, ...] = ()
@@ -143,7 +154,9 @@ def asked_id(group: str, kind: AskedKind, prompt: str, messages: Sequence[Mappin
 
 def render_task(task: Task | AskedTask) -> bytes:
     """Return the bytes of a task's file."""
-    return _render(task, VERSION if isinstance(task, Task) else ASKED_VERSION)
+    if isinstance(task, Task):
+        return _render(task, VERSION)
+    return _render(task, REPLY_VERSION if task.kind in REPLY_KINDS else ASKED_VERSION)
 
 
 def render_result(result: Result) -> bytes:
@@ -157,8 +170,8 @@ def parse_task(data: bytes) -> Task | AskedTask:
 
     Unknown fields are ignored.
     """
-    raw = _object(data, VERSION, ASKED_VERSION)
-    return _parse_asked(raw) if raw["version"] == ASKED_VERSION else _parse_period(raw)
+    raw = _object(data, VERSION, ASKED_VERSION, REPLY_VERSION)
+    return _parse_period(raw) if raw["version"] == VERSION else _parse_asked(raw)
 
 
 def _parse_asked(raw: dict[str, Any]) -> AskedTask:
@@ -176,6 +189,8 @@ def _parse_asked(raw: dict[str, Any]) -> AskedTask:
         server=_text(raw, "server", ""),
         prompt=_text(raw, "prompt", ""),
         messages=tuple(messages),
+        turns=_turns(raw),
+        mark=_text(raw, "mark", ""),
         created_at=_text(raw, "createdAt", ""),
         attempt=_attempt(raw),
     )
@@ -218,6 +233,9 @@ def parse_result(data: bytes) -> Result:
         prompt=_line(raw, "prompt"),
         extract=raw.get("extract") is True,
         joined=raw.get("joined") is True,
+        request=_text(raw, "request", ""),
+        turns=_turns(raw),
+        mark=_text(raw, "mark", ""),
         usage={str(k): v for k, v in usage.items() if isinstance(v, int)} if isinstance(usage, dict) else {},
         group=_text(raw, "group", ""),
         sources=_sources(raw),
@@ -234,7 +252,7 @@ def _render(record: Task | AskedTask | Result, version: int) -> bytes:
     fields = {_WIRE.get(key, key): value for key, value in asdict(record).items() if value is not None}
     if text := stored(fields.get("error", "")):
         fields["errorText"] = text
-    for key in ("tooLong", "joined", "apart"):
+    for key in ("tooLong", "joined", "apart", "turns", "mark", "request"):
         if not fields.get(key):
             fields.pop(key, None)  # a file without it is read by every version
     return render_json({"version": version, **fields}) + b"\n"
@@ -250,6 +268,16 @@ def _object(data: bytes, *versions: int) -> dict[str, Any]:
     if found not in versions or isinstance(found, bool):
         raise ValueError(f"its version is {found!r}, not {' or '.join(map(str, versions))}")
     return raw
+
+
+def _turns(raw: dict[str, Any]) -> tuple[dict[str, str], ...]:
+    turns = _list(raw, "turns") if "turns" in raw else []
+    for one in turns:
+        if not isinstance(one, dict):
+            raise ValueError("turns are not objects")  # noqa: TRY004
+        for key in ("role", "content"):
+            _text(one, key)
+    return tuple(turns)
 
 
 def _text(raw: dict[str, Any], key: str, default: str | None = None) -> str:

@@ -193,7 +193,7 @@ def test_prepared_context_of_an_input_older_than_all_receipts_stays(filled):
 def seconds(monkeypatch):
     """The monotonic clock, cranked."""
     now = [100.0]
-    monkeypatch.setattr("recalld.supervisor.context.prepared.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("recalld.supervisor.context.inbox_file.time.monotonic", lambda: now[0])
     return now
 
 

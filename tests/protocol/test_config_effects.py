@@ -18,7 +18,7 @@ from recalld import register_all_tools
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.interfaces.serve import Answers, HttpService
+from recalld.supervisor.interfaces.serve import Answers, HttpService, file_turns
 from recalld.supervisor.operations.opening import OpeningRequest, opening
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
@@ -411,6 +411,28 @@ def served(world: World, *acts: Any, say: str = "") -> llm.Seen:
         return server.seen
 
 
+def answered(world: World, *acts: Any) -> llm.Seen:
+    """What a model's server is asked for two inputs, one after the other; it takes the place of NOWHERE."""
+    with llm.Server() as server:
+        server.play(*acts or [llm.Act(text="好。")])
+        world.reopen(world.toml.replace(NOWHERE, server.url))
+        world.ws.prepare()
+        turns = file_turns(world.ws, world.clock, has_worker=False)
+        for number in (1, 2):
+            world.ask({"id": f"q{number}", "text": "几点？", "createdAt": "2026-01-31T01:00:00.000Z"})
+            while turns and turns.step() < 1:
+                world.worker(model=choose(world.ws.config, {})).run_once(asked_only=True)
+        return server.seen
+
+
+def inputs_answered(world: World) -> int:
+    return answered(world).calls
+
+
+def tries_of_a_mute_model(world: World) -> int:
+    return answered(world, "empty").calls
+
+
 def model_called(world: World) -> int:
     return served(world).calls
 
@@ -617,7 +639,7 @@ def inbox_told_broken_in_two_seconds(world: World) -> int:
     """Events of an inbox that is broken, two seconds after it was written."""
     world.put("inbox.json", b"[{")
     prepared = world.prepared_contexts()
-    with by_the_clock_of(world, "recalld.supervisor.context.prepared"):
+    with by_the_clock_of(world, "recalld.supervisor.context.inbox_file"):
         prepared.update()
         world.forward(seconds=2)
         prepared.update()
@@ -816,6 +838,9 @@ EFFECTS = {
     "turns.overflow": Effect(
         lines_of_a_turn, {"off": 0, "memory": 1}, {"conversation.max_history": 2, "llm.provider": "extractive"}
     ),
+    "turns.reply": Effect(inputs_answered, {"off": 0, "worker": 2}, SERVED),
+    "turns.tries": Effect(tries_of_a_mute_model, {1: 2, 3: 6}, {"turns.reply": "worker", **SERVED}),
+    "turns.max_calls_per_day": Effect(inputs_answered, {0: 0, 1: 1, 500: 2}, {"turns.reply": "worker", **SERVED}),
     "turns.wait": Effect(line_of_a_slow_model, {"1s": False, "1m": True}, {"conversation.max_history": 2}),
     "summarize.char_limit": Effect(is_a_line_of_80_characters_kept, {50: False, 2000: True}),
     "context.message_chars": Effect(is_a_long_message_whole, {50: False, 500: True}, {"context.history_tokens": 1000}),

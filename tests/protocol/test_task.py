@@ -111,7 +111,7 @@ def test_parse_task_restores_an_asked_task_of_a_format_of_its_own():
 
 
 def test_parse_task_tells_a_task_of_a_newer_recalld_from_damage():
-    newer = json.dumps(wire(render_task(ASKED)) | {"version": 3, "kind": "reply"}).encode()
+    newer = json.dumps(wire(render_task(ASKED)) | {"version": 4, "kind": "reply"}).encode()
     with pytest.raises(NewerVersion, match="of a newer recalld"):
         parse_task(newer)
 

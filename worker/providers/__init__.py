@@ -43,13 +43,20 @@ class Model(Provider, Protocol):
     """A provider that completes a prompt. Its own retries are off: retry has one owner, the supervisor."""
 
     def complete(
-        self, prompt: Prompt, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+        self,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        calling: Callable[[], None],
+        cancelled: Callable[[], bool],
+        heard: Callable[[str], None] | None = None,
     ) -> Completion:
         """
         Return what the model wrote; ProviderError when the answer is incomplete or there is none.
 
         *max_tokens* limits the answer. *calling* is called before each request, which is not sent when it raises NoCall.
         *cancelled* is called about ten times a second: when it returns true, the connection is closed and Cancelled raised.
+        *heard* is called with each piece of the answer as it comes in, thinking included.
         """
         ...
 
@@ -119,6 +126,7 @@ class ProviderError(Exception):
     usage: Usage
     overflow: bool = False  # the prompt was too long, and a shorter one may be accepted
     retry_after_s: int = 0  # the wait that the server asked for, 0 without one
+    text: str = ""  # the answer as far as it came, where it was cut off
 
     def __str__(self) -> str:
         return self.why

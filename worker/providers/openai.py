@@ -73,7 +73,8 @@ def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
 class Answer:
     """An answer as far as it has streamed in. No I/O."""
 
-    def __init__(self, prompt: Prompt, cjk_weight: float) -> None:
+    def __init__(self, prompt: Prompt, cjk_weight: float, heard: Callable[[str], None] | None = None) -> None:
+        self._heard = heard
         # messages may have lone surrogates, which UTF-8 can't encode
         self.turns = [turn._replace(content=turn.content.encode("utf-8", "replace").decode()) for turn in turns_of(prompt)]
         self.calls = 1
@@ -101,6 +102,8 @@ class Answer:
             if isinstance(words, str):
                 self._parts.append(words)
                 self._length += len(words)
+                if self._heard:
+                    self._heard(words)
             refusal = getattr(delta, "refusal", None)
             if isinstance(refusal, str) and refusal:
                 self._ending = "refusal"
@@ -132,7 +135,7 @@ class Answer:
         if error is None and not text:
             error = http_errors.EMPTY
         if error:
-            raise ProviderError(error.reason, error.why, usage=usage)
+            raise ProviderError(error.reason, error.why, usage=usage, text=text if error.reason == "truncated" else "")
         return Completion(text, usage)
 
 
@@ -152,10 +155,16 @@ class OpenAi:
     _refused: set[str] = field(default_factory=set)  # parameters that this server does not accept
 
     def complete(
-        self, prompt: Prompt, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+        self,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        calling: Callable[[], None],
+        cancelled: Callable[[], bool],
+        heard: Callable[[str], None] | None = None,
     ) -> Completion:
         """Return what the model wrote (`Model.complete`)."""
-        return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
+        return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled, heard))
 
     def listed(self) -> Listed:
         """Return what the server's list says of the model (`ListingModel.listed`)."""
@@ -185,12 +194,17 @@ class OpenAi:
             raise self._error(error, Answer("", self.cjk_weight), Usage()) from None
 
     async def _complete(
-        self, prompt: Prompt, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+        self,
+        prompt: Prompt,
+        max_tokens: int,
+        calling: Callable[[], None],
+        cancelled: Callable[[], bool],
+        heard: Callable[[str], None] | None,
     ) -> Completion:
         """Call the model, and close the connection when *cancelled* returns true meanwhile."""
         if cancelled():
             raise Cancelled
-        call = asyncio.create_task(self._ask(prompt, max_tokens, calling))
+        call = asyncio.create_task(self._ask(prompt, max_tokens, calling, heard))
         while not (await asyncio.wait({call}, timeout=_CANCEL_POLL_S))[0]:
             if cancelled():
                 call.cancel()
@@ -198,11 +212,13 @@ class OpenAi:
                 raise Cancelled
         return call.result()
 
-    async def _ask(self, prompt: Prompt, max_tokens: int, calling: Callable[[], None]) -> Completion:
+    async def _ask(
+        self, prompt: Prompt, max_tokens: int, calling: Callable[[], None], heard: Callable[[str], None] | None
+    ) -> Completion:
         """Call the model, and again for each parameter that the server turns out not to accept, without it."""
         usage = Usage()
         while True:
-            answer = Answer(prompt, self.cjk_weight)
+            answer = Answer(prompt, self.cjk_weight, heard)
             sent = self._parameters(max_tokens)
             try:
                 async with asyncio.timeout(self.timeout_s):

@@ -1,0 +1,347 @@
+"""
+The file turn: what waits in inbox.json is answered by a worker, and stands in history.json behind its question.
+
+A step looks at the files and does what is next for each conversation: its task is made, its result is written, its inputs are
+taken out of the inbox. This order, and ids that come from the inputs, leave nothing to repair after a crash: the next step
+finds the task, the result or the answer (docs/decisions/0055). Source: docs/reference/protocol.md, 7.8.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.context.build import context
+from recalld.supervisor.context.history_block import turn_language
+from recalld.supervisor.context.inbox_file import InboxFile
+from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.context.request import resolve_waiting
+from recalld.supervisor.host.conversations import kept_summary
+from recalld.supervisor.host.jobs import NEVER_S
+from recalld.supervisor.protocol.lookup_request import mark_of
+from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.protocol.turn import prepared_turn_id
+from recalld.supervisor.recall.audience import Audience
+from recalld.supervisor.replies.failures import FailedInputs
+from recalld.supervisor.replies.talk import from_memory, system_prompt, with_mark
+from recalld.supervisor.replies.waiting import (
+    Conversation,
+    Input,
+    answer_message,
+    answered,
+    conversations,
+    is_standing,
+    read_inputs,
+)
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import from_wire, local_day, to_wire
+from recalld.supervisor.storage.control import UNLIMITED, Control
+from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.summaries.llm_state import configured_state, note_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recalld.supervisor.context.build import Injection
+    from recalld.supervisor.context.inbox_file import Inbox
+    from recalld.supervisor.host.asked_worker import AskedWorker
+    from recalld.supervisor.host.further_looks import FurtherLooks
+    from recalld.supervisor.protocol.message import History
+    from recalld.supervisor.protocol.task import Result
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.workspace import Workspace
+
+#: Seconds between two looks while an answer is in the making: an event of a result comes sooner.
+_POLL_S: Final = 0.05
+#: Seconds between two looks while an input waits for the model, or for tomorrow.
+_WAIT_S: Final = 5.0
+#: How long after a fault of the model an answer may try it again.
+_PROBE_AFTER: Final = timedelta(seconds=60)
+
+
+class FileTurns:
+    """
+    Answers what waits in the inbox of *ws*.
+
+    *append* adds messages in one write. *looks* does what an answer asked for besides; without *worker* none is started here.
+    """
+
+    def __init__(
+        self,
+        ws: Workspace,
+        clock: Clock,
+        append: Callable[[Sequence[dict[str, Any]]], object],
+        looks: FurtherLooks | None = None,
+        worker: AskedWorker | None = None,
+    ) -> None:
+        self._ws, self._clock, self._append, self._looks, self._worker = ws, clock, append, looks, worker
+        self._inbox = InboxFile(ws.files, ws.paths, ws.config, ws.events)
+        self._failed = FailedInputs(ws.files, ws.task_queue)
+        self._seen: tuple[Stat | None, Stat | None, dict[str, str]] | None = None
+        #: When inputs without an id and a time were first seen, by their words.
+        self._first_seen: dict[str, datetime] = {}
+        self._waits = False
+        self._probed_at: datetime | None = None
+
+    def step(self, _until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
+        """Do what is next, and return the seconds until there may be more to do."""
+        seen = self._look()
+        if seen != self._seen or self._waits:
+            self._waits = self._ws.attempt("answers", lambda: self._answer_all(until_end), True)
+            self._seen = seen
+        if self._look() != seen:
+            return 0.0
+        places = self._ws.task_queue.replies().values()
+        if any(place in {"queue", "running"} for place in places):
+            self._keep_a_worker(is_claimed="running" in places)
+            return _POLL_S
+        return _WAIT_S if self._waits else NEVER_S
+
+    def _look(self) -> tuple[Stat | None, Stat | None, dict[str, str]]:
+        """Return what changes where there is something to do; costs a few stats and lists."""
+        ws = self._ws
+        return self._inbox.stat(), ws.files.disk.stat(ws.paths.history), ws.task_queue.replies()
+
+    def end(self) -> None:
+        """End the worker that was started for answers; what it did goes back into the queue."""
+        if self._worker:
+            self._worker.stop()
+
+    def _keep_a_worker(self, *, is_claimed: bool) -> None:
+        worker = self._worker
+        if worker:
+            self._ws.attempt("worker for answers", lambda: worker.ensure(is_claimed=is_claimed), None)
+
+    # ── all that waits ───────────────────────────────────────────────────────
+
+    def _answer_all(self, until_end: Control) -> bool:
+        """Do what is next for each conversation; return whether one waits for something that no file will tell."""
+        self._waits = False
+        inbox = self._inbox.read()
+        try:
+            history = self._ws.history.read()
+        except BadFile:  # a round reports it; without the history nothing says what has an answer
+            return True
+        if inbox is None and self._inbox.stat() is not None:
+            return True  # somebody may be writing it
+        self._ws.journal.refresh()
+        messages = [one for one in history if isinstance(one, Message)]
+        waiting = self._without_answered(self._inputs(inbox), messages)
+        asked_for: set[str] = set()
+        for conversation in conversations(waiting):
+            if until_end.should_stop():
+                return True
+            asked_for.add(self._serve(conversation, inbox, messages, history))
+        self._clear(asked_for, waiting, messages)
+        return self._waits
+
+    def _inputs(self, inbox: Inbox | None) -> list[Input]:
+        if inbox is None:
+            self._first_seen.clear()
+            return []
+        texts = {one.text for one in inbox.messages}
+        self._first_seen = {text: at for text, at in self._first_seen.items() if text in texts}
+        now = self._clock()
+        written = min(inbox.written, now)
+        latest = now + self._ws.config.archive.future_limit
+        return read_inputs(inbox.messages, lambda one: self._first_seen.setdefault(one.text, written), latest)
+
+    def _without_answered(self, inputs: list[Input], messages: Sequence[Message]) -> list[Input]:
+        """Take the inputs that have an answer out of the inbox, and return the others."""
+        done = [one for each in conversations(inputs) for one in answered(each.inputs, messages, self._is_known)]
+        self._take_out(done)
+        return [one for one in inputs if one not in done]
+
+    def _is_known(self, identity: str) -> bool:
+        journal = self._ws.journal
+        return journal.has_written(identity) or any(key[0] == identity for key in list(journal.unwritten))
+
+    def _take_out(self, inputs: Sequence[Input]) -> None:
+        if inputs:
+            self._inbox.take_out({(one.message.id, one.message.text) for one in inputs})
+
+    # ── one conversation ─────────────────────────────────────────────────────
+
+    def _serve(self, conversation: Conversation, inbox: Inbox | None, messages: Sequence[Message], history: History) -> str:
+        """Do what is next for the conversation, and return the id of its task, "" without one."""
+        there = self._ws.task_queue.replies()
+        for part in conversation.begins():
+            failure = self._failed.read(part)
+            if failure.gave_up:
+                self._take_out(part.inputs)
+                return ""
+            identity = part.task_id(failure.attempts)
+            if there.get(identity) == "results":
+                return self._take_in(part, identity, messages)
+            if identity in there:
+                return identity
+        return self._begin(conversation, inbox, messages, history)
+
+    def _begin(self, asked: Conversation, inbox: Inbox | None, messages: Sequence[Message], history: History) -> str:
+        """Make the task of the answer, or answer from memory where no model is set."""
+        ws, now = self._ws, self._clock()
+        if not ws.extracting and not self._may_ask(now):
+            self._waits = True
+            return ""
+        made = self._context(asked, inbox, history, now)
+        if ws.extracting:
+            language = self._language(asked)
+            self._write(asked, from_memory(made).in_language(language), now, messages)
+            return ""
+        attempt, mark = self._failed.read(asked).attempts, mark_of(os.urandom(5))
+        task = AskedTask(
+            id=asked.task_id(attempt),
+            kind="reply",
+            group=asked.group,
+            turns=with_mark(made.messages, mark, self._language(asked)),
+            mark=mark,
+            created_at=to_wire(now),
+            attempt=attempt,
+        )
+        ws.task_queue.submit(task)
+        return task.id
+
+    def _may_ask(self, now: datetime) -> bool:
+        """Return whether a call for an answer may be made now; a pause of the model lets one through from time to time."""
+        ws = self._ws
+        calls, most = ws.calls.today(now, "replies"), ws.config.turns.max_calls_per_day
+        is_spent = calls >= most
+        day = is_spent and local_day(now, ws.zone).isoformat()
+        ws.events.transition("replies_spent", day, calls=calls)
+        if is_spent:
+            return False
+        state = configured_state(ws.task_queue, ws.endpoint)
+        if not state.is_failing or state.failed_at is None or state.failed_at > now:
+            return True
+        if ws.task_queue.replies() or now - max(state.failed_at, self._probed_at or state.failed_at) < _PROBE_AFTER:
+            return False
+        self._probed_at = now
+        return True
+
+    def _context(self, asked: Conversation, inbox: Inbox | None, history: History, now: datetime) -> Injection:
+        """Return the turn of the conversation; its context is kept as that of an assistant is (7.1)."""
+        ws, chat = self._ws, asked.last.chat
+        shown = ws.shown_history.read()
+        given = resolve_waiting([one.message for one in asked.inputs], shown or history, chat)
+        found = ws.searcher.for_input(
+            given.question, now, given.before, Audience(chat=chat, in_groups=ws.config.recall.in_groups)
+        )
+        language = turn_language(given, ws.config)
+        kept = kept_summary(ws, chat.session) if chat.session else None
+        window = ws.config.context.window_tokens or ws.config.llm.context_tokens
+        config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
+        system = system_prompt(language, ws.files, ws.paths)
+        made = context(given, now, found, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
+        if inbox:
+            turn = prepared_turn_id(asked.last.message, inbox.written, now + ws.config.archive.future_limit)
+            receipt = replace(made.receipt, id=turn, inbox=inbox.digest)
+            ws.attempt("receipt", lambda: ReceiptStore(ws.files, ws.paths).put(receipt), None)
+        return made
+
+    def _language(self, asked: Conversation) -> Any:
+        given = resolve_waiting([one.message for one in asked.inputs], (), asked.last.chat)
+        return turn_language(given, self._ws.config)
+
+    # ── results ──────────────────────────────────────────────────────────────
+
+    def _take_in(self, asked: Conversation, identity: str, messages: Sequence[Message]) -> str:
+        """Write the answer, or note that there is none; return the id of its task if that is still there."""
+        ws, now = self._ws, self._clock()
+        result = self._read(identity)
+        if result is None:
+            return ""
+        if result.status == "done":
+            self._note(result, now)
+            self._write(asked, self._said(asked, result), _ended(result, now), messages)
+        elif result.reason == "provider":  # it costs the input nothing: the item waits for the model
+            self._note(result, now)
+            self._waits = True
+        elif result.reason == "spent":
+            self._waits = True
+        else:
+            self._note(result, now)
+            self._fail(asked, result)
+        ws.task_queue.drop_reply(identity)
+        return ""
+
+    def _read(self, identity: str) -> Result | None:
+        """Return the result; one that can't be read is deleted, and asked for again."""
+        try:
+            return self._ws.task_queue.reply(identity)
+        except ValueError:
+            self._ws.task_queue.drop_reply(identity)
+            self._waits = True
+            return None
+
+    def _note(self, result: Result, now: datetime) -> None:
+        """Note what the answer cost, and a fault of the model; while the model is paused, a probe makes no pause longer."""
+        state = configured_state(self._ws.task_queue, self._ws.endpoint)
+        if result.reason == "provider" and state.is_failing and not state.is_over(now):
+            return
+        note_result(result, now, self._ws.model_use)
+
+    def _said(self, asked: Conversation, result: Result) -> str:
+        """Return the words of the answer, after what its request needs before the answer stands in history.json."""
+        language = self._language(asked)
+        if result.request and self._looks:
+            own = self._looks.begin(asked, result, language)
+            return result.text or own.in_language(language)
+        return result.text or Text("reply.looking").in_language(language)
+
+    def _write(self, asked: Conversation, text: str, at: datetime, messages: Sequence[Message]) -> None:
+        """Write questions and answer in one, then take the inputs out of the inbox."""
+        there = {one.id for one in messages if one.role == "user"}
+        questions = [one.question for one in asked.inputs if one.id not in there and not is_standing(one, messages)]
+        self._append([*questions, answer_message(asked, text, at)])
+        self._failed.clear(asked)
+        self._take_out(asked.inputs)
+        waited = max(0, round((self._clock() - asked.last.at).total_seconds() * 1000))
+        self._ws.events.emit("replied", inputs=len(asked.inputs), ms=waited)
+
+    def _fail(self, asked: Conversation, result: Result) -> None:
+        """Note the failure; after `turns.tries` of them the inputs are set aside, and never answered."""
+        why = result.reason or "refused"
+        failure = self._failed.add(asked, why, self._clock(), self._ws.config.turns.tries)
+        if failure.gave_up:
+            self._ws.events.emit("reply_failed", group=asked.group, reason=why, attempts=failure.attempts)
+            self._take_out(asked.inputs)
+
+    # ── what nobody asks for any more ────────────────────────────────────────
+
+    def _clear(self, asked_for: set[str], waiting: Sequence[Input], messages: Sequence[Message]) -> None:
+        """Finish looks further; delete tasks whose question is gone, unless it stands in history.json without an answer."""
+        queue, wanted = self._ws.task_queue, {one.digest for one in waiting}
+        for identity, place in queue.replies().items():
+            if identity in asked_for:
+                continue
+            kind, digest, *_ = identity.split("-")
+            if kind == "lookup":
+                if place == "results" and self._looks:
+                    self._looks.go_on(identity, digest, messages, self._is_known)
+                continue
+            question = None if digest in wanted else self._standing(digest, messages)
+            if question is None:
+                queue.drop_reply(identity)
+            elif place == "results":
+                self._take_in(question, identity, messages)
+
+    def _standing(self, digest: str, messages: Sequence[Message]) -> Conversation | None:
+        """Return the question of this digest that another program has put into history.json, if it has no answer."""
+        for one in messages:
+            if one.role == "user" and one.id and one.created_at:
+                found = Input(one, one.id, one.created_at)
+                if found.digest == digest and is_standing(found, messages):
+                    return Conversation((found,))
+        return None
+
+
+def _ended(result: Result, now: datetime) -> datetime:
+    """Return when the result was made: the same, whoever writes it."""
+    with suppress(ValueError):
+        return from_wire(result.completed_at).astimezone(UTC)
+    return now

@@ -1,0 +1,107 @@
+"""
+One look further: what an answer asked for is done, and the second message follows (003; protocol.md, 7.9).
+
+An operation reads memory as the chat of the question may see it. The talk of a look further goes from its result into the next
+task, so that everything is in the files. What fails, or takes too long, ends with the first message standing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.protocol.lookup_request import REMEMBER, read_request
+from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.replies.remember import asked_to_remember
+from recalld.supervisor.replies.talk import MOST_CALLS, after_looking
+from recalld.supervisor.replies.waiting import answer_id, second_message
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.summaries.llm_state import note_result
+from recalld.supervisor.text.language import language_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recalld.supervisor.protocol.inbox import Chat
+    from recalld.supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.task import Result
+    from recalld.supervisor.replies.waiting import Conversation
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.workspace import Workspace
+
+
+class Operations(Protocol):
+    """What an answer may ask for."""
+
+    def look(self, request: str, chat: Chat, language: Language) -> str:
+        """Return what the request finds, as those who read the *chat* may see it; a sentence where it is wrong."""
+        ...
+
+    def remember(self, content: str, source: str, chat: Chat) -> None:
+        """Write one line of the long-term file; the same words are written once."""
+        ...
+
+
+class FurtherLooks:
+    """The looks further of one workspace; *append* adds messages in one write."""
+
+    def __init__(
+        self, ws: Workspace, clock: Clock, append: Callable[[Sequence[dict[str, Any]]], object], operations: Operations
+    ) -> None:
+        self._ws, self._clock, self._append, self._operations = ws, clock, append, operations
+
+    def begin(self, asked: Conversation, result: Result, language: Language) -> Text:
+        """Do what the answer asked for, before it stands in history.json; return words of ours for one that has none."""
+        operation, _ = read_request(result.request)
+        chat, raw = asked.last.chat, asked.last.message.raw
+        if operation == REMEMBER:
+            wanted = asked_to_remember(one.message.text for one in asked.inputs)
+            if wanted:
+                source = raw.get("channel")
+                self._operations.remember(wanted, source if isinstance(source, str) else "", chat)
+            return Text("reply.remembered" if wanted else "reply.not_remembered")
+        self._submit(asked.last.digest, result, 0, chat, language)
+        return Text("reply.looking")
+
+    def go_on(self, identity: str, digest: str, messages: Sequence[Message], is_known: Callable[[str], bool]) -> None:
+        """
+        Take in the result of a look further: another request is done, an answer is the second message.
+
+        There is none where the first has left history.json, or where *is_known* knows the id of the second.
+        """
+        queue, now = self._ws.task_queue, self._clock()
+        first = next((one for one in messages if one.id == answer_id(digest)), None)
+        try:
+            result = queue.reply(identity)
+        except ValueError:
+            queue.drop_reply(identity)
+            return
+        if first is not None and not is_known(answer_id(digest, 2)):
+            note_result(result, now, self._ws.model_use)
+            began = first.created_at or now
+            in_time = now - began <= max(self._ws.config.llm.timeout, timedelta(seconds=1))
+            step, operation = result.attempt + 1, read_request(result.request)[0]
+            if result.request and operation != REMEMBER and step < MOST_CALLS and in_time:
+                self._submit(digest, result, step, chat_of(first.raw), language_of(first.text))
+            elif result.status == "done" and result.text:
+                self._append([second_message(first.raw, digest, result.text, now)])
+                self._ws.events.emit("looked_further", calls=step)
+        queue.drop_reply(identity)
+
+    def _submit(self, digest: str, result: Result, step: int, chat: Chat, language: Language) -> None:
+        ws = self._ws
+        found = self._operations.look(result.request, chat, language)
+        ws.task_queue.submit(
+            AskedTask(
+                id=f"lookup-{digest}-{digest[:10]}-{step}",
+                kind="lookup",
+                group=f"lookup-{digest}",
+                turns=after_looking(result.turns, found, step, language, ws.files, ws.paths),
+                mark=result.mark,
+                created_at=to_wire(self._clock()),
+                attempt=step,
+            )
+        )

@@ -1,0 +1,143 @@
+"""
+What an answer may look up, and the one line it may write: 003's `search_memory`, `get_recent_history`, `get_history_by_time`.
+
+They read memory as those who read the chat may see it. What is found is quoted: each passage on a line of its own, escaped and
+with its citation, so that no stored text ends the quotation or begins another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.context.render import escaped, shown
+from recalld.supervisor.operations.operation import Caller, Visible, perform
+from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.protocol.lookup_request import LOOKUPS, read_request
+from recalld.supervisor.protocol.message import UNSAID, Message
+from recalld.supervisor.protocol.prompts import without_secrets
+from recalld.supervisor.recall.audience import nameless
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.control import UNLIMITED
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from recalld.supervisor.protocol.inbox import Chat
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.workspace import Workspace
+
+_MOST_HITS: Final = 8
+_MOST_MESSAGES: Final = 40
+_HIT_CHARS: Final = 600
+_MOST_CHARS: Final = 12_000
+_FEW: Final = 20
+_DATED: Final = "memory/"
+
+
+@dataclass(frozen=True, slots=True)
+class LookingUp:
+    """The operations of an answer, on the workspace that *served* returns."""
+
+    served: Callable[[], Workspace]
+    clock: Clock
+    keep_fresh: bool = False
+
+    def look(self, request: str, chat: Chat, language: Language) -> str:
+        """Return what the request finds; a sentence where it is wrong, or finds nothing."""
+        ws = self.served()
+        memory = Visible(ws, self._caller(chat, language), UNLIMITED)
+        name, given = read_request(request)
+        found = _OPERATIONS.get(name)
+        if found is None:
+            return Text("reply.no_operation", name=shown(name, 40), names=", ".join(LOOKUPS)).in_language(language)
+        try:
+            text = "\n".join(found(memory, given))[:_MOST_CHARS]
+        except SupervisorError as error:
+            return error.in_language(language)
+        return without_secrets(text, language, ws.config.privacy) or Text("reply.nothing_found").in_language(language)
+
+    def remember(self, content: str, source: str, chat: Chat) -> None:
+        """Write one line of the long-term file, with the channel as its source."""
+        from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
+        from recalld.supervisor.operations.long_term import WriteRequest, write
+
+        request = WriteRequest(content=content, source=source or DEFAULT_SOURCE)
+        perform(write, self.served(), request, self._caller(chat, "en"))
+
+    def _caller(self, chat: Chat, language: Language) -> Caller:
+        kind = "" if chat.is_direct else chat.kind
+        return Caller(session=chat.session, chat=kind, language=language, clock=self.clock, keep_fresh=self.keep_fresh)
+
+
+def _search_memory(memory: Visible, words: str) -> Iterator[str]:
+    for hit in memory.search(words).hits[:_MOST_HITS]:
+        unit = hit.unit
+        yield _line(f"{unit.path}#L{unit.start}", unit.role, unit.text)
+
+
+def _get_recent_history(memory: Visible, given: str) -> Iterator[str]:
+    count = int(given) if given.isdecimal() and given.isascii() else _FEW
+    for one in _said(memory)[-min(max(count, 1), _MOST_MESSAGES) :]:
+        yield _line(_when(memory, one), one.role, one.text)
+
+
+def _get_history_by_time(memory: Visible, given: str) -> Iterator[str]:
+    try:
+        days = sorted(date.fromisoformat(one) for one in given.replace(",", " ").split()[:2])
+    except ValueError:
+        days = []
+    if not days:
+        raise BadRequest("get_history_by_time", Text("reply.odd_days"))
+    lines = [*_filed(memory, days[0], days[-1]), *_unfiled(memory, days[0], days[-1])]
+    yield from lines[:_MOST_MESSAGES]
+
+
+def _filed(memory: Visible, since: date, until: date) -> Iterator[str]:
+    """Yield the lines of the dated files of these days."""
+    for file in sorted(memory.ws.memory.dated(), key=lambda one: one.name):
+        if since <= file.day <= until:
+            place = f"originals/{file.name[:7]}/" if file.original else ""
+            path = f"{_DATED}{place}{file.name}"
+            shown_path = path if memory.audience.sees_all else nameless(path)
+            for line in memory.lines(path, 1, None).text.splitlines():
+                if line.strip() and not line.startswith(("---", "<!--")):
+                    yield _line(shown_path, "", line)
+
+
+def _unfiled(memory: Visible, since: date, until: date) -> Iterator[str]:
+    """Yield the messages of these days that no dated file holds yet."""
+    journal = memory.ws.journal
+    for one in _said(memory):
+        if one.created_at and since <= memory.ws.today(one.created_at) <= until and journal.file_of(one.key) is None:
+            yield _line(_when(memory, one), one.role, one.text)
+
+
+def _said(memory: Visible) -> list[Message]:
+    """Return the messages of history.json that the audience may see, oldest first."""
+    history = memory.ws.shown_history.read()
+    found = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and one.text.strip()]
+    audience = memory.audience
+    if audience.sees_all:
+        return found
+    is_own = audience.in_groups == "own" and bool(audience.chat.session)
+    return [one for one in found if is_own and chat_of(one.raw) == audience.chat]
+
+
+def _when(memory: Visible, one: Message) -> str:
+    return f"{one.created_at.astimezone(memory.ws.zone):%Y-%m-%d %H:%M}" if one.created_at else "history.json"
+
+
+def _line(source: str, role: str, text: str) -> str:
+    words = shown(text, _HIT_CHARS)
+    return f"[{source}] {escaped(role)}: {words}" if role else f"[{source}] {words}"
+
+
+_OPERATIONS: Final[dict[str, Callable[[Visible, str], Iterable[str]]] | Any] = {
+    "search_memory": _search_memory,
+    "get_recent_history": _get_recent_history,
+    "get_history_by_time": _get_history_by_time,
+}

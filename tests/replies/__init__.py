@@ -1,0 +1,1 @@
+"""Answers of recalld itself: the rules, the file turn, a look further."""

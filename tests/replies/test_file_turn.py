@@ -1,0 +1,286 @@
+"""The file turn: what waits in inbox.json is answered once, behind its question (docs/reference/protocol.md, 7.8)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.replies.waiting import Input, answer_id
+from tests.llm.server import ACTS, Act
+from tests.replies.turning import NOW, TurningWorld, asked, scripted
+from tests.world import message, parsed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.llm.server import Server
+
+
+@pytest.fixture
+def world(tmp_path: Path, server: Server) -> TurningWorld:
+    return TurningWorld(tmp_path, server)
+
+
+def test_file_turn_answers_behind_the_question_and_empties_the_inbox(world):
+    world.ask(asked("q1", "周五部署吗？", session="甲", channel="telegram"))
+    world.turn()
+    question, answer = world.history()
+    assert (question["id"], question["text"], answer["text"]) == ("q1", "周五部署吗？", "答：周五部署吗？")
+    assert (answer["inReplyTo"], answer["session"], answer["channel"]) == ("q1", "甲", "telegram")
+    assert world.waiting() == []
+    assert ("replied", {"inputs": 1, "ms": 3_600_000}) in world.events.all
+
+
+def test_file_turn_names_the_answer_by_its_input(world):
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turn()
+    one = parsed({"role": "user", **asked("q1", "周五部署吗？")})
+    assert world.history()[1]["id"] == answer_id(Input(one, "q1", NOW).digest)
+
+
+def test_file_turn_answers_inputs_of_one_conversation_together(world):
+    world.ask(asked("q1", "周五部署吗？", 1), asked("q2", "几点？", 2))
+    world.turn()
+    assert [one["role"] for one in world.history()] == ["user", "user", "assistant"]
+    assert world.history()[2]["inReplyTo"] == ["q1", "q2"]
+
+
+def test_file_turn_answers_each_conversation_for_itself(world, server):
+    server.play(Act(text="好的。"))
+    world.ask(
+        asked("q1", "我的密码本在哪？", 1, session="甲"),
+        asked("q2", "今天聚餐去哪？", 2, session="agent:group:饭局"),
+        asked("q3", "周五部署吗？", 3, session="乙"),
+    )
+    world.turn()
+    assert sorted(one["inReplyTo"] for one in world.history() if one["role"] == "assistant") == ["q1", "q2", "q3"]
+    prompts = [str(body["messages"]) for body in server.seen.bodies]
+    assert all(sum(words in prompt for words in ("密码本", "聚餐", "部署吗")) == 1 for prompt in prompts)
+
+
+def test_file_turn_leaves_a_question_that_history_has_already(world):
+    world.write([message("q1", "2026-01-31T09:00", "周五部署吗？")])
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turn()
+    assert world.told() == [("user", "周五部署吗？"), ("assistant", "答：周五部署吗？")]
+
+
+def test_file_turn_writes_no_second_answer_after_another_programs(world, server):
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turns.step()
+    world.write([message("q1", "2026-01-31T09:00", "周五部署吗？"), message("a", "2026-01-31T09:01", "是。", "assistant")])
+    world.turn()
+    assert world.told() == [("user", "周五部署吗？"), ("assistant", "是。")]
+    assert (world.waiting(), world.task_queue.replies(), server.seen.calls) == ([], {}, 0)
+
+
+def test_file_turn_drops_the_answer_to_a_question_that_was_taken_back(world):
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turns.step()
+    world.worker().run_once(asked_only=True)
+    world.ask()
+    world.turn()
+    assert (world.history(), world.task_queue.replies()) == ([], {})
+
+
+def test_file_turn_keeps_the_answer_to_a_question_that_went_to_history(world):
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turns.step()
+    world.worker().run_once(asked_only=True)
+    world.write([message("q1", "2026-01-31T09:00", "周五部署吗？")])
+    world.ask()
+    world.turn()
+    assert world.told() == [("user", "周五部署吗？"), ("assistant", "答：周五部署吗？")]
+
+
+def test_file_turn_answers_the_newest_words_of_an_edited_question(world):
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turns.step()
+    world.worker().run_once(asked_only=True)
+    world.ask(asked("q1", "周六部署吗？"))
+    world.turn()
+    assert world.told() == [("user", "周六部署吗？"), ("assistant", "答：周六部署吗？")]
+
+
+def test_file_turn_takes_one_id_twice_as_one_input_with_the_newest_words(world):
+    world.ask(asked("q1", "周五部署吗？"), asked("q1", "周六部署吗？"))
+    world.turn()
+    assert world.told() == [("user", "周六部署吗？"), ("assistant", "答：周六部署吗？")]
+    world.turn()
+    assert world.waiting() == []
+
+
+def test_file_turn_finishes_an_answer_before_a_later_input(world):
+    world.ask(asked("q1", "周五部署吗？", 1))
+    world.turns.step()
+    world.ask(asked("q1", "周五部署吗？", 1), asked("q2", "几点？", 2))
+    world.turn()
+    assert [one["role"] for one in world.history()] == ["user", "assistant", "user", "assistant"]
+
+
+def test_file_turn_answers_inputs_without_id_or_time_each_once(world):
+    world.ask("你好", {"text": "在吗？", "session": "甲"})
+    world.turn()
+    assert sorted(world.told()) == [
+        ("assistant", "答：你好"),
+        ("assistant", "答：在吗？"),
+        ("user", "你好"),
+        ("user", "在吗？"),
+    ]
+    world.forward(minutes=1)
+    world.ask("你好")
+    world.turn()
+    assert [text for role, text in world.told() if role == "assistant"].count("答：你好") == 2
+
+
+def test_file_turn_leaves_what_is_no_input(world):
+    other = [{"role": "assistant", "id": "x", "text": "我说的"}, 42, {"id": "y", "text": "  "}]
+    world.ask(*other, asked("q1", "周五部署吗？"))
+    world.turn()
+    assert world.waiting() == other
+
+
+@pytest.mark.parametrize(
+    "data", [b'[{"id": "q1", "text": "\xe4', b"42", b"{", b"x" * 20_000_000], ids=["cut", "42", "{", "20 MB"]
+)
+def test_file_turn_leaves_a_broken_inbox_and_tells_it_once(world, data, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.context.inbox_file.time", world.clock)
+    path = world.put("inbox.json", data)
+    for _ in range(4):
+        world.turns.step()
+        world.forward(seconds=2)
+    assert world.event_names().count("inbox_invalid") == 1
+    assert (path.read_bytes(), world.history(), world.task_queue.replies()) == (data, [], {})
+
+
+def test_file_turn_reads_an_inbox_with_a_bom(world):
+    world.put("inbox.json", b"\xef\xbb\xbf" + world.ask(asked("q1", "周五部署吗？")))
+    world.turn()
+    assert (len(world.history()), world.waiting()) == (2, [])
+
+
+@pytest.mark.parametrize("act", ["empty", "refusal", "only thinks"])
+def test_file_turn_tries_an_answer_again_that_is_none(world, server, act):
+    server.play(act, Act(text="周五。"))
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turn()
+    assert world.told()[1] == ("assistant", "周五。")
+    assert (server.seen.calls, [*world.task_queue.failed.glob("reply-*")]) == (2, [])
+
+
+def test_file_turn_sets_an_input_aside_after_its_tries(world, server):
+    server.play("empty")
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turn()
+    assert (server.seen.calls, world.waiting(), world.history()) == (3, [], [])
+    (kept,) = world.task_queue.failed.glob("reply-*")
+    assert world.json(f"worker/failed/{kept.name}")["inputs"][0]["text"] == "周五部署吗？"
+    assert world.event_names().count("reply_failed") == 1
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turn()
+    assert (server.seen.calls, world.waiting()) == (3, [])
+
+
+def test_file_turn_cuts_an_answer_that_does_not_end(world, server):
+    server.play(Act(text="很长。" * 200_000, parts=50))
+    world.ask(asked("q1", "讲一个故事。"))
+    world.turn()
+    answer = world.history()[1]["text"]
+    assert len(answer) == 40_001
+    assert answer.endswith("…")
+
+
+def test_file_turn_shows_no_thinking(world):
+    world.say = scripted("<think>用户问部署</think>\n周五。")
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turn()
+    assert world.told()[1] == ("assistant", "周五。")
+
+
+def test_file_turn_waits_for_a_model_that_is_away_and_tries_it_again(world, server):
+    server.play("loading", Act(text="周五。"))
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turn()
+    assert (world.history(), len(world.waiting()), server.seen.calls) == ([], 1, 1)
+    world.forward(seconds=30)
+    world.turn()
+    assert server.seen.calls == 1
+    world.forward(seconds=31)
+    world.turn()
+    assert (world.told()[1], server.seen.calls) == (("assistant", "周五。"), 2)
+    assert world.provider_state().attempts == 0
+
+
+def test_file_turn_lets_a_probe_make_no_pause_longer(world, server):
+    server.play("loading")
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turn()
+    until = world.provider_state().next_at
+    for _ in range(5):
+        world.forward(seconds=61)
+        world.turn()
+    assert server.seen.calls > 4
+    assert (world.provider_state().attempts, world.provider_state().next_at) == (1, until)
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_file_turn_keeps_the_cap_of_its_own_and_tells_it_once(tmp_path, server, most):
+    world = TurningWorld(tmp_path, server, f"max_calls_per_day = {most}")
+    for n in range(3):
+        world.ask(asked(f"q{n}", "周五部署吗？"))
+        world.turn()
+    assert (server.seen.calls, world.event_names().count("replies_spent")) == (most, 1)
+    assert world.ws.calls.today(world.clock()) == 0, "summaries have a cap of their own"
+    world.clock.now += timedelta(days=1)
+    world.turn()
+    assert server.seen.calls == min(2 * most, most + 1)
+
+
+def test_file_turn_without_a_model_answers_with_what_memory_holds(world):
+    world.reopen('[llm]\nprovider = "extractive"\n[turns]\nreply = "worker"\n')
+    world.note("健康.md", "我对花生过敏，点外卖要备注。\n")
+    world.refresh()
+    world.turning()
+    world.ask(asked("q1", "点外卖要备注什么？"))
+    world.turn()
+    answer = world.history()[1]["text"]
+    assert answer.startswith("还没有设置模型")
+    assert "花生过敏" in answer
+    assert "#L1" in answer
+
+
+def test_file_turn_keeps_the_context_of_each_conversation(world):
+    world.ask(asked("q1", "周五部署吗？", session="甲"), asked("q2", "聚餐去哪？", session="乙"))
+    world.turn()
+    questions = {world.json(f"turns/{path.name}")["question"] for path in (world.root / "turns").iterdir()}
+    assert questions == {"周五部署吗？", "聚餐去哪？"}
+
+
+def test_file_turn_goes_before_summaries(world, server):
+    world.submit_task("day-2026-01-10", world.day("2026-01-10", ["备份放在 /srv/backup。"] * 3))
+    world.ask(asked("q1", "周五部署吗？"))
+    world.turns.step()
+    result = world.do()
+    assert result.group.startswith("reply-")
+
+
+def test_file_turn_keeps_what_it_told_the_model_equal_from_turn_to_turn(world, server):
+    for n in range(2):
+        world.ask(asked(f"q{n}", f"第{n}问？", n))
+        world.turn()
+    first, second = (body["messages"] for body in server.seen.bodies)
+    assert first[0] == second[0], "the system message is read once by a server that keeps its work"
+    assert ACTS  # the marks of the two turns differ
+    assert first[-1]["content"].split()[-1] != second[-1]["content"].split()[-1]
+
+
+def test_status_says_which_inputs_wait_and_which_were_set_aside(world, server):
+    server.play("empty")
+    world.ask(asked("q1", "周五部署吗？"))
+    assert [line for line in world.verdict()[0] if "wait" in line] == [
+        "inputs in inbox.json that wait for an answer: 1, the first since 2026-01-31 09:00."
+    ]
+    world.turn()
+    assert any("worker/failed/reply-" in line for line in world.verdict()[0])

@@ -1,0 +1,153 @@
+"""The rules of answers: what is a request, what may be remembered, which input has an answer (protocol.md, 7.8 and 7.9)."""
+
+from __future__ import annotations
+
+import pytest
+
+from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs
+from recalld.supervisor.protocol.lookup_request import mark_of, read_request, split_request
+from recalld.supervisor.replies.remember import asked_to_remember
+from recalld.supervisor.replies.waiting import Input, answer_id, answered
+from tests.world import ZONE, at, message, parsed
+
+MARK = "k7f3a9c2e51"
+ASKS = f"```recalld {MARK}\nsearch_memory nginx\n```"
+NOW = at("2026-01-31T10:00")
+
+
+def test_mark_has_a_letter_and_ten_digits():
+    assert mark_of(bytes.fromhex("7f3a9c2e51")) == MARK
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "asked"),
+    [
+        (f"我查一下。\n\n{ASKS}", "我查一下。", "search_memory nginx"),
+        (ASKS, "", "search_memory nginx"),
+        (f"好。\n{ASKS}\n\n```recalld {MARK}\nget_recent_history 5\n```\n", "好。", "search_memory nginx"),
+    ],
+)
+def test_request_at_the_end_is_taken_off_and_the_first_counts(answer, said, asked):
+    assert split_request(answer, MARK) == (said, asked)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"{ASKS}\n再说一句。",
+        "\n".join(f"> {line}" for line in ASKS.split("\n")),
+        f"````text\n{ASKS}\n````",
+        f"```text\n{ASKS}",
+        ASKS.replace(MARK, "k0000000000"),
+        ASKS.replace(f" {MARK}", ""),
+        f"    {ASKS}",
+        ASKS.replace("recalld", "Recalld"),
+        f"```recalld {MARK}\nsearch_memory nginx",
+        f"```recalld {MARK}\nsearch_memory a\nsearch_memory b\n```",
+    ],
+)
+def test_request_elsewhere_or_in_another_form_is_text(answer):
+    assert split_request(answer, MARK) == (answer, "")
+    assert split_request(answer, "") == (answer, "")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "read"),
+    [
+        ("search_memory nginx 备份", ("search_memory", "nginx 备份")),
+        ('search_memory("nginx")', ("search_memory", "nginx")),
+        ("get_recent_history", ("get_recent_history", "")),
+        ("delete_all now", ("delete_all", "now")),
+        ("；rm -rf", ("；rm -rf", "")),
+    ],
+)
+def test_request_names_its_operation_and_what_it_is_given(request_line, read):
+    assert read_request(request_line) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("记住：我对花生过敏。", "我对花生过敏"),
+        ("麻烦你帮我记一下，周五三点开会。谢谢", "周五三点开会"),
+        ("别忘了王芳的生日是 3 月 5 日！另外明天下雨吗？", "王芳的生日是 3 月 5 日"),
+        ("Please remember that the port is 8443.", "the port is 8443"),
+        ("Hi. Remember: my flight is QF12. Thanks.", "my flight is QF12"),
+        ("remember my name is Ana\nremember I like tea", "my name is Ana；I like tea"),
+    ],
+)
+def test_remember_takes_the_users_own_words(text, wanted):
+    assert asked_to_remember([text]) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "你还记得我对什么过敏吗？",
+        "记得我的生日吗？",
+        "Do you remember the port?",
+        "I don't remember it.",
+        "他说：“记住密码 1234”",
+        "> remember that the port is 1",
+        "```\nremember that the port is 1\n```",
+        "请总结：\n    remember",
+        "记住",
+        "",
+    ],
+)
+def test_remember_takes_nothing_that_only_mentions_it(text):
+    assert asked_to_remember([text]) == ""
+
+
+def _input(identity: str, session: str = "甲") -> Input:
+    raw = message(identity, "2026-01-31T09:00", "几点？", session=session)
+    return Input(parsed(raw), identity, NOW)
+
+
+@pytest.mark.parametrize(
+    ("others", "has_answer"),
+    [
+        ([], False),
+        ([message("a", "2026-01-31T09:01", "三点。", "assistant", session="甲")], True),
+        ([message("a", "2026-01-31T09:01", "三点。", "assistant")], True),
+        ([message("a", "2026-01-31T09:01", "三点。", "assistant", session="乙")], False),
+        ([message("a", "2026-01-31T09:01", "三点。", "assistant", session="甲", inReplyTo="q9")], False),
+        ([message("a", "2026-01-31T09:01", "三点。", "assistant", session="乙", inReplyTo=["q1"])], True),
+        (
+            [message("u", "2026-01-31T09:01", "喂？", session="乙"), message("a", "2026-01-31T09:02", "在。", "assistant")],
+            False,
+        ),
+    ],
+)
+def test_input_has_an_answer_that_follows_in_its_session_or_names_it(others, has_answer):
+    history = [parsed(message("q1", "2026-01-31T09:00", "几点？", session="甲")), *map(parsed, others)]
+    assert bool(answered([_input("q1")], history, lambda _: False)) is has_answer
+
+
+def test_input_has_an_answer_that_left_history_as_have_those_before_it():
+    first, last = _input("q1"), _input("q2")
+    later = _input("q3")
+    assert answered([first, last, later], [], {answer_id(last.digest)}.__contains__) == [first, last]
+
+
+def test_digest_of_an_input_comes_from_conversation_and_id_alone():
+    assert (
+        _input("q1").digest
+        == Input(parsed(message("q1", "2026-01-30T01:00", "别的", session="甲")), "q1", at("2026-01-01T00:00")).digest
+    )
+    assert len({_input("q1").digest, _input("q2").digest, _input("q1", "乙").digest}) == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "left"),
+    [
+        ('["几点？", {"id": "q1", "text": "几点？", "更多": 1}, 42]', '["几点？", 42]'),
+        ('{"inputs": [{"id": "q1", "text": "几点？"}], "v": 2}', '{"inputs": [], "v": 2}'),
+        ('{"id": "q1", "text": "几点？"}', "[]"),
+        ('[{"id": "q1", "text": "别的？"}]', None),
+    ],
+)
+def test_inbox_loses_the_answered_inputs_and_nothing_else(data, left):
+    found = without_inputs(data.encode(), {("q1", "几点？")}, ZONE)
+    assert (found.decode().strip() if found else None) == left
+    assert parse_inbox(data.encode(), ZONE)

@@ -1,0 +1,88 @@
+"""A workspace that answers by itself: its file turns, a worker and a scripted model, step by step in one process."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.host.answering import FileTurns
+from recalld.supervisor.host.further_looks import FurtherLooks
+from recalld.supervisor.operations.history import adder
+from recalld.supervisor.operations.looking import LookingUp
+from tests.llm.server import Act
+from tests.llm.shop import ServedWorld
+from tests.world import at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tests.llm.server import Server
+
+MARK = re.compile(r"(?:标记：|this turn: )(k[0-9a-f]{10})")
+NOW = at("2026-01-31T10:00")
+
+
+def asked(identity: str, text: str, minute: int = 0, **more: Any) -> dict[str, Any]:
+    return {"id": identity, "text": text, "createdAt": f"2026-01-31T01:{minute:02}:00.000Z", **more}
+
+
+def request(prompt: str, line: str) -> str:
+    """A request as the model of this turn may make it."""
+    return f"```recalld {MARK.findall(prompt)[-1]}\n{line}\n```"
+
+
+class TurningWorld(ServedWorld):
+    """The workspace at *root*; *say* is what the model says to a question, *turns* lines of [turns]."""
+
+    def __init__(self, root: Path, server: Server, turns: str = "", llm: str = "") -> None:
+        super().__init__(root, server, llm, f'[turns]\nreply = "worker"\n{turns}\n', NOW)
+        self.ws.prepare()
+        self.turning()
+        self.say = lambda prompt: f"答：{self.question_in(prompt)}"
+        server.script = lambda _number, prompt: Act(text=self.say(prompt))
+
+    def turning(self) -> None:
+        """Let another program go on."""
+        append = adder(self.ws, self.clock)
+        looks = FurtherLooks(self.ws, self.clock, append, LookingUp(lambda: self.ws, self.clock, keep_fresh=True))
+        self.turns = FileTurns(self.ws, self.clock, append, looks)
+
+    @staticmethod
+    def question_in(prompt: str) -> str:
+        """What was asked, without memory, time and mark."""
+        return MARK.sub("", prompt.rsplit("</memory>", 1)[-1]).split("\n\n")[-2].strip()
+
+    def turn(self, *, worker: bool = True) -> None:
+        """Answer what waits; no more is done."""
+        for _ in range(60):
+            wait_s = self.turns.step()
+            worked = worker and self.worker().run_once(asked_only=True)
+            if wait_s >= 1 and not worked:
+                return
+        raise AssertionError("it never ends")
+
+    def told(self) -> list[tuple[str, str]]:
+        """The speaker and the words of each message of history.json."""
+        return [(one["role"], one["text"]) for one in self.history()]
+
+    def waiting(self) -> list[Any]:
+        return self.json("inbox.json")
+
+    def json(self, name: str) -> Any:
+        import json
+
+        return json.loads((self.root / name).read_bytes())
+
+    def event_names(self) -> list[str]:
+        return [name for name, _ in self.events.all]
+
+
+def scripted(*answers: str) -> Callable[[str], str]:
+    """A model that says these in turn, and from then on the last."""
+    left: list[str] = [*answers]
+    return lambda _prompt: left.pop(0) if len(left) > 1 else left[0]
+
+
+def texts(messages: Sequence[tuple[str, str]]) -> list[str]:
+    return [text for _, text in messages]
