@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.archive.places import place_of
 from recalld.supervisor.checks.fsck import fsck
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
@@ -45,11 +46,6 @@ _TRIES: Final = 5
 #: Seconds to wait for a file that is being written in place: without the lock, and while the lock is held.
 _WAIT_S: Final = 5.0
 _WAIT_LOCKED_S: Final = 0.02
-#: Parts of `.recalld` that only running programs need, or that can be made again.
-NOT_KEPT: Final = frozenset(
-    {"index", "vectors", "files.json", "socket", "socket.path", "archive.now", "token", "open.html"}
-    | {"backup.json", "found.json"}
-)
 #: The name of the temporary folder in which a backup is unpacked, and of the folder in it.
 _UNPACKING: Final = lazy_re(r"\.recalld-[0-9a-z_]{8}")
 _WORKSPACE: Final = "workspace"
@@ -257,12 +253,11 @@ class _State:
 
     def _is_not_kept(self, path: Path) -> bool:
         paths = self._paths
-        if path.parent == paths.state:
-            return path.name in NOT_KEPT or path.suffix == ".lock"
         if path.parent == paths.replaced:
             return path not in self._ws.replaced.untaken()
-        of_the_top = (paths.history_lock, paths.root / LIST, paths.root / LOST_AND_FOUND)
-        return path.name == ".git" or path in of_the_top
+        place = place_of(paths.relative(path))
+        is_passed = place is not None and not place.in_backup
+        return is_passed or path.name == ".git" or path in (paths.root / LIST, paths.root / LOST_AND_FOUND)
 
 
 def _whole_lines(data: bytes) -> bytes:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.checks.backup import NOT_KEPT, check, check_folder, create
+from recalld.supervisor.archive.places import place_of
+from recalld.supervisor.checks.backup import check, check_folder, create
 from recalld.supervisor.checks.machine import SCARCE_BYTES, walk
 from recalld.supervisor.host.last_night import LastBackup, keep_last, read_last_backup
 from recalld.supervisor.protocol.paths import day_of_name
@@ -92,8 +93,8 @@ def _backups(ws: Workspace, folder: Path) -> list[Path]:
 
 def _refuse_little_room(ws: Workspace, folder: Path) -> None:
     """Raise StorageError if the disk of the folder would be nearly full after a backup."""
-    passed = tuple(ws.paths.state / name for name in NOT_KEPT)
-    size = sum(found.st_size for path, found in walk(ws.paths.root) if not any(map(path.is_relative_to, passed)))
+    places = ((place_of(ws.paths.relative(path)), found.st_size) for path, found in walk(ws.paths.root))
+    size = sum(size for place, size in places if place is None or place.in_backup)
     disk = os.statvfs(folder)
     if disk.f_bavail * disk.f_frsize - size < SCARCE_BYTES:
         raise StorageError(folder, Text("backup.disk_scarce", count=SCARCE_BYTES >> 20))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.archive.places import OTHERS, PLACES, place_of
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.nightly_backup import nightly_backup
 from recalld.supervisor.checks.table import account
@@ -43,6 +44,16 @@ PROPERTIES = sorted(name for name in vars(WorkspacePaths) if isinstance(getattr(
 
 #: What WorkspacePaths names and recalld only reads, and why.
 READ_ONLY = {"inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)"}
+#: Places that this life has no files in, and why.
+NOT_OF_THIS_LIFE = {
+    "temporary": "a file has such a name for as long as it is written",
+    "inbox": "the assistant writes it",
+    "notes": "a person writes them",
+    "prompts": "a person writes them",
+    "chats": "the extra llamaindex writes them (tests/llamaindex)",
+    "unread": "an import that can't read all of its source writes it (tests/importing)",
+    "forgotten": "a forgetting writes it (tests/forgetting)",
+}
 #: Folders in which every file belongs to what the folder is named for.
 FOLDERS = ("attachments", "turns", "pieces", "quarantine", "previous", "drop_box", "replaced", "vectors")
 
@@ -261,6 +272,17 @@ def test_paths_are_in_the_table_of_the_protocol(name: str) -> None:
 @pytest.mark.parametrize("name", READ_ONLY)
 def test_paths_of_others_are_read_and_never_written(life: Life, name: str) -> None:
     assert not life.has(getattr(life.world.paths, name))
+
+
+def test_places_have_a_row_for_every_file_that_a_life_writes(life: Life) -> None:
+    files = {name for name in life.written if not (life.world.root / name).is_dir()}
+    assert sorted(name for name in files if place_of(name) in {None, OTHERS}) == []
+
+
+def test_places_have_no_row_for_what_a_life_does_not_write(life: Life) -> None:
+    written = {place_of(name) for name in life.written}
+    rows = {place.what for place in PLACES if place not in written}
+    assert rows <= NOT_OF_THIS_LIFE.keys()
 
 
 def test_paths_with_an_argument_name_what_a_life_writes(life: Life) -> None:
