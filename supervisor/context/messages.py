@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from recalld.supervisor.context.render import framed
 from recalld.supervisor.text.day_words import day_words
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def turn_messages(
     *memory* is in the place *place*, between the tags ``<memory>``. A line with the time *now*, in its zone, comes before the
     question. With *alternate* consecutive messages of one role are joined and the first message is the user's.
     """
-    quoted = f"<memory>\n{memory}</memory>" if memory.strip() else ""
+    quoted = framed(memory)
     asked = [time_line(now, language), question] if question.strip() else []
     in_question = summary_in == "user" and asked
     system_parts, before, last = [system, "" if in_question else summary], "", asked

@@ -89,6 +89,11 @@ _NOT_IN_PATH: Final = lazy_re(
 )
 
 
+def framed(memory: str) -> str:
+    """Return the memory block between its tags, "" for an empty one."""
+    return f"<memory>\n{memory}</memory>" if memory.strip() else ""
+
+
 def shown(text: str, chars: int, terms: Sequence[str] = ()) -> str:
     r"""
     Return the text as an entry shows it: on one line, escaped, cut to *chars* characters around *terms*, with a mark if cut.

@@ -125,7 +125,6 @@ PLANNED: Final = frozenset(
             "message_chars",
             "skip_chars",
         ),
-        "serve": ("upstream",),
     }.items()
     for name in names
 )
@@ -162,6 +161,8 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
         if less > more:
             given[smaller] = more
     config = applied(Config(), given)
+    if _is_ours(config.serve):
+        raise BadConfig("serve.upstream", Text("config.upstream_is_ours"))
     # The variable with a model's key may begin with the prefix too; its value is never read here.
     others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env}
     refuse_unknown_variables(config, environ, PREFIX, others, PLANNED)
@@ -179,6 +180,21 @@ def language_key(toml: bytes | None, environ: Mapping[str, str]) -> str:
     """
     found = _LANGUAGE.match(toml.decode("utf-8-sig", "replace")) if toml else None
     return environ.get(f"{PREFIX}LANGUAGE") or (found[1] if found else "auto")
+
+
+def _is_ours(serve: Serve) -> bool:
+    """Return whether the model server behind the proxy is the proxy itself."""
+    from urllib.parse import urlsplit  # here: few configurations have a proxy
+
+    if not (serve.upstream and serve.port):
+        return False
+    try:
+        parts = urlsplit(serve.upstream)
+        host, port = (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return False
+    is_here = host in ("localhost", "::1", "0.0.0.0", "::", serve.host.lower()) or host.startswith("127.")  # noqa: S104 - compared, not bound
+    return is_here and port == serve.port
 
 
 def _planned_sections() -> set[str]:

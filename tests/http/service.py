@@ -71,7 +71,7 @@ class Service:
         """A client without the token."""
         return httpx2.Client(base_url=self.url, headers=headers, timeout=30)
 
-    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
+    def ask(self, method: str, path: str, body: Any = None, **headers: Any) -> httpx2.Response:
         """The answer to a request whose body, if there is one, is JSON."""
         content = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
         kind = {} if content is None else {"Content-Type": "application/json"}

@@ -18,6 +18,8 @@ from recalld import register_all_tools
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
+from recalld.supervisor.interfaces.proxy.talk import read_talk
 from recalld.supervisor.interfaces.serve import Answers, HttpService, file_turns
 from recalld.supervisor.operations.opening import OpeningRequest, opening
 from recalld.supervisor.operations.operation import Caller, perform
@@ -32,6 +34,7 @@ from recalld.supervisor.storage.errors import BadConfig, NoSummary
 from recalld.worker.__main__ import main
 from recalld.worker.providers import choose
 from tests.conversation.talk import Scripted
+from tests.http.service import Service
 from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
 from tests.process.command import until
@@ -81,6 +84,18 @@ def of_the_service(world: World) -> list[object]:
         if world.ws.config.serve.port:
             until(lambda: world.events.all)
     return [fields.get("reason") for name, fields in world.events.all if name.startswith("port_")]
+
+
+def status_of_the_proxy(world: World) -> int:
+    """What a client of the proxy gets that asks for the models."""
+    with Service(world.root / "served", str(world.toml)) as service:
+        return service.ask("GET", "/v1/models").status_code
+
+
+def is_skipped_by_the_proxy(world: World) -> bool:
+    talk = read_talk("chat/completions", '{"messages": [{"role": "user", "content": "起个标题：部署"}]}'.encode())
+    assert talk
+    return is_auxiliary(talk, world.ws.config.serve.skip)
 
 
 # ── archive ──────────────────────────────────────────────────────────────────
@@ -871,6 +886,8 @@ EFFECTS = {
     "serve.port": Effect(of_the_service, {0: [], 28377: DIFFERS}),
     "serve.host": Effect(of_the_service, {"127.0.0.1": DIFFERS, "192.0.2.1": ["remote"]}, {"serve.port": 28378}),
     "serve.allow_remote": Effect(of_the_service, {False: ["remote"], True: ["address"]}, SERVED_AFAR),
+    "serve.upstream": Effect(status_of_the_proxy, {"": 404, NOWHERE: 502}),
+    "serve.skip": Effect(is_skipped_by_the_proxy, {(): False, ("^起个标题",): True}),
     "privacy.redact": Effect(secret_in_the_prompt, {"llm": False, "off": True}, SERVED),
     "privacy.patterns": Effect(number_in_the_prompt, {(): True, ("工号 [0-9]+",): False}, SERVED),
     "privacy.reveal": Effect(secret_that_was_asked_for, {True: True, False: False}),

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from recalld.supervisor.context.render import framed as between_tags
 from recalld.supervisor.context.spoken import spoken
 
 #: What an event is about: a question comes, an answer was given, a session begins; or nothing that recalld needs.
@@ -153,9 +154,7 @@ def written(client: str, event: Event, block: str) -> str:
 
 def framed(client: str, memory: str) -> str:
     """Return a memory block between its tags, or as it is for a client that would escape them."""
-    if not memory.strip():
-        return ""
-    return f"<memory>\n{memory}</memory>" if DIALECTS[client].tags else memory
+    return between_tags(memory) if DIALECTS[client].tags or not memory.strip() else memory
 
 
 def fits(client: str, block: str) -> bool:

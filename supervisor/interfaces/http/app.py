@@ -13,13 +13,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from recalld.supervisor.interfaces.http.gate import Gate
+from recalld.supervisor.interfaces.http.gate import PROXY, Gate
 from recalld.supervisor.interfaces.http.json_body import json_object
 from recalld.supervisor.interfaces.http.mcp_endpoint import McpEndpoint
 from recalld.supervisor.interfaces.http.memory_routes import memory_routes
 from recalld.supervisor.interfaces.http.operation_routes import operation_routes
 from recalld.supervisor.interfaces.http.problem import Refused, of_error, problem
 from recalld.supervisor.interfaces.http.site import form_fields
+from recalld.supervisor.interfaces.proxy.endpoint import Proxy, protocol_error
 from recalld.supervisor.operations.upkeep import StateRequest, metrics
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import InternalError, SupervisorError
@@ -56,11 +57,13 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
         finally:
             watching.cancel()
             await mcp.end()
+            await proxy.end()
 
-    mcp = McpEndpoint(site)
+    mcp, proxy = McpEndpoint(site), Proxy(site)
     routes = [
         *_own_routes(site),
         Route("/mcp", mcp),
+        Route(f"{PROXY}{{path:path}}", proxy),
         *memory_routes(site),
         *operation_routes(site),
         *(page.routes(site) if page else ()),
@@ -83,6 +86,8 @@ def _response(site: Site, page: Any, request: Request, error: Exception) -> Resp
     if not isinstance(error, (Refused, SupervisorError, OSError)):
         ws.events.report("http", [InternalError.of("a request over HTTP", error)])
     status, sentence, headers, more = of_error(error, site.language(request), str(ws.paths.root))
+    if request.url.path.startswith(PROXY):
+        return protocol_error(request.url.path, status, sentence, headers)
     is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api/", "/mcp"))
     if page and is_browser:
         shown: Response = page.problem(site, request, status, sentence)

@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.interfaces.http.site import Site
 
-#: Requests that are answered at once.
+#: Requests that are answered at once, and those through the proxy, which wait for a model.
 MOST_AT_ONCE: Final = 32
+MOST_PROXIED: Final = 128
 #: The most bytes of the headers.
 MOST_HEAD: Final = 16_384
 #: The most bytes of a body; that of a request that saves the whole long-term file may have more.
 MOST_BODY: Final = 1 << 20
 MOST_LONG_TERM: Final = 8 << 20
+#: The most bytes of what goes through the proxy: pictures and documents are in it.
+MOST_MODEL: Final = 64 << 20
 #: Paths that need no token: they show nothing of the memory.
 OPEN_PATHS: Final = frozenset({"/healthz", "/session"})
 STATIC: Final = "/static/"
@@ -40,6 +43,8 @@ STATIC: Final = "/static/"
 LONG_TERM_PATHS: Final = frozenset({"/api/memory/long-term", "/api/replace_long_term", "/long-term"})
 #: The names of this machine to itself.
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+#: Where the proxy in front of a model server is.
+PROXY: Final = "/v1/"
 _JSON: Final = "application/json"
 #: What a browser may load into a page and send from it: from this service alone, and no script within a page.
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -61,7 +66,7 @@ class Gate:
     ) -> None:
         self._app, self._site, self._answer_error = app, site, answer_error
         self._is_remote = is_remote
-        self._running = 0
+        self._running = {False: 0, True: 0}  # by whether it goes through the proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -69,6 +74,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         request, begun = Request(scope), False
+        is_proxied = request.url.path.startswith(PROXY)
 
         async def send_guarded(message: Message) -> None:
             nonlocal begun
@@ -79,7 +85,7 @@ class Gate:
                     headers.setdefault(name, value)
             await send(message)
 
-        self._running += 1
+        self._running[is_proxied] += 1
         try:
             self._check(request)
             await self._app(scope, _limited(request, receive), send_guarded)
@@ -89,14 +95,14 @@ class Gate:
             if not begun:
                 await (await self._answer_error(request, error))(scope, receive, send_guarded)
         finally:
-            self._running -= 1
+            self._running[is_proxied] -= 1
 
     def _check(self, request: Request) -> None:
         """Raise Refused for a request that no handler may see."""
         self._check_place(request)
-        if self._running > MOST_AT_ONCE:
-            raise Refused(503, Text("http.many"), {"Retry-After": str(RETRY_AFTER)})
         path = request.url.path
+        if self._running[is_proxied := path.startswith(PROXY)] > (MOST_PROXIED if is_proxied else MOST_AT_ONCE):
+            raise Refused(503, Text("http.many"), {"Retry-After": str(RETRY_AFTER)})
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
             raise Refused(401, Text("http.token"), {"WWW-Authenticate": "Bearer"})
         if _has_body(request.headers) and _kind(request.headers) != _JSON and path.startswith(("/api/", "/mcp")):
@@ -107,7 +113,9 @@ class Gate:
     def _is_known(self, request: Request) -> bool:
         """Return whether the request has the token or the cookie; both are compared, so that the time is the same."""
         kind, _, given = request.headers.get("authorization", "").partition(" ")
-        by_token = self._site.access.is_token(given.strip() if kind.lower() == "bearer" else "")
+        if kind.lower() != "bearer":  # Anthropic's clients have a header of their own for their key
+            given = request.headers.get("x-api-key", "") if request.url.path.startswith(PROXY) else ""
+        by_token = self._site.access.is_token(given.strip())
         by_cookie = self._site.access.is_cookie(self._site.cookie(request))
         return by_token or by_cookie
 
@@ -163,7 +171,8 @@ def _limited(request: Request, receive: Receive) -> Receive:
 
 
 def _most_body(request: Request) -> int:
-    return MOST_LONG_TERM if request.url.path in LONG_TERM_PATHS else MOST_BODY
+    path = request.url.path
+    return MOST_LONG_TERM if path in LONG_TERM_PATHS else MOST_MODEL if path.startswith(PROXY) else MOST_BODY
 
 
 def _has_body(headers: Headers) -> bool:

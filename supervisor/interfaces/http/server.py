@@ -21,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from recalld.supervisor.interfaces.http.access import Access
 from recalld.supervisor.interfaces.http.app import make_app
-from recalld.supervisor.interfaces.http.gate import MOST_HEAD
+from recalld.supervisor.interfaces.http.gate import MOST_AT_ONCE, MOST_HEAD, MOST_PROXIED
 from recalld.supervisor.interfaces.http.problem import PROBLEM, problem
 from recalld.supervisor.interfaces.http.site import Site
 from recalld.supervisor.storage.catalogue import Text
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _ARRIVE_S: Final = 10.0
 _IDLE_S: Final = 5
 #: Connections that are open at once; one more is closed. The gate answers as many as it lets in.
-_MOST_CONNECTIONS: Final = 64
+_MOST_CONNECTIONS: Final = 2 * MOST_AT_ONCE + MOST_PROXIED
 #: Seconds until a port that could not be bound is tried again, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 10.0
 _JOIN_S: Final = 2.0

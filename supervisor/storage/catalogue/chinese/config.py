@@ -11,6 +11,7 @@ TEXTS: Final = {
     "leads_out": "它指向工作区之外的 {path}；请改成工作区里的文件夹，或移动整个工作区",
     "little_memory": "给 {path} 留的内存太少；请调高，或设为 unlimited",
     "section_planned": "这一节还只是计划，目前没有作用；请删掉它",
+    "upstream_is_ours": "这是 recalld 自己的地址（`serve.host`、`serve.port`）；请填模型服务器的地址",
     "key_planned": "这个键还只是计划，目前没有作用；请删掉它",
     "gone": "它不见了；请放回去，或重新启动 supervisor 改用默认值",
     "no_key": "没有这个键{meant}",

@@ -56,6 +56,7 @@ TEXTS: Final = {
     "recovered": "不再有拒绝",
     "watch_lost": "没有文件事件，只靠轮询发现改动",
     "output_lost": "有几行没能打印：没有人读，或者磁盘满了；日志里有",
+    "proxy_failed": "代理的一轮对话里，取记忆或保存对话失败，这一轮照常继续",
     "hook_failed": "客户端的钩子没能放入记忆或保存对话，客户端照常继续",
     "port_refused": "`[serve]` 的端口用不了；supervisor 进程照常运行，没有 HTTP，会再试",
     "port_open": "supervisor 进程通过 HTTP 应答",

@@ -11,6 +11,7 @@ TEXTS: Final = {
     "leads_out": "it leads to {path}, outside the workspace; make it a folder in the workspace, or move the whole workspace",
     "little_memory": "it leaves too little memory for {path}; raise it, or set it to unlimited",
     "section_planned": "this section is planned and not there yet; take it out, since nothing comes of it",
+    "upstream_is_ours": "this is the address of recalld itself (`serve.host`, `serve.port`); give that of the model server",
     "key_planned": "this key is planned and not there yet; take it out, since nothing comes of it",
     "gone": "it is gone; put it back, or start the supervisor again to use the defaults",
     "no_key": "there is no such key{meant}",

@@ -1,0 +1,221 @@
+"""
+`/v1`: what a client asks its model server, with memory in it (`[serve] upstream`).
+
+Memory is no condition of an answer: what fails, or takes longer than `recall.timeout_ms`, is an event, and the request goes on
+as it came. The answer passes piece by piece; it is read for memory when it is over. A client that hangs up ends the request to
+the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from recalld.supervisor.interfaces.http.gate import PROXY
+from recalld.supervisor.interfaces.http.problem import Refused
+from recalld.supervisor.interfaces.proxy.answers import read_answer
+from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
+from recalld.supervisor.interfaces.proxy.changed import Window, room, with_memory
+from recalld.supervisor.interfaces.proxy.talk import read_talk
+from recalld.supervisor.interfaces.proxy.turn import SESSION, keep_answer, keep_question, memory_for, session_given, turn_of
+from recalld.supervisor.interfaces.proxy.upstream import Upstream, returned_headers, sent_headers
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import as_supervisor_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+    from starlette.types import Receive, Scope, Send
+
+    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.interfaces.proxy.changed import Room
+    from recalld.supervisor.interfaces.proxy.talk import Talk
+    from recalld.supervisor.interfaces.proxy.turn import Turn
+
+A = TypeVar("A")
+#: The header with which a request is neither recorded nor given memory.
+RECORD: Final = "x-recalld-record"
+_NO: Final = ("no", "false", "0")
+#: The most bytes of an answer that is read.
+_MOST_ANSWER: Final = 16 << 20
+#: Turns whose block is kept for the requests in which a model gets the result of a tool.
+_MOST_BLOCKS: Final = 64
+#: Seconds that the end waits for what is still written.
+_END_S: Final = 2.0
+#: What errors are called in the protocols; others are of the server.
+_TYPES: Final = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
+
+
+class _Asked(NamedTuple):
+    """What a client asks for a person: the *talk*, its *turn*, and the *room* that it has."""
+
+    talk: Talk
+    turn: Turn
+    room: Room
+
+    @property
+    def shows(self) -> int:
+        """How many messages before the question the server gets."""
+        sent = self.talk.said[self.room.begin : self.talk.at]
+        return sum(1 for one in sent if one.role in ("user", "assistant") and one.words)
+
+
+class Proxy:
+    """The ASGI application below /v1."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._upstream = Upstream()
+        self._running: set[asyncio.Task[Any]] = set()
+        self._blocks: dict[Turn, str] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer back, until either side goes away."""
+        request = Request(scope, receive)
+        if not self._site.workspace.config.serve.upstream:
+            raise Refused(404, Text("proxy.none"))
+        body = await request.body()
+        answering = asyncio.create_task(self._answer(request, body, send))
+        leaving = asyncio.create_task(_until_gone(receive))
+        try:
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in (answering, leaving):
+                one.cancel() if not one.done() else None
+            await asyncio.wait({answering, leaving})
+        if not answering.cancelled():
+            answering.result()
+
+    async def end(self) -> None:
+        """End it: what is still written has a moment, and the connections are closed."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=_END_S)
+        await self._upstream.close()
+
+    async def _answer(self, request: Request, body: bytes, send: Send) -> None:
+        ws, path = self._site.workspace, request.url.path.removeprefix(PROXY)
+        session = session_given(request.headers.get(SESSION, ""))
+        asked, kept = None, None
+        if _is_for_memory(request):
+            asked = await self._alone("reading the request", self._asked, path, body, session)
+        if asked:
+            kept = self._task(self._alone("keeping the question", keep_question, self._site, asked.turn))
+            body = await self._with_memory(asked, body)
+        headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=asked is not None)
+        address = f"/{path}?{request.url.query}" if request.url.query else f"/{path}"
+        response = await self._upstream.send(ws.config, request.method, address, headers, body)
+        data = bytearray()
+        try:
+            await _pass_on(response, send, data if asked else None)
+        finally:
+            if asked and kept and response.is_success:
+                is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+                self._task(self._keep_answer(asked, kept, bytes(data), is_stream=is_stream))
+            # subtle: a task of its own, since this one may be cancelled, and a connection has to be closed all the same
+            await asyncio.shield(self._task(response.aclose()))
+
+    # ── memory ───────────────────────────────────────────────────────────────
+
+    def _asked(self, path: str, body: bytes, session: str) -> _Asked | None:
+        """Return what is asked; None for a request that is not for memory. It runs in a thread, since it may be megabytes."""
+        ws = self._site.workspace
+        talk = read_talk(path, body)
+        if talk is None or is_auxiliary(talk, ws.config.serve.skip):
+            return None
+        config = ws.config
+        memory = config.recall.memory_tokens + config.recall.pinned_tokens
+        window = Window(config.context.window_tokens, memory, config.tokens.cjk_weight, config.conversation.keep_turns)
+        return _Asked(talk, turn_of(ws, talk, session), room(talk, window))
+
+    async def _with_memory(self, asked: _Asked, body: bytes) -> bytes:
+        """Return the body with memory in it, and without what does not fit the window; unchanged where there is neither."""
+        config, key = self._site.workspace.config, asked.turn
+        block = self._blocks.get(key, "") if asked.talk.is_continued else ""
+        if not block and asked.room.memory:
+            asking = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
+            await asyncio.wait({asking}, timeout=config.recall.timeout_ms / 1000)
+            if not asking.done():
+                self._tell("memory took too long")
+            block = (asking.done() and asking.result()) or ""
+            self._blocks[key] = block  # while tools are called, the same one, so that the server's cache holds
+            while len(self._blocks) > _MOST_BLOCKS:
+                del self._blocks[next(iter(self._blocks))]
+        if not block and not asked.room.begin:
+            return body
+        made = await self._alone("memory", with_memory, asked.talk, block, config.context.memory_in, asked.room.begin)
+        return body if made is None else made
+
+    async def _keep_answer(self, asked: _Asked, kept: asyncio.Task[None], data: bytes, *, is_stream: bool) -> None:
+        """Keep what was answered, once the question is kept."""
+        await asyncio.wait({kept})
+
+        def keep() -> None:
+            keep_answer(self._site, asked.turn, read_answer(asked.talk.kind, data, is_stream=is_stream))
+
+        await self._alone("keeping the answer", keep)
+
+    # ── beside the answer ────────────────────────────────────────────────────
+
+    async def _alone(self, step: str, function: Callable[..., A], *arguments: Any) -> A | None:
+        """Return what the function returns in a thread; None if it fails: the client goes on, and an event says why."""
+        try:
+            return await self._site.run(function, *arguments)
+        except Exception as error:  # noqa: BLE001 - a broken memory is not the client's problem
+            self._tell(as_supervisor_error(error, step, self._site.workspace.paths.root).sentence)
+            return None
+
+    def _task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._running.discard(task)
+        if not task.cancelled():
+            task.exception()  # who waits for it gets it; else nobody asks
+
+    def _tell(self, why: str) -> None:
+        self._site.workspace.events.emit("proxy_failed", why=why)
+
+
+def _is_for_memory(request: Request) -> bool:
+    return request.method == "POST" and request.headers.get(RECORD, "").strip().lower() not in _NO
+
+
+async def _pass_on(response: Any, send: Send, data: bytearray | None) -> None:
+    """Send the response, each piece as it comes; *data* gets what is read. One that breaks off is left without its end."""
+    import httpx2
+
+    await send(
+        {"type": "http.response.start", "status": response.status_code, "headers": returned_headers(response.headers.raw)}
+    )
+    try:
+        async for piece in response.aiter_raw():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if data is not None and len(data) < _MOST_ANSWER:
+                data += piece
+    except (httpx2.HTTPError, httpx2.StreamError):
+        return
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _until_gone(receive: Receive) -> None:
+    """Return when the client has gone away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def protocol_error(path: str, status: int, sentence: str, headers: Mapping[str, str]) -> Response:
+    """Return an error as a client of the protocol reads it: Anthropic's for messages, else OpenAI's."""
+    kind = _TYPES.get(status, "invalid_request_error" if status < 500 else "api_error")
+    error: dict[str, Any] = {"type": kind, "message": sentence}
+    if path.startswith(f"{PROXY}messages"):
+        shown: dict[str, Any] = {"type": "error", "error": error}
+    else:
+        shown = {"error": {**error, "param": None, "code": str(status)}}
+    return Response(json.dumps(shown, ensure_ascii=False), status, dict(headers), "application/json")

@@ -1,0 +1,108 @@
+"""
+What a request through the proxy does to a workspace: its session, memory for its question, and the messages that are kept.
+
+A client that sends its whole history each time is recorded once, since the id of a message is made of its session and of its
+place: what was said before it. Other words at the same place, of an edited question or of an answer that was asked for again,
+are a revision (docs/reference/protocol.md, 2.6).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.interfaces.proxy.talk import MOST_SESSION, digest, first_session, named_session
+from recalld.supervisor.operations.history import AppendRequest, append
+from recalld.supervisor.operations.operation import Caller
+from recalld.supervisor.operations.recall import InjectRequest, inject
+from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+
+if TYPE_CHECKING:
+    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.interfaces.proxy.answers import Answer
+    from recalld.supervisor.interfaces.proxy.talk import Talk
+    from recalld.supervisor.workspace import Workspace
+
+#: The header that names the session.
+SESSION: Final = "x-recalld-session"
+#: What the messages came by, and who asked, in a receipt.
+_CHANNEL: Final = "proxy"
+#: A part of a question that is searched for at most; it may be a pasted file.
+_MOST_CHARS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The *question* of a request, its *session*, and its *place* in it."""
+
+    session: str
+    place: str
+    question: str
+
+
+def session_given(value: str) -> str:
+    """Return the session that the header names, in UTF-8, "" for none; BadRequest for one that is no name."""
+    with contextlib.suppress(UnicodeError):  # else it is Latin 1, as the standard once said
+        value = value.encode("latin-1").decode("utf-8")
+    if len(value) > MOST_SESSION or not value.isprintable():
+        raise BadRequest("X-Recalld-Session", Text("proxy.session", most=MOST_SESSION))
+    return value.strip()
+
+
+def turn_of(ws: Workspace, talk: Talk, session: str) -> Turn:
+    """Return the turn of a request, in the *session* of its header, else that which its fields name, else one of its own."""
+    before, response = talk.before, talk.value("previous_response_id")
+    if isinstance(response, str) and response:
+        session = session or _session_of(ws, response) or named_session(talk) or f"proxy-{digest(response)}"
+        return Turn(session, digest(response, before), talk.question)
+    is_kept_there = talk.kind == "responses" and talk.value("conversation") is not None
+    session = session or named_session(talk) or first_session(talk)
+    return Turn(session, digest(_last_answer(ws, session) if is_kept_there else "", before), talk.question)
+
+
+def _session_of(ws: Workspace, response: str) -> str:
+    """Return the session of the answer that has this id on the server; "" if it is not among the newest messages."""
+    return next((str(one.raw.get("session", "")) for one in _newest(ws) if one.raw.get("response") == response), "")
+
+
+def _last_answer(ws: Workspace, session: str) -> str:
+    """Return the id of the last answer in the session: there the server keeps what was said before."""
+    is_of = (one.id for one in _newest(ws) if one.role == "assistant" and one.raw.get("session") == session)
+    return next(is_of, "")
+
+
+def _newest(ws: Workspace) -> list[Message]:
+    """Return the messages of history.json, newest first; none if it can't be read."""
+    with contextlib.suppress(SupervisorError, OSError):
+        return [one for one in reversed(ws.history.read()) if isinstance(one, Message)]
+    return []
+
+
+def memory_for(site: Site, turn: Turn, tokens: int, shows: int) -> str:
+    """Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages."""
+    asked = InjectRequest(question=turn.question[:_MOST_CHARS], shows=shows, client=_CHANNEL, tokens=tokens)
+    who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False)
+    return site.answers.perform(inject, asked, who).memory
+
+
+def keep_question(site: Site, turn: Turn) -> None:
+    """Add the question, durably; one that is there already is not added twice."""
+    _append(site, turn, "user", turn.question)
+
+
+def keep_answer(site: Site, turn: Turn, answer: Answer) -> None:
+    """Add what was answered; half an answer is marked as `cut`. One without words, or that calls a tool, is not talk."""
+    if answer.text:
+        more: dict[str, Any] = {"response": answer.id} if answer.id else {}
+        _append(site, turn, "assistant", answer.text, **more, **({} if answer.is_whole else {"cut": True}))
+
+
+def _append(site: Site, turn: Turn, role: str, text: str, **more: Any) -> None:
+    identity = f"proxy-{digest(turn.session, turn.place, role)}"
+    where = {"session": turn.session, "channel": _CHANNEL, **more}
+    message = {"id": identity, "role": role, "text": text, "createdAt": to_wire(site.clock()), **where}
+    site.answers.perform(append, AppendRequest(messages=[message]), Caller(clock=site.clock))

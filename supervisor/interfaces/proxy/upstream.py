@@ -1,0 +1,112 @@
+"""
+The model server behind the proxy: a request is sent as the client made it, and the answer comes in the pieces that it sends.
+
+Only the headers of a connection are each side's own. The client's key is recalld's token, and stays here; the server gets the
+key from the variable that `llm.api_key_env` names, in the header in which the client sent its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.interfaces.http.problem import Refused
+from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
+from recalld.supervisor.storage.catalogue import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from recalld.supervisor.protocol.config import Config
+
+#: Seconds until the server must have taken the connection; for its answer it has `llm.timeout`.
+_CONNECT_S: Final = 10.0
+#: Headers of one connection (RFC 9110, 7.6.1), and those that are made anew.
+_OF_CONNECTION: Final = frozenset(
+    [
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"),
+        *("transfer-encoding", "upgrade"),
+    ]
+)
+_NOT_SENT: Final = _OF_CONNECTION | {"host", "content-length", "expect", "authorization", "x-api-key", "cookie", "origin"}
+_NOT_RETURNED: Final = _OF_CONNECTION | {"set-cookie"}
+#: Headers for recalld begin so.
+_OURS: Final = b"x-recalld-"
+
+
+class Upstream:
+    """A client of the model server, in the event loop of the service; it keeps its connections."""
+
+    def __init__(self) -> None:
+        self._clients: dict[bool, Any] = {}
+
+    async def send(self, config: Config, method: str, path: str, headers: list[tuple[bytes, bytes]], body: bytes) -> Any:
+        """
+        Return the response, whose body has not been read; it is closed by who reads it.
+
+        Refused (502) if the server can't be reached, (504) if it does not answer within `llm.timeout`.
+        """
+        import httpx2
+
+        where, within = config.serve.upstream, config.llm.timeout.total_seconds()
+        timeout = {"connect": min(_CONNECT_S, within), "read": within, "write": within, "pool": within}
+        address = f"{base_of(where)}{path}"
+        request = httpx2.Request(method, address, headers=headers, content=body, extensions={"timeout": timeout})
+        try:
+            return await self._client(where).send(request, stream=True)
+        except httpx2.ConnectTimeout:
+            raise Refused(504, Text("proxy.silent", where=without_credentials(where))) from None
+        except (httpx2.ReadTimeout, httpx2.WriteTimeout):
+            raise Refused(504, Text("proxy.slow", where=without_credentials(where), seconds=int(within))) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            why = type(error).__name__
+            raise Refused(502, Text("proxy.away", where=without_credentials(where), kind=why)) from None
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    def _client(self, where: str) -> Any:
+        import httpx2
+
+        is_here = is_local(where)
+        if is_here not in self._clients:
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+            self._clients[is_here] = httpx2.AsyncClient(trust_env=not is_here, limits=limits)
+        return self._clients[is_here]
+
+
+def base_of(upstream: str) -> str:
+    """
+    Return the address to which the path below /v1 is added.
+
+    >>> base_of("http://127.0.0.1:11434"), base_of("https://api.example.org/openai/v1/")
+    ('http://127.0.0.1:11434/v1', 'https://api.example.org/openai/v1')
+    """
+    base = upstream.rstrip("/")
+    return base if "/" in base.partition("://")[2] else f"{base}/v1"
+
+
+def sent_headers(
+    headers: Iterable[tuple[bytes, bytes]], config: Config, environ: Mapping[str, str], *, is_read: bool
+) -> list[tuple[bytes, bytes]]:
+    """Return the headers for the server, in their order; an answer that *is_read* here has to come uncompressed."""
+    found, key_in = [], b""
+    for name, value in headers:
+        if name in (b"authorization", b"x-api-key"):
+            key_in = key_in or name
+        is_left_out = name.decode("latin-1") in _NOT_SENT or name.startswith(_OURS) or (is_read and name == b"accept-encoding")
+        if not is_left_out:
+            found.append((name, value))
+    if is_read:
+        found.append((b"accept-encoding", b"identity"))
+    key = find_key(config.llm.api_key_env, environ)
+    if key != NO_KEY:
+        found.append((b"x-api-key", key.encode()) if key_in == b"x-api-key" else (b"authorization", f"Bearer {key}".encode()))
+    return found
+
+
+def returned_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers for the client, in their order; a cookie of the server would be one of recalld's own page."""
+    return [(name.lower(), value) for name, value in headers if name.lower().decode("latin-1") not in _NOT_RETURNED]

@@ -1,0 +1,271 @@
+"""A turn through the proxy: what the model's server gets, what comes back, and what is kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.proxy.model_server import MUTE, chat, chat_stream
+
+if TYPE_CHECKING:
+    from tests.proxy.conftest import Proxied
+
+QUESTION = "我对什么过敏？"
+
+
+# ── memory ───────────────────────────────────────────────────────────────────
+
+
+def test_proxy_puts_memory_before_the_question(proxied: Proxied):
+    answer = proxied.ask(QUESTION)
+    assert answer.json()["choices"][0]["message"]["content"] == "好。"
+    sent = proxied.model.got[0].json["messages"]
+    assert len(sent) == 1
+    assert sent[0]["content"].startswith("<memory>\n## Memory\n")
+    assert sent[0]["content"].endswith(f"</memory>\n\n{QUESTION}")
+    assert "花生" in sent[0]["content"]
+
+
+@pytest.mark.parametrize("place", ["system", "message"])
+def test_proxy_puts_memory_where_context_memory_in_says(proxied: Proxied, place):
+    proxied.configure(f'[recall]\ntimeout_ms = 5000\n[context]\nmemory_in = "{place}"\n')
+    proxied.ask(QUESTION)
+    first, last = proxied.model.got[0].json["messages"]
+    assert last == {"role": "user", "content": QUESTION}
+    assert first["role"] == ("system" if place == "system" else "user")
+    assert "花生" in first["content"]
+
+
+def test_body_has_every_other_byte_as_the_client_sent_it(proxied: Proxied):
+    head, tail = '{ "x":1.50 ,"messages" : [{"content":"', '", "role":"user"}] ,"model":"m", "seed": 1e3,"未知":"\\u4e2d" }\n'
+    proxied.post("/v1/chat/completions", f"{head}{QUESTION}{tail}".encode())
+    sent = proxied.model.got[0].body.decode()
+    assert sent.startswith(head + "<memory>")
+    assert sent.endswith(QUESTION + tail)
+
+
+def test_request_without_memory_to_it_passes_byte_for_byte(proxied: Proxied):
+    body = b'{"messages": [{"role": "user", "content": "zyxwv qwrtp?"}],"model":"m" }'
+    proxied.post("/v1/chat/completions", body)
+    assert proxied.model.got[0].body == body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"messages": {"role": "user"}}',
+        b'{"messages": [{"role": "wizard", "content": "' + QUESTION.encode() + b'"}]}',
+        b'{"messages": []}',
+        b"{}",
+        b'{"messages": [',
+        b"",
+        b'\xff{"messages": []}',
+    ],
+)
+def test_request_that_is_not_understood_passes_and_the_server_says_so(proxied: Proxied, body):
+    proxied.play(chat()._replace(status=422, pieces=(b'{"error": {"message": "no"}}',)))
+    answer = proxied.post("/v1/chat/completions", body)
+    assert (answer.status_code, answer.content) == (422, b'{"error": {"message": "no"}}')
+    assert proxied.model.got[0].body == body
+
+
+# ── what comes back ──────────────────────────────────────────────────────────
+
+
+def test_stream_passes_byte_for_byte(proxied: Proxied):
+    reply = chat_stream("花生", "，", "对。")
+    proxied.play(reply)
+    answer = proxied.ask(QUESTION)
+    assert answer.headers["content-type"] == "text/event-stream"
+    assert answer.content == b"".join(reply.pieces)
+    assert proxied.kept(2)[1] == ("assistant", "花生，对。")
+
+
+def test_error_of_the_server_passes_and_is_no_answer(proxied: Proxied):
+    body = b'{"error":{"message":"slow down","code":429}}'
+    proxied.play(
+        chat()._replace(status=429, pieces=(body,), headers=(("Retry-After", "7"), ("Content-Type", "application/json")))
+    )
+    answer = proxied.ask(QUESTION)
+    assert (answer.status_code, answer.content, answer.headers["retry-after"]) == (429, body, "7")
+    proxied.play(chat("好。"))
+    proxied.ask(QUESTION)
+    assert proxied.kept(2) == [("user", QUESTION), ("assistant", "好。")]
+
+
+def test_other_paths_and_methods_pass_untouched(proxied: Proxied):
+    proxied.play(chat()._replace(pieces=(b'{"data": []}',)))
+    assert proxied.service.ask("GET", "/v1/models?limit=2").content == b'{"data": []}'
+    proxied.post("/v1/embeddings", b'{"input": "x"}')
+    proxied.service.ask("DELETE", "/v1/files/7")
+    assert [(one.method, one.path, one.body) for one in proxied.model.got] == [
+        ("GET", "/v1/models?limit=2", b""),
+        ("POST", "/v1/embeddings", b'{"input": "x"}'),
+        ("DELETE", "/v1/files/7", b""),
+    ]
+
+
+# ── what is kept ─────────────────────────────────────────────────────────────
+
+
+def test_question_and_answer_are_kept_in_the_session_once(proxied: Proxied):
+    proxied.ask(QUESTION, session="旅行")
+    proxied.play(chat("周五。"))
+    proxied.ask(QUESTION, "好。", "部署在哪天？", session="旅行")
+    kept = proxied.history(4)
+    assert [(one["role"], one["text"]) for one in kept] == [
+        ("user", QUESTION),
+        ("assistant", "好。"),
+        ("user", "部署在哪天？"),
+        ("assistant", "周五。"),
+    ]
+    assert {(one["session"], one["channel"]) for one in kept} == {("旅行", "proxy")}
+
+
+def test_turn_is_kept_once_and_other_words_at_its_place_are_revisions(proxied: Proxied):
+    proxied.ask(QUESTION)
+    proxied.ask(QUESTION)
+    proxied.play(chat("花生。"))
+    proxied.ask(QUESTION)  # asked for again
+    proxied.ask("我对海鲜过敏吗？")  # edited
+    kept = proxied.history(4)
+    assert [one["text"] for one in kept] == [QUESTION, "好。", "花生。", "我对海鲜过敏吗？"]
+    assert len({one["id"] for one in kept}) == 2
+
+
+def test_tool_calls_and_results_are_not_kept_and_the_block_stays(proxied: Proxied):
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    proxied.play(chat("我查一下。", tool_calls=[call]), chat("花生。"))
+    question = {"role": "user", "content": QUESTION}
+    first = {"model": "m", "messages": [question], "user": "anna"}
+    proxied.post("/v1/chat/completions", first)
+    asked = {"role": "assistant", "content": "我查一下。", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "1", "content": "查到了花生"}
+    proxied.post("/v1/chat/completions", {**first, "messages": [question, asked, result]})
+    assert proxied.kept(2) == [("user", QUESTION), ("assistant", "花生。")]
+    one, other = (got.json["messages"][0] for got in proxied.model.got)
+    assert one == other
+    assert "<memory>" in one["content"]
+
+
+def test_answer_that_breaks_off_is_marked_as_cut_and_the_client_sees_it(proxied: Proxied):
+    reply = chat_stream("花生", "，", end=False, breaks=True)
+    proxied.play(reply)
+    with pytest.raises(Exception, match=r"peer closed|incomplete"):
+        proxied.ask(QUESTION)
+    assert proxied.history(2)[1] | {"cut": True} == proxied.history(2)[1]
+
+
+@pytest.mark.parametrize("value", ["no", "NO", "false"])
+def test_request_that_says_so_is_neither_kept_nor_given_memory(proxied: Proxied, value):
+    proxied.ask(QUESTION, **{"X-Recalld-Record": value})
+    proxied.ask("部署在哪天？")
+    assert proxied.kept(2) == [("user", "部署在哪天？"), ("assistant", "好。")]
+    assert "<memory>" not in proxied.model.got[0].body.decode()
+
+
+def test_words_of_the_client_itself_and_private_ones_are_not_kept(proxied: Proxied):
+    proxied.ask("<system-reminder>今天周五</system-reminder>我叫<private>小周</private>安娜")
+    assert proxied.kept(2)[0] == ("user", "我叫安娜")
+
+
+# ── sessions ─────────────────────────────────────────────────────────────────
+
+
+def test_session_is_of_the_header_else_of_a_field_else_of_the_beginning(proxied: Proxied):
+    said = [{"role": "system", "content": "简短"}, {"role": "user", "content": "早"}]
+    more = [{"role": "assistant", "content": "好。"}, {"role": "user", "content": "午"}]
+    path = "/v1/chat/completions"
+    proxied.post(path, {"messages": said, "user": "anna"}, **{"X-Recalld-Session": "s"})
+    proxied.post(path, {"messages": said, "user": "anna", "prompt_cache_key": "k"})
+    proxied.post(path, {"messages": said, "user": "anna"})
+    proxied.post(path, {"messages": said})
+    proxied.post(path, {"messages": said + more})
+    sessions = [one["session"] for one in proxied.history(10) if one["role"] == "user"]
+    assert sessions[:3] == ["s", "k", "anna"]
+    assert sessions[3] == sessions[4]
+    assert sessions[3].startswith("proxy-")
+
+
+def test_session_of_4_kb_is_400(proxied: Proxied):
+    answer = proxied.ask(QUESTION, session="x" * 4096)
+    assert answer.status_code == 400
+    assert "200 characters" in answer.json()["error"]["message"]
+    assert not proxied.model.got
+
+
+def test_session_of_a_group_gets_what_a_group_may_see(proxied: Proxied):
+    proxied.ask(QUESTION, session="telegram:group:1")
+    assert "花生" not in proxied.model.got[0].body.decode()
+
+
+# ── keys and errors ──────────────────────────────────────────────────────────
+
+
+def test_key_of_the_client_stays_here_and_the_server_gets_its_own(proxied: Proxied):
+    proxied.service.world.ws.environ = {"OPENAI_API_KEY": "sk-upstream"}
+    proxied.ask(QUESTION, **{"X-Recalld-Chat": "x", "X-Trace": "7"})
+    got = proxied.model.got[0].headers
+    assert got["authorization"] == "Bearer sk-upstream"
+    assert got["x-trace"] == "7"
+    assert not [name for name in got if name.startswith("x-recalld")]
+    assert proxied.service.token not in json.dumps(got)
+
+
+def test_anthropics_key_header_is_a_key_too(proxied: Proxied):
+    proxied.service.world.ws.environ = {"OPENAI_API_KEY": "sk-upstream"}
+    with proxied.service.stranger(**{"x-api-key": proxied.service.token}) as client:
+        assert client.post("/v1/messages", json={"messages": [{"role": "user", "content": "早"}]}).status_code == 200
+    got = proxied.model.got[0].headers
+    assert got["x-api-key"] == "sk-upstream"
+    assert "authorization" not in got
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/v1/messages", "authentication_error"), ("/v1/chat/completions", "")])
+def test_request_without_the_token_is_401_in_the_words_of_the_protocol(proxied: Proxied, path, kind):
+    with proxied.service.stranger() as client:
+        answer = client.post(path, json={"messages": []})
+    assert answer.status_code == 401
+    found = answer.json()
+    assert found["error"]["message"].startswith("this needs the token")
+    assert (found.get("type") == "error") == bool(kind)
+    assert not proxied.model.got
+
+
+def test_server_that_is_away_is_502_with_one_sentence(proxied: Proxied):
+    proxied.service.world.reopen('[serve]\nupstream = "http://127.0.0.1:9/v1"\n')
+    answer = proxied.ask(QUESTION, **{"Accept-Language": "en"})
+    assert answer.status_code == 502
+    assert answer.json()["error"]["message"].startswith("the model server at http://127.0.0.1:9 can't be reached")
+    assert proxied.kept(1) == [("user", QUESTION)]
+
+
+def test_server_that_does_not_answer_in_time_is_504(proxied: Proxied):
+    proxied.configure('[llm]\ntimeout = "1s"\n')
+    proxied.play(MUTE)
+    answer = proxied.ask(QUESTION, **{"Accept-Language": "en"})
+    assert answer.status_code == 504
+    assert "within 1 s" in answer.json()["error"]["message"]
+
+
+def test_proxy_without_a_server_is_404_that_says_what_to_set(proxied: Proxied):
+    proxied.service.world.reopen("[serve]\nport = 0\n")
+    answer = proxied.ask(QUESTION)
+    assert (answer.status_code, "upstream" in answer.json()["error"]["message"]) == (404, True)
+
+
+# ── when memory fails ────────────────────────────────────────────────────────
+
+
+def test_memory_that_takes_too_long_does_not_hold_the_turn(proxied: Proxied):
+    proxied.configure("[recall]\ntimeout_ms = 10\n")
+    with proxied.service.world.ws.files.lock(proxied.service.world.paths.history_lock):
+        assert proxied.ask(QUESTION).status_code == 200
+    assert proxied.kept(2) == [("user", QUESTION), ("assistant", "好。")]
+
+
+def test_broken_workspace_does_not_fail_the_turn(proxied: Proxied):
+    proxied.service.world.put(".recalld/seen.jsonl", '{"version": 99}\n')
+    assert proxied.ask(QUESTION).status_code == 200
