@@ -396,9 +396,5 @@ class Serve(Section):
     )
     port: int = whole(0, "The port that the service listens on, such as 8377; 0: there is no service.", most=65535)
     allow_remote: bool = flag(False, "Allow a host that other machines can reach; whoever has the token reads all of memory.")
-    upstream: str = url(
-        "The model server behind the proxy at `/v1`, such as http://127.0.0.1:11434/v1; its key is that of `llm.api_key_env`."
-    )
-    skip: tuple[str, ...] = patterns(
-        [], "Further patterns of prompts that a client sends for itself, such as for a title: no memory, not recorded."
-    )
+    upstream: str = url(Text("meaning.upstream"))
+    skip: tuple[str, ...] = patterns([], Text("meaning.skip"))
