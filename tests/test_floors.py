@@ -106,11 +106,11 @@ PURE: Final = tuple(
     f"recalld.supervisor.{package}.{name}"
     for package, names in {
         "storage": "errors instant lenient_json",
-        "protocol": "attachments connections dated_file inbox lookup_request marks message parts period summary_file task turn",
+        "protocol": "attachments connections dated_file inbox lookup_request marks message parts period struck summary_file task turn",
         "extracts": "candidates extract lines sentences worth",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "line_sources material phrases quality retry schedule shape",
-        "query": "calendar dates dates_en dates_zh due intent parse relative_days subject unknown_words",
+        "query": "calendar dates dates_en dates_zh due intent parse relative_days subject tense unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",
         "longterm": "lines",

@@ -62,6 +62,7 @@ PLACES: Final = (
     # what a person and the assistant write
     Place("long_term", r"memory\.md|MEMORY\.md|memory/MEMORY\.md", "lines"),
     Place("notes", r"memory/.+", "person"),
+    Place("ended", r"\.recalld/ended\.jsonl", "lines"),
     # turns and sessions
     Place("turns", r"turns/.+", "file"),
     Place("sessions", r"\.recalld/sessions/session-[0-9a-f]{16}\.json", "remade"),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.conversation.own_model import ChatStream
     from recalld.supervisor.index.commit import Changes
     from recalld.supervisor.index.hit import Hit, SearchResult
-    from recalld.supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, Written
+    from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
     from recalld.supervisor.operations.days import DayAnswer, DaysAnswer, SummaryAnswer
     from recalld.supervisor.operations.health import CheckAnswer, EventAnswer, WeekCount
     from recalld.supervisor.operations.operation import Operation
@@ -207,14 +207,20 @@ class Memory:
 
     # ── the long-term lines ──────────────────────────────────────────────────
 
-    def write(self, content: str, source: str = DEFAULT_SOURCE, *, session: str = "", chat: str = "") -> Written:
+    def write(
+        self, content: str, source: str = DEFAULT_SOURCE, *, replaces: str = "", session: str = "", chat: str = ""
+    ) -> Written:
         """
         Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line.
 
         Line breaks and runs of blanks become one blank. In a group only the lines that it may see are searched for the words,
         and `is_shown` says whether it may see this line. BadRequest if *content* is blank, or has more than 20,000 characters.
+
+        The line that *replaces* names, as in "42@1f3a9c0d", is struck, and shown only where the past is asked for. StaleLine,
+        and nothing is written, if it is another one by now; BadRequest if it has ended already.
         """
-        return self._perform(long_term.write, long_term.WriteRequest(content=content, source=source), session, chat)
+        request = long_term.WriteRequest(content=content, source=source, replaces=replaces)
+        return self._perform(long_term.write, request, session, chat)
 
     def read(
         self, start: int | None = None, end: int | None = None, recent: int = 10, *, session: str = "", chat: str = ""
@@ -230,6 +236,15 @@ class Memory:
         """
         refs = [lines] if isinstance(lines, str) else listed("lines", lines, Text("argument.ids"))
         return self._perform(long_term.delete, long_term.DeleteRequest(lines=refs), session, chat)
+
+    def invalidate(self, target: str, reason: str = "") -> Ended:
+        """
+        End what is no longer true; the words stay, and are shown only where the past is asked for.
+
+        *target* is a line of the long-term file ("42@1f3a9c0d"), a message, by its id, or a line of a summary
+        ("memory/summary/2026-01-15.md#L7").
+        """
+        return self._perform(long_term.invalidate, long_term.InvalidateRequest(target=target, reason=reason))
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""

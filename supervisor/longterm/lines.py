@@ -13,7 +13,8 @@ from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.protocol.marks import without_marks
+from recalld.supervisor.protocol.marks import without_marks, without_pin
+from recalld.supervisor.protocol.struck import Dated, before_words, in_place_of, read_struck, struck_line
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, StaleLine
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -30,7 +31,7 @@ DEFAULT_SOURCE: Final = "web-chat"
 #: Hex digits of a line's digest.
 _DIGEST: Final = 8
 #: Characters of a line that an error quotes.
-_QUOTED: Final = 200
+_MOST_QUOTED: Final = 200
 _BREAK: Final = lazy_re(r"\r\n|\r|\n")
 _CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SURROGATE: Final = lazy_re(r"[\ud800-\udfff]")
@@ -226,9 +227,58 @@ def without_lines(text: str, numbers: Collection[int]) -> tuple[str, int]:
     return "".join(piece + end for piece, end in kept), len(pairs) - len(kept)
 
 
-def parse_refs(refs: Iterable[str]) -> dict[int, str]:
+def struck_at(
+    text: str, ref: str, field: str, until: date, reason: str = "", shown: Sequence[int] | None = None
+) -> tuple[str, str]:
     """
-    Return the digest by line number, "" where none is given; BadRequest for what names no line.
+    Return the text with the words of one line struck, as no longer true from the day *until* on, and the name of the line then.
+
+    *ref* names it, as in "42@1f3a9c0d", among the lines *shown* (None: all). It loses its `#pin`. BadRequest, of *field*, or
+    StaleLine where it names no line that still stands.
+    """
+    visible = text if shown is None else only_lines(text, shown)
+    named = parse_refs([ref], field)
+    lines = filled(cut(visible))
+    for line in lines:
+        if line.number in named:
+            _refuse_ended(lines, line, field)  # first: a line that was struck has another digest than the one that was seen
+    refuse_stale(visible, named)
+    line = next(line for line in lines if line.number in named)
+    if _words(line).startswith(("#", "```", "<!--", "---", "|")):
+        raise BadRequest(field, Text("longterm.no_fact", line=line.ref))
+    parts = re.split(f"({_BREAK.pattern})", text)
+    place = 2 * (line.number if shown is None else shown[line.number - 1]) - 2
+    parts[place] = struck_line(without_pin(line.text), until, reason)
+    return "".join(parts), Line(line.number, parts[place]).ref
+
+
+def what_stands(lines: Sequence[Line], ended: Line) -> Line | None:
+    """Return the line that stands in the place of an *ended* one, None if none does."""
+    entries = [(line, parse_entry(line.text)) for line in lines]
+    number = in_place_of(ended.number, [Dated(line.number, entry and entry.day, _words(line)) for line, entry in entries])
+    return next((line for line in lines if line.number == number), None)
+
+
+def _words(line: Line) -> str:
+    return line.text[len(before_words(line.text)) :].strip()
+
+
+def _refuse_ended(lines: Sequence[Line], line: Line, field: str) -> None:
+    """Raise BadRequest, which names the line that stands, for a line that has ended already."""
+    if found := read_struck(_words(line)):
+        stands = what_stands(lines, line)
+        now = Text("longterm.line_is", line=stands.ref, text=_quoted(stands.text)) if stands else Text("longterm.none_stands")
+        raise BadRequest(field, Text("longterm.ended_already", line=line.ref, until=found.until or "", found=now))
+
+
+def _quoted(text: str) -> str:
+    """Return the beginning of a line, as an error quotes it."""
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
+
+
+def parse_refs(refs: Iterable[str], field: str = "lines") -> dict[int, str]:
+    """
+    Return the digest by line number, "" where none is given; BadRequest, of *field*, for what names no line.
 
     >>> parse_refs(["42@1f3a9c0d", "43"])
     {42: '1f3a9c0d', 43: ''}
@@ -237,11 +287,11 @@ def parse_refs(refs: Iterable[str]) -> dict[int, str]:
     for ref in refs:
         match = _REF.fullmatch(ref.strip().casefold()) if isinstance(ref, str) else None
         if match is None:
-            raise BadRequest("lines", Text("longterm.no_ref", ref=ref))
+            raise BadRequest(field, Text("longterm.no_ref", ref=ref))
         if found.setdefault(int(match[1]), match[2] or "") != (match[2] or ""):
-            raise BadRequest("lines", Text("longterm.two_digests", number=match[1]))
+            raise BadRequest(field, Text("longterm.two_digests", number=match[1]))
     if not found:
-        raise BadRequest("lines", Text("longterm.no_lines"))
+        raise BadRequest(field, Text("longterm.no_lines"))
     return found
 
 
@@ -253,8 +303,7 @@ def refuse_stale(text: str, named: Mapping[int, str]) -> None:
         if line is None:
             raise StaleLine(ref, "", "")
         if line.digest != digest:
-            quoted = line.text if len(line.text) <= _QUOTED else f"{line.text[:_QUOTED]}…"
-            raise StaleLine(ref, line.ref, quoted)
+            raise StaleLine(ref, line.ref, _quoted(line.text))
 
 
 # ── searching and counting ───────────────────────────────────────────────────

@@ -27,11 +27,13 @@ from recalld.supervisor.longterm.lines import (
     filled,
     in_range,
     line_with,
+    one_line,
     only_lines,
     parse_refs,
     recent_lines,
     refuse_stale,
     stats,
+    struck_at,
     text_of,
     with_line,
     without_lines,
@@ -41,7 +43,7 @@ from recalld.supervisor.protocol.paths import LONG_TERM
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.storage.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
+from recalld.supervisor.storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable, from_os_error
 from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.lenient_json import not_utf8
 from recalld.supervisor.storage.replaced_texts import ReplacedTexts
@@ -50,7 +52,7 @@ from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import date, datetime, tzinfo
     from pathlib import Path
 
     from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -125,6 +127,7 @@ class Written:
     The line that has the words now, of *total*; not *is_new* where the file had them before.
 
     Written in a group, *line* and *total* count what may be seen there; not *is_shown*, and *line* 0, where it may not.
+    *replaced* is the line that it replaces, as it is now: "42@1f3a9c0d".
     """
 
     path: str
@@ -134,6 +137,7 @@ class Written:
     text: str
     is_new: bool
     is_shown: bool = True
+    replaced: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,15 @@ class Deleted:
     path: str
     count: int
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What is no longer true: *place* and *text* as they are now, and the day *until*."""
+
+    place: str
+    text: str
+    until: date
 
 
 class LongTermFile:
@@ -180,31 +193,54 @@ class LongTermFile:
             text = decoded(version.data) if version else ""
         return LongTermText(path, text)
 
-    def append(self, source: str, content: str, now: datetime, seen: Seen | None = None) -> Written:
+    def append(self, source: str, content: str, now: datetime, seen: Seen | None = None, replaces: str = "") -> Written:
         """
         Add an entry of the local day of *now* and return its line; where a line has the same words already, that one.
 
-        *seen* returns the numbers of the lines that the writer may see: only those are compared, and counted. BadRequest if the
-        content is blank or too long, BadConfig if the workspace's template for a line is wrong.
+        The line that *replaces* names, as in "42@1f3a9c0d", is struck, and ends on that day. *seen* returns the numbers of the
+        lines that the writer may see: only those are compared, named and counted. BadRequest if the content is blank or too
+        long, or if the line has ended already; StaleLine if it is another one by now; BadConfig if the workspace's template for
+        a line is wrong.
         """
         entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(content))
         made_of, written = self._line_of(entry)
         place: list[Line] = []  # of the last try
+        ended = ""
 
         def add(text: str) -> str:
+            nonlocal ended
             visible = only_lines(text, seen(text)) if seen else text
             there = next(filter(None, (line_with(visible, words) for words in dict.fromkeys((entry.content, written)))), None)
             place[:] = [there] if there else []
+            if replaces:
+                text, ended = struck_at(text, replaces, "replaces", entry.day, shown=seen(text) if seen else None)
+                if there and there.number == int(ended.partition("@")[0]):
+                    raise BadRequest("replaces", Text("longterm.says_it", line=there.ref))
             return text if there else with_line(text, made_of)
 
         after = self.change(add)
         line = place[0] if place else after.last
-        made = Written(after.path, line.number, after.total, line.digest, line.text, is_new=not place)
+        made = Written(after.path, line.number, after.total, line.digest, line.text, is_new=not place, replaced=ended)
         if not seen:
             return made
         numbers = seen(after.text)
         number = line.number if place else bisect(numbers, line.number) * (line.number in numbers)
         return replace(made, line=number, total=len(numbers), is_shown=number > 0)
+
+    def end(self, ref: str, now: datetime, reason: str = "", seen: Seen | None = None) -> Ended:
+        """Strike the line named as in "42@1f3a9c0d": it is no longer true from today on. Errors as in `append`."""
+        day = local_day(now, self._zone)
+        ended = ""
+
+        def strike(text: str) -> str:
+            nonlocal ended
+            text, ended = struck_at(text, ref, "target", day, one_line(reason), seen(text) if seen else None)
+            return text
+
+        after = self.change(strike)
+        number = int(ended.partition("@")[0])
+        shown = only_lines(after.text, seen(after.text)) if seen else after.text
+        return Ended(ended, cut(shown)[number - 1], day)
 
     def delete(self, refs: Iterable[str], seen: Seen | None = None) -> Deleted:
         """

@@ -5,24 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
 from dataclasses import dataclass, field
 from datetime import datetime  # noqa: TC003 - the type of a request's field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
-from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
+from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, one_line
 from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.errors import refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from recalld.supervisor.longterm.long_term_file import Deleted, LongTermLines, Written
+    from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermLines, Written
+
+#: The most characters of a reason.
+_MOST_REASON: Final = 500
+_LINE: Final = lazy_re(r"\d+(?:@\w*)?")
+_SUMMARIES: Final = "memory/summary/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest:
-    """The *content* of an entry, and the *source* that its line names: a channel, or a session's name."""
+    """
+    The *content* of an entry, and the *source* that its line names: a channel, or a session's name.
+
+    *replaces* is the line that is no longer true with it, as in "42@1f3a9c0d", "" for none.
+    """
 
     content: str
     source: str = DEFAULT_SOURCE
+    replaces: str = ""
 
     def __post_init__(self) -> None:
+        refuse_no_text("replaces", self.replaces)
         refuse_no_text("content", self.content)
         refuse_no_text("source", self.source)
 
@@ -50,6 +64,25 @@ class DeleteRequest:
     def __post_init__(self) -> None:
         for one in self.lines:
             refuse_no_text("lines", one)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvalidateRequest:
+    """
+    What is no longer true, and the *reason*.
+
+    *target* is a line of the long-term file ("42@1f3a9c0d"), a message (its id, or "history.json#<id>"), or a line of a summary
+    ("memory/summary/2026-01-15.md#L7").
+    """
+
+    target: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("target", "reason"):
+            refuse_no_text(name, getattr(self, name))
+        if len(self.reason) > _MOST_REASON:
+            raise BadRequest("reason", Text("longterm.long_reason", count=len(self.reason), most=_MOST_REASON))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +123,8 @@ class OverflowRequest:
 @operation("write", WriteRequest)
 def write(memory: Visible, request: WriteRequest) -> Written:
     """Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line."""
-    return memory.ws.long_term.append(request.source, request.content, memory.caller.clock(), memory.seen)
+    now, replaces = memory.caller.clock(), request.replaces.strip()
+    return memory.ws.long_term.append(request.source, request.content, now, memory.seen, replaces)
 
 
 @operation("read", ReadRequest, reads=True)
@@ -103,6 +137,35 @@ def read(memory: Visible, request: ReadRequest) -> LongTermLines:
 def delete(memory: Visible, request: DeleteRequest) -> Deleted:
     """Delete lines of the long-term file; StaleLine, and nothing is deleted, if one is no longer the line that was seen."""
     return memory.ws.long_term.delete(request.lines, memory.seen)
+
+
+@operation("invalidate", InvalidateRequest, owner=True)
+def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
+    """
+    End a line of the long-term file, a message, or a line of a summary: it is shown only where the past is asked for.
+
+    The words stay where they are. StaleLine if the line is another one by now, NotFound if there is no such message.
+    """
+    from recalld.supervisor.index.hit import BY_ID
+    from recalld.supervisor.longterm.long_term_file import Ended
+    from recalld.supervisor.protocol.struck import Struck
+    from recalld.supervisor.recall.ended import name_of, write_ended
+
+    ws, now, target = memory.ws, memory.caller.clock(), request.target.strip()
+    bare, _, cited = target.partition("#")
+    is_summary = bare.startswith(_SUMMARIES)
+    if _LINE.fullmatch(target):
+        return ws.long_term.end(target, now, request.reason)
+    if not target or (is_summary and not cited) or (not is_summary and ".md" in bare):
+        raise BadRequest("target", Text("longterm.nothing_to_end"))
+    place = target if is_summary or target.startswith(BY_ID) else f"{BY_ID}{target}"
+    found = ws.line_reader.read(place, now)
+    if is_summary and (found.start != found.end or not found.text.strip()):
+        raise BadRequest("target", Text("longterm.nothing_to_end"))
+    until = ws.today(now)
+    kind, name = ("line", name_of(found.text)) if is_summary else ("message", unquote(place.removeprefix(BY_ID)))
+    write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(request.reason)))
+    return Ended(place, found.text, until)
 
 
 @operation("stats", StatsRequest, reads=True)

@@ -19,7 +19,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "opening": ("opening",),
     "history": ("append", "recent"),
     "long_term_text": ("long_term_text", "replace_long_term", "search_lines"),
-    "long_term": ("write", "read", "delete", "stats", "summarize", "summarize_overflow"),
+    "long_term": ("write", "read", "delete", "invalidate", "stats", "summarize", "summarize_overflow"),
     "days": ("days", "day", "summary", "edit_summary"),
     "turns": ("turns", "turn", "preview"),
     "sessions": ("sessions",),

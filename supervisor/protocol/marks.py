@@ -2,8 +2,8 @@
 The marks by which a person says who sees a line of memory.md or of a note, and when (docs/reference/protocol.md, 10).
 
 `#shared` or its Chinese form: groups may see the line. `#pin`, too, in memory.md: the line is shown in each turn of a
-direct chat; so do the lines below a heading `# Always`, but for entries, which machines append at the end of the file. A mark
-is a person's word about one line: what a model or an extract writes never carries one.
+direct chat; so do the lines below a heading `# Always`, but for entries, which machines append at the end of the file. A
+line that is struck is not pinned. A mark is a person's word about one line: what a model writes never carries one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.protocol.struck import before_words, read_struck
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def _pinned(lines: list[str]) -> Iterator[bool]:
                 always = level if heading[2].casefold() in _ALWAYS else 0
             yield False
             continue
-        yield bool(always and not _BEFORE_WORDS.match(line)) or (not fence and _has(_PIN, line))
+        stands = "~~" not in line or read_struck(without_pin(line[len(before_words(line)) :])) is None
+        yield stands and (bool(always and not _BEFORE_WORDS.match(line)) or (not fence and _has(_PIN, line)))
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
 

@@ -83,6 +83,7 @@ class WorkspacePaths:
     log = _Below("log.jsonl")  # events
     state = _Below(".recalld")  # machine state, mode 0700
     seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages
+    ended = _Below(".recalld", "ended.jsonl")  # which messages and lines of summaries are no longer true, since when, and why
     files = _Below(".recalld", "files.json")  # what was read from each file of memory, and in which version
     connections = _Below(".recalld", "connections.json")  # which clients are connected, and what was put into their settings
     vectors = _Below(".recalld", "vectors")  # embeddings of memory's passages, for `recall.backend = "hybrid"`

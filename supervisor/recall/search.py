@@ -27,6 +27,7 @@ from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.query.subject import as_typed, subject_of
 from recalld.supervisor.recall.audience import ALONE
+from recalld.supervisor.recall.ended import of_today
 from recalld.supervisor.recall.rerank import used_name
 from recalld.supervisor.recall.unfiled import UnfiledPassages
 from recalld.supervisor.storage.catalogue import Text
@@ -127,6 +128,8 @@ class Searcher:
         if not hits:
             hits = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), [])
             how = "literal" if hits else "none"
+        today, whole = local_day(now, self.zone), audience.sees_all
+        hits = search.attempt(lambda: of_today(hits, query, today, self.files, self.paths, sees_all=whole), hits)
         nothing: tuple[Passage, ...] = ()
         pinned = search.attempt(lambda: _pinned(self.files, self.paths), nothing) if is_input else nothing
         search.emit_events(len(hits))

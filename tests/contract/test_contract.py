@@ -66,6 +66,13 @@ ERRORS = [
     Row("delete", {"lines": ["1@00000000"]}, ("delete", "1@00000000"), ("memory_delete", {"lines": ["1@00000000"]})),
     Row("delete", {"lines": ["first"]}, ("delete", "first"), ("memory_delete", {"lines": ["first"]})),
     Row("write", {"content": "  "}, ("write", "  "), ("memory_write", {"content": "  "})),
+    Row(
+        "write",
+        {"content": "x", "replaces": "1@00000000"},
+        ("write", "x", "--replaces", "1@00000000"),
+        ("memory_write", {"content": "x", "replaces": "1@00000000"}),
+    ),
+    Row("invalidate", {"target": "1@00000000"}, ("invalidate", "1@00000000")),
     Row("why", {"turn": "20200101T000000000Z"}, ("why", "20200101T000000000Z")),
     Row("redo", {"period": "昨天"}, ("summary", "redo", "昨天")),
 ]

@@ -229,10 +229,10 @@ def test_delete_refuses_a_line_that_is_another_by_now(world, path):
     moved = [line.ref for line in world.ws.long_term.read().lines][1]
     with pytest.raises(StaleLine) as refused:
         world.ws.long_term.delete([refs(world)[0], second])
-    assert str(refused.value) == f"{second} does not name the line that is there now: it is {moved}, 一; nothing was deleted."
+    assert str(refused.value) == f"{second} does not name the line that is there now: it is {moved}, 一; nothing was changed."
     assert refused.value.exit_code == 64
     assert path.read_text(encoding="utf-8") == "零\n一\n二\n三\n"
-    with pytest.raises(StaleLine, match="there is none; nothing was deleted"):
+    with pytest.raises(StaleLine, match="there is none; nothing was changed"):
         world.ws.long_term.delete([f"99{third[1:]}"])
     with pytest.raises(StaleLine, match=f"^2 does not name the line that is there now: it is {moved}, 一; nothing"):
         world.ws.long_term.delete(["2"])
@@ -242,7 +242,7 @@ def test_delete_refuses_a_line_that_is_another_by_now(world, path):
 @pytest.mark.parametrize("named", [["3-1"], ["0@1f3a9c0d"], ["-1@1f3a9c0d"], ["42@1f3a9c"], [""], [], ["a@1f3a9c0d"]])
 def test_delete_refuses_what_names_no_line(world, path, named):
     world.put("memory.md", "一\n")
-    with pytest.raises(BadRequest, match="nothing was deleted"):
+    with pytest.raises(BadRequest, match="nothing was changed"):
         world.ws.long_term.delete(named)
     assert path.read_text(encoding="utf-8") == "一\n"
 

@@ -67,6 +67,7 @@ ANSWERS: Final = {
     "summarize": ("summarize --session=", ["session", "line", "new"]),
     "read": ("read", ["path", "total", "lines"]),
     "stats": ("stats", ["total", "sources", "date_range"]),
+    "invalidate": ("invalidate 1@e3238907", ["place", "text", "until"]),
     "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),
     "why": (
         "why",
@@ -99,6 +100,7 @@ BEFORE: Final = {
     "backup verify": "backup create 一.tar",
     "backup restore": "backup create 一.tar",
     "delete": "write 用户对花生过敏",
+    "invalidate": "write 用户对花生过敏",
     "why": "inject --query 花生过敏",
 }
 

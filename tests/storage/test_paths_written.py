@@ -27,6 +27,8 @@ from recalld.supervisor.interfaces.socket_server import serve_socket
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
 from recalld.supervisor.protocol.period import day
+from recalld.supervisor.protocol.struck import Struck
+from recalld.supervisor.recall.ended import write_ended
 from recalld.supervisor.workspace import Workspace, make_workspace
 from recalld.worker.providers import choose
 from tests.llm.server import Act, Server
@@ -137,11 +139,12 @@ def talk_and_summaries(world: World) -> None:
 
 
 def long_term_lines(world: World) -> None:
-    """Written, deleted, and replaced as a whole; then a session becomes one."""
+    """Written, deleted, and replaced as a whole; then a session becomes one. A message is no longer true."""
     world.ws.long_term.append("web-chat", "用户对花生过敏", world.clock())
     world.ws.long_term.delete_numbers([1])
     world.ws.long_term.replace("- 喜欢喝茶\n")
     world.ws.session_lines.summarize("", lambda _: "周五的部署取消", world.clock())
+    write_ended(world.files, world.paths, "message", "2025-12-03-nginx", Struck("", world.clock().date()))
 
 
 def questions(world: World) -> None:

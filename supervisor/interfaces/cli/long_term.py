@@ -23,6 +23,9 @@ def write(
     source: Annotated[
         str, typer.Option("--source", help="where it comes from: a channel, or a session's name")
     ] = DEFAULT_SOURCE,
+    replaces: Annotated[
+        str, typer.Option("--replaces", help="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it")
+    ] = "",
     session: Session = "",
     chat: Kind = "",
     workspace: Folder = None,
@@ -32,7 +35,7 @@ def write(
     """Add a line to the long-term memory; it is safe when the command returns."""
     call: Call = ctx.obj
     call.opened_made(workspace, now)
-    request = long_term.WriteRequest(content=text, source=source)
+    request = long_term.WriteRequest(content=text, source=source, replaces=replaces)
     made = call.perform(long_term.write, request, workspace, now, session, chat)
     if not made.is_shown:
         from recalld.supervisor.interfaces.tools.definitions import not_shown
@@ -43,10 +46,12 @@ def write(
         call.show(as_json(fields) if json else f"{call.render(Text('longterm.written_plain'))}\n{call.render(note)}")
     elif json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
-        call.show(as_json(fields))
+        call.show(as_json(fields | ({"replaced": made.replaced} if made.replaced else {})))
     else:
         code = "longterm.written" if made.is_new else "longterm.known"
         call.show(call.render(Text(code, line=made.line, total=made.total)))
+        if made.replaced:
+            call.show(call.render(Text("longterm.replaced", line=made.replaced)))
 
 
 def read(
@@ -91,6 +96,27 @@ def delete(
     done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), workspace, now, session, chat)
     fields = {"deleted": done.count, "total": done.total}
     call.show(as_json({"path": done.path, **fields}) if json else as_text(fields, call.renderer()))
+
+
+def invalidate(
+    ctx: Context,
+    target: Annotated[
+        str,
+        typer.Argument(help="42@1f3a9c0d, the id of a message, or a line of a summary: memory/summary/2026-01-15.md#L7"),
+    ],
+    reason: Annotated[str, typer.Option("--reason", help="why it is no longer true")] = "",
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """End what is no longer true; it stays, and is shown only where the past is asked for."""
+    call: Call = ctx.obj
+    request = long_term.InvalidateRequest(target=target, reason=reason)
+    done = call.perform(long_term.invalidate, request, workspace, now)
+    if json:
+        call.show(as_json({"place": done.place, "text": done.text, "until": str(done.until)}))
+    else:
+        call.show(call.render(Text("longterm.ended", place=done.place, until=str(done.until))))
 
 
 def stats(
@@ -142,6 +168,6 @@ def summarize(
 
 def register(app: typer.Typer) -> None:
     """Add the commands of the long-term lines to *app*."""
-    for command in (write, delete, stats, summarize):
+    for command in (write, delete, invalidate, stats, summarize):
         app.command()(command)
     app.command(context_settings={"ignore_unknown_options": True})(read)  # -1 is a line, the first one

@@ -103,7 +103,7 @@ class WriteAnswer:
     The answer of `memory_write`: the entry is line *line* of *total*; *new* is False if a line has its words already.
 
     A line that this conversation will not be shown has no number, and a *note* says so; another *note* says that a mark for
-    groups was removed.
+    groups was removed. *replaced* is the line that it replaces, as it is now.
     """
 
     path: str
@@ -112,6 +112,7 @@ class WriteAnswer:
     digest: str = ""
     ref: str = ""
     new: bool
+    replaced: str = ""
     note: str = ""
     said: str = ""
 

@@ -165,6 +165,13 @@ WRITE: Final = Definition(
         Parameter(
             "content", "string", "记忆内容，多事项用 ； 分隔", "The entry; separate several items by ；", is_required=True
         ),
+        Parameter(
+            "replaces",
+            "string",
+            "被它取代、已不再成立的那一行，写作“行号@校验值”，校验值来自搜索、读取或写入的结果",
+            "The line that is no longer true with it, as number@digest, with the digest of a search, a reading or a writing",
+            dialect="recall",
+        ),
     ),
     writes=True,
 )

@@ -153,16 +153,17 @@ class MemoryTools:
 
     # ── changing ─────────────────────────────────────────────────────────────
 
-    def memory_write(self, content: str) -> WriteAnswer:
+    def memory_write(self, content: str, replaces: str = "") -> WriteAnswer:
         """
         Add an entry to the long-term file and return its line as read back, or the line that has the same words already.
 
         A mark for groups is removed, since only the owner may set it, and the answer says so. In a group only the lines that it
-        may see are searched for the same words; if the group will not be shown the entry, the answer says so.
+        may see are searched for the same words; if the group will not be shown the entry, the answer says so. The line that
+        *replaces* names, as in "42@1f3a9c0d", is struck.
         """
         refuse_no_text("content", content)
         unmarked = without_marks(content)
-        made = self.memory.write(unmarked, self._channel, session=self._session, chat=self._chat)
+        made = self.memory.write(unmarked, self._channel, replaces=replaces, session=self._session, chat=self._chat)
         if not made.is_shown:
             if not any(one.text == made.text for one in self.memory.workspace.long_term.read().lines):
                 raise Conflict(made.path)
@@ -176,7 +177,8 @@ class MemoryTools:
         total = len(lines)
         note = self._render(Text("longterm.mark_taken")) if unmarked != content else ""
         saved = self._render(Text("longterm.written", line=line.number, total=total))
-        plain = "\n\n".join(filter(None, (saved, note))) + self._refs([line])
+        struck = self._render(Text("longterm.replaced", line=made.replaced)) if made.replaced else ""
+        plain = "\n\n".join(filter(None, (saved, struck, note))) + self._refs([line])
         return WriteAnswer(
             path=path,
             line=line.number,
@@ -184,6 +186,7 @@ class MemoryTools:
             digest=line.digest,
             ref=line.ref,
             new=made.is_new,
+            replaced=made.replaced,
             note=note,
             said=plain,
         )

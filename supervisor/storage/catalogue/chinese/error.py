@@ -9,7 +9,7 @@ TEXTS: Final = {
     "bad_request": "{field}：{why}。",
     "not_imported": "{path} 不能导入：{why}；{mend}。",
     "not_found": "{path} 不存在；请核对路径，它从工作区算起。",
-    "stale_line": "{ref} 不是现在的那一行：{found}；什么也没有删除。",
+    "stale_line": "{ref} 不是现在的那一行：{found}；什么也没有改。",
     "bad_file": "{path} 读不了：{why}；{mend}，它没有被覆盖。",
     "unchangeable": "{path} 不能改动：{why}；{mend}。文件保持原样。",
     "bad_backup": "{path} 不是完好的备份：{why}；什么也没有解开，请换一份备份。",

@@ -46,6 +46,9 @@ TEXTS: Final = {
     "context.system": "系统提示词，原样保留",
     "context.text": "输出文字，而不是 JSON 格式的消息",
     "delete": "删除长期记忆里的行：要么全部删除；只要有一行已经变了，就一行也不删。",
+    "invalidate": "让不再成立的内容失效：原话还在，只有问到过去时才会出现。",
+    "invalidate.target": "42@1f3a9c0d、消息的 id，或摘要的一行：memory/summary/2026-01-15.md#L7",
+    "invalidate.reason": "为什么不再成立",
     "delete.lines": "行号和校验值，如 42@1f3a9c0d；用 `read` 可以看到",
     "disconnect": "从客户端的设置里移除 `connect` 加入的内容，别的一概不动。",
     "disconnect.clients": "claude-code、codex 等；不写就是这台机器上有的",
@@ -138,6 +141,7 @@ TEXTS: Final = {
     "worker": "单独运行一个 worker；可以同时运行多个。",
     "worker.idle": "这么多秒没有任务就退出",
     "write": "在长期记忆里加一行；返回时已经落盘。",
+    "write.replaces": "被它取代、已不再成立的那一行，如 42@1f3a9c0d；用 `read` 可以看到",
     "write.text": "要记住的内容；多件事用；隔开",
     "write.source": "来自哪里：某个渠道，或某个会话的名字",
 }

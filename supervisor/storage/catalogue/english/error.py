@@ -9,7 +9,7 @@ TEXTS: Final = {
     "bad_request": "{field}: {why}.",
     "not_imported": "{path} can't be imported: {why}; {mend}.",
     "not_found": "{path} does not exist; check the path, relative to the workspace.",
-    "stale_line": "{ref} does not name the line that is there now: {found}; nothing was deleted.",
+    "stale_line": "{ref} does not name the line that is there now: {found}; nothing was changed.",
     "bad_file": "{path} can't be read: {why}; {mend}; it was not overwritten.",
     "unchangeable": "{path} can't be changed: {why}; {mend}; it was left as it is.",
     "bad_backup": "{path} is no sound backup: {why}; nothing was unpacked, use another one.",

@@ -1,0 +1,149 @@
+"""
+What is no longer true, and where an answer has it: only where the past is asked for, and never alone.
+
+Lines are struck in their file (`protocol/struck`). A message and a line of a summary stay as they are; that they ended is in
+.recalld/ended.jsonl. What a person struck without a day stands behind what is true (docs/reference/protocol.md, 10.8).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.index.chunking import chunk_note
+from recalld.supervisor.protocol.struck import Dated, Struck, before_words, in_place_of, read_struck
+from recalld.supervisor.query.tense import asks_past
+from recalld.supervisor.storage.files import digest_of
+from recalld.supervisor.text.decoding import decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from recalld.supervisor.index.hit import Hit, Passage
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.query.parse import Query
+    from recalld.supervisor.storage.files import Files
+
+#: The score of what was struck, relative to the best hit that stands.
+_BEHIND: Final = 0.999
+#: Hex digits of the name of a line.
+_NAME: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The *messages*, by id, and the *lines* of summaries, by `name_of`, that are no longer true."""
+
+    messages: Mapping[str, Struck] = field(default_factory=dict)
+    lines: Mapping[str, Struck] = field(default_factory=dict)
+
+    def of(self, unit: Passage) -> Struck | None:
+        """Return what a passage says that is no longer true, None where it stands."""
+        found = self.messages.get(unit.message) if unit.message else None
+        return found._replace(words=unit.text) if found else read_struck(unit.text)
+
+    def line(self, text: str) -> Struck | None:
+        """Return the same of one line of a summary."""
+        found = self.lines.get(name_of(text)) if self.lines else None
+        words = text[len(before_words(text)) :].strip()
+        return found._replace(words=words) if found else read_struck(words)
+
+
+def name_of(line: str) -> str:
+    """Return the name of a line of a summary, by its words: the summary may be made anew, or moved."""
+    return digest_of(line[len(before_words(line)) :].strip().encode("utf-8", "surrogatepass"))[:_NAME]
+
+
+def read_ended(files: Files, paths: WorkspacePaths) -> Ended:
+    """Return what `invalidate` has named; lines that can't be read are none."""
+    version = files.read_stable(paths.ended)
+    found: tuple[dict[str, Struck], dict[str, Struck]] = ({}, {})
+    for line in version.data.split(b"\n") if version else ():
+        try:
+            one = json.loads(line)
+            struck = Struck("", date.fromisoformat(one["until"]), str(one.get("reason", "")))
+            found["line" in one][str(one["line"] if "line" in one else one["message"])] = struck
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return Ended(*found)
+
+
+def write_ended(files: Files, paths: WorkspacePaths, kind: str, name: str, struck: Struck) -> None:
+    """Add that the message, or the line of a summary, of this *name* is no longer true; durable when it returns."""
+    one = {kind: name, "until": str(struck.until), **({"reason": struck.reason} if struck.reason else {})}
+    files.make_folder(paths.state)
+    files.append(paths.ended, f"{json.dumps(one, ensure_ascii=False)}\n".encode("utf-8", "replace"))
+
+
+def of_today(
+    hits: Sequence[Hit], query: Query, today: date, files: Files, paths: WorkspacePaths, *, sees_all: bool
+) -> list[Hit]:
+    """Return the hits as of *today*, by `as_of_now`; only who *sees_all* is shown lines that were not found."""
+    is_past = asks_past(query.text, query.days, today)
+    if not is_past or not sees_all:
+        return as_of_now(hits, read_ended(files, paths), is_past=is_past, standing=lambda _: None)
+    passages: list[Passage] = []
+
+    def standing(unit: Passage) -> Passage | None:
+        if unit.tier != "long_term" or not read_struck(unit.text):
+            return None
+        if not passages:
+            version = files.read_stable(paths.root / unit.path)
+            text = decoded(version.data) if version else ""
+            passages.extend(chunk.passage for chunk in chunk_note(unit.path, text, None, "long_term"))
+        number = in_place_of(unit.start, [Dated(one.start, one.day, one.text) for one in passages])
+        return next((one for one in passages if one.start == number), None)
+
+    return as_of_now(hits, read_ended(files, paths), is_past=is_past, standing=standing)
+
+
+def as_of_now(hits: Sequence[Hit], ended: Ended, *, is_past: bool, standing: Callable[[Passage], Passage | None]) -> list[Hit]:
+    """
+    Return the hits without what is no longer true; where the past is asked for, with it, and with the day on which it ended.
+
+    What a person has struck without a day comes behind the best hit that stands. Nothing of this is the only hit: *standing*
+    returns the passage that stands in the place of a line of memory.md, if one does.
+    """
+    if not ended.messages and not ended.lines and not any("~~" in hit.unit.text for hit in hits):
+        return list(hits)
+    stand: list[Hit] = []
+    gone: list[tuple[Hit, Struck]] = []
+    for hit in hits:
+        found = ended.of(hit.unit)
+        if found:
+            gone.append((hit, found))
+        elif left := _text_now(hit.unit, ended, is_past=is_past):
+            stand.append(hit if left == hit.unit.text else replace(hit, unit=replace(hit.unit, text=left)))
+    if is_past:
+        there = {(hit.unit.path, hit.unit.start) for hit in stand}
+        for hit, _ in gone:
+            passage = standing(hit.unit)
+            if passage and (passage.path, passage.start) not in there:
+                there.add((passage.path, passage.start))
+                stand.append(replace(hit, unit=passage, score=hit.rank * _BEHIND))
+    if not stand:
+        return []
+    best = max(hit.rank for hit in stand)
+    for hit, found in gone:
+        if is_past or found.until is None:
+            unit = replace(hit.unit, text=str(found)) if hit.unit.message else hit.unit
+            rank = hit.rank if found.until else min(hit.rank, best * _BEHIND)
+            stand.append(replace(hit, unit=unit, score=rank))
+    return sorted(stand, key=lambda hit: -hit.rank)
+
+
+def _text_now(unit: Passage, ended: Ended, *, is_past: bool) -> str:
+    """Return the text of a passage that stands, of a summary without the lines that ended; with *is_past* they are struck."""
+    if unit.tier != "summary" or not (ended.lines or "~~" in unit.text):
+        return unit.text
+    lines = []
+    for line in unit.text.split("\n"):
+        found = ended.line(line)
+        if found is None:
+            lines.append(line)
+        elif is_past:
+            lines.append(before_words(line) + str(found))
+    said = [line for line in lines if line.strip() and not line.startswith("#")]
+    return "\n".join(lines) if said else ""

@@ -1,0 +1,192 @@
+"""Lines that are no longer true: how they end, what is refused, and that they are shown only where the past is asked for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recalld import Memory
+from recalld.supervisor.protocol.marks import only_pinned
+from recalld.supervisor.protocol.struck import read_struck
+from recalld.supervisor.storage.errors import BadRequest, NotFound, OwnersAlone, StaleLine
+from tests.world import World, at, message
+
+OLD = "2026-02-14|web-chat|住在杭州西湖区"
+ENVIRON = {"RECALLD_RECALL_TIMEOUT_MS": "60000", "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"}
+HALL = "发布会定在十二月一日，场地是星海厅"
+NOW = at("2026-11-23T07:30")
+
+
+@pytest.fixture
+def memory(world: World) -> Memory:
+    world.put("memory.md", f"# 生活\n\n{OLD}\n2026-02-15|web-chat|对花生过敏 #pin\n- 车停在 B2\n")
+    return Memory(world.root, environ=ENVIRON, clock=lambda: NOW)
+
+
+def ref(memory: Memory, words: str) -> str:
+    return next(one.ref for one in memory.read(1, 99).lines if words in one.text)
+
+
+def lines(memory: Memory) -> list[str]:
+    return [one.text for one in memory.read(1, 99).lines]
+
+
+def found(memory: Memory, question: str) -> list[str]:
+    return [hit.unit.text for hit in memory.find(question).hits]
+
+
+def test_write_with_replaces_strikes_the_line_and_keeps_its_form(memory):
+    made = memory.write("搬到苏州，住在园区", replaces=ref(memory, "杭州"))
+    assert lines(memory) == [
+        "# 生活",
+        "2026-02-14|web-chat|~~住在杭州西湖区~~ (until 2026-11-23)",
+        "2026-02-15|web-chat|对花生过敏 #pin",
+        "- 车停在 B2",
+        "2026-11-23|web-chat|搬到苏州，住在园区",
+    ]
+    assert made.replaced == ref(memory, "杭州")
+
+
+def test_replaced_line_is_shown_for_the_past_alone_with_what_stands(memory):
+    memory.write("搬到苏州，住在园区", replaces=ref(memory, "杭州"))
+    for question in ("我现在住在哪里", "我住在哪个区"):
+        assert found(memory, question) == ["搬到苏州，住在园区"]
+    assert set(found(memory, "我以前住在杭州哪里")) == {
+        "~~住在杭州西湖区~~ (until 2026-11-23)",
+        "搬到苏州，住在园区",
+    }
+
+
+def test_what_stands_is_found_through_several_replacements(memory):
+    memory.write("住在苏州园区", replaces=ref(memory, "杭州"))
+    memory.write("住在上海静安", replaces=ref(memory, "苏州"))
+    with pytest.raises(
+        BadRequest,
+        match=r"^replaces: line 3@\w{8} ended already \(2026-11-23\); now it is .* 2026-11-23\|web-chat\|住在上海静安\.$",
+    ):
+        memory.write("住在南京", replaces=ref(memory, "杭州"))
+
+
+def test_write_with_replaces_refuses_and_writes_nothing(memory, world):
+    before = (world.root / "memory.md").read_bytes()
+    seen = ref(memory, "杭州")
+    for replaces, error in [
+        ("3@00000000", StaleLine),
+        ("99@00000000", StaleLine),
+        ("3", StaleLine),
+        ("first", BadRequest),
+        (ref(memory, "# 生活"), BadRequest),
+    ]:
+        with pytest.raises(error):
+            memory.write("住在南京", replaces=replaces)
+    with pytest.raises(BadRequest, match="says this already"):
+        memory.write("住在杭州西湖区", replaces=seen)
+    assert (world.root / "memory.md").read_bytes() == before
+
+
+def test_ring_of_replacements_is_refused_with_the_line_that_stands(memory):
+    first = ref(memory, "杭州")
+    memory.write("住在苏州园区", replaces=first)
+    with pytest.raises(BadRequest, match=r"ended already.*住在苏州园区"):
+        memory.write("住在苏州园区", replaces=first)  # as it was seen before it was struck
+    with pytest.raises(BadRequest, match="says this already"):
+        memory.write("住在苏州园区", replaces=ref(memory, "苏州"))
+    memory.write("住在杭州西湖区", replaces=ref(memory, "苏州"))  # things may go back to what they were
+    assert found(memory, "我现在住在哪里") == ["住在杭州西湖区"]
+
+
+def test_struck_line_is_pinned_no_more(memory):
+    memory.write("对花生不过敏，查过了", replaces=ref(memory, "花生"))
+    assert only_pinned(memory.long_term.read().text).strip() == ""
+    assert "#pin" not in "".join(lines(memory))
+    assert only_pinned("# 始终\n~~叫我小林~~\n叫我林工").split() == ["叫我林工"]
+
+
+def test_write_with_replaces_in_a_group_names_only_its_lines(memory, world):
+    group = {"session": "telegram:group:家", "chat": "group"}
+    world.put("memory.md", f"{OLD}\n2026-02-16|web-chat|钥匙在信箱里 #shared\n")
+    shared = memory.read(1, 99, **group).lines[0]
+    made = memory.write("钥匙在门卫那里", replaces=shared.ref, **group)
+    assert lines(memory)[:2] == [OLD, "2026-02-16|web-chat|~~钥匙在信箱里 #shared~~ (until 2026-11-23)"]
+    assert made.replaced.startswith("1@")
+    with pytest.raises(StaleLine, match="there is none"):
+        memory.write("住在南京", replaces="2@00000000", **group)
+
+
+# ── invalidate ───────────────────────────────────────────────────────────────
+
+
+def test_invalidate_ends_a_line_with_the_reason(memory):
+    done = memory.invalidate(ref(memory, "B2"), "车卖了")
+    assert (done.text, done.place) == ("- ~~车停在 B2~~ (until 2026-11-23: 车卖了)", ref(memory, "B2"))
+    assert found(memory, "我的车停在哪") == found(memory, "以前车停在哪") == []  # nothing stands in its place
+
+
+def test_invalidate_ends_a_message_and_leaves_its_file_alone(world):
+    world.write([message("m1", "2026-01-10T09:00", HALL), message("m2", "2026-01-20T09:00", "发布会改到十二月十五日")])
+    world.archive(everything=True)
+    memory = Memory(world.root, environ=ENVIRON, clock=lambda: NOW)
+    files = {path: path.read_bytes() for path in (world.root / "memory").rglob("*.md")}
+    memory.invalidate("m1", "场地取消了")
+    assert {path: path.read_bytes() for path in (world.root / "memory").rglob("*.md")} == files
+    assert found(memory, "发布会定在哪天") == ["发布会改到十二月十五日"]
+    assert f"~~{HALL}~~ (until 2026-11-23: 场地取消了)" in found(memory, "发布会原来定在哪天")
+    (line,) = (world.root / ".recalld/ended.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line) == {"message": "m1", "until": "2026-11-23", "reason": "场地取消了"}
+
+
+def test_invalidate_ends_a_line_of_a_summary_by_its_words(memory, world):
+    world.put("memory/summary/2026-01-15.md", "# 2026-01-15\n\n- 发布会在十二月一日\n- 发布会请了星海乐队\n")
+    memory.invalidate("memory/summary/2026-01-15.md#L3")
+    assert found(memory, "发布会在哪天") == ["# 2026-01-15\n\n- 发布会请了星海乐队"]
+
+
+@pytest.mark.parametrize(
+    ("target", "error"),
+    [
+        ("", BadRequest),
+        ("nosuch", NotFound),
+        ("1@00000000", StaleLine),
+        ("memory/2026-01-10-x.md#L4", BadRequest),
+        ("memory/summary/2026-01-15.md", BadRequest),
+        ("memory/summary/2026-01-15.md#L9", NotFound),
+        ("../x", NotFound),
+    ],
+)
+def test_invalidate_refuses_what_names_nothing(memory, world, target, error):
+    with pytest.raises(error):
+        memory.invalidate(target)
+    assert not (world.root / ".recalld/ended.jsonl").exists()
+
+
+def test_invalidate_is_the_owners_alone(memory):
+    from recalld.supervisor.operations import long_term
+    from recalld.supervisor.operations.operation import Caller, perform
+
+    request = long_term.InvalidateRequest(target="m1")
+    with pytest.raises(OwnersAlone):
+        perform(long_term.invalidate, memory.workspace, request, Caller(chat="group", session="g"))
+
+
+def test_hits_are_the_same_where_ended_jsonl_is_damaged(memory, world):
+    (world.root / ".recalld").mkdir(exist_ok=True)
+    (world.root / ".recalld/ended.jsonl").write_bytes(
+        b'{"message": 3}\n\xff\n[]\n{"line": "x", "until": "soon"}\n' + b"[" * 9999
+    )
+    assert found(memory, "住在哪个区") == ["住在杭州西湖区"]
+
+
+# ── what a person strikes ────────────────────────────────────────────────────
+
+
+def test_struck_words_stand_behind_what_is_true_and_never_alone(memory, world):
+    world.put("memory.md", "- ~~发布会在十二月一日~~\n- 发布会在十二月十五日，星海厅\n")
+    assert found(memory, "发布会在哪天") == ["发布会在十二月十五日，星海厅", "~~发布会在十二月一日~~"]
+    world.put("memory.md", "- ~~发布会在十二月一日~~\n")
+    assert found(memory, "发布会在哪天") == []
+
+
+@pytest.mark.parametrize("words", ["12月~~1~~15日", "~~a~~ b ~~c~~", "~~", "~~~~", "a ~~b~~"])
+def test_read_struck_leaves_words_of_which_a_part_stands(words):
+    assert read_struck(words) is None
