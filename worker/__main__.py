@@ -35,6 +35,7 @@ from recalld.supervisor.text.printable import printable, printable_json
 from recalld.worker.answering import answer
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Model, choose
+from recalld.worker.talking import talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,6 +54,7 @@ def main() -> int:
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
     parser.add_argument("--asked", action="store_true", help="do only what somebody waits for")
     parser.add_argument("--task", action="store_true", help="do the task at standard input, print its result, and leave")
+    parser.add_argument("--talk", action="store_true", help="answer the tasks at standard input, a line each, piece by piece")
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
     parser.add_argument("--language", choices=get_args(Language), default="en", help="of what is printed for people")
     options = parser.parse_args()
@@ -67,6 +69,10 @@ def main() -> int:
         return render({"error": f"{lines} lines could not be printed"})
 
     try:
+        if options.talk:
+            files, paths, config, clock = _open(options.workspace.resolve())
+            talk(choose(config, os.environ), config, files, paths, clock)
+            return 0
         with line_printer(sys.stdout, lost) as print_line:
             root = options.workspace.resolve()
             if options.task:

@@ -14,20 +14,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.context.build import context
-from recalld.supervisor.context.history_block import turn_language
 from recalld.supervisor.context.inbox_file import InboxFile
 from recalld.supervisor.context.receipts import ReceiptStore
-from recalld.supervisor.context.request import resolve_waiting
-from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.jobs import NEVER_S
+from recalld.supervisor.host.reply_turn import note_reply, reply_language, reply_turn
 from recalld.supervisor.protocol.lookup_request import mark_of
 from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.protocol.turn import prepared_turn_id
-from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.replies.failures import FailedInputs
-from recalld.supervisor.replies.talk import from_memory, system_prompt, with_mark
+from recalld.supervisor.replies.talk import from_memory, with_mark
 from recalld.supervisor.replies.waiting import (
     Conversation,
     Input,
@@ -41,7 +37,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local_day, to_wire
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.summaries.llm_state import configured_state, note_result
+from recalld.supervisor.summaries.llm_state import configured_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,10 +46,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.inbox_file import Inbox
     from recalld.supervisor.host.asked_worker import AskedWorker
     from recalld.supervisor.host.further_looks import FurtherLooks
-    from recalld.supervisor.protocol.message import History
     from recalld.supervisor.protocol.task import Result
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
 #: Seconds between two looks while an answer is in the making: an event of a result comes sooner.
@@ -136,7 +132,7 @@ class FileTurns:
         for conversation in conversations(waiting):
             if until_end.should_stop():
                 return True
-            asked_for.add(self._serve(conversation, inbox, messages, history))
+            asked_for.add(self._serve(conversation, inbox, messages))
         self._clear(asked_for, waiting, messages)
         return self._waits
 
@@ -167,7 +163,7 @@ class FileTurns:
 
     # ── one conversation ─────────────────────────────────────────────────────
 
-    def _serve(self, conversation: Conversation, inbox: Inbox | None, messages: Sequence[Message], history: History) -> str:
+    def _serve(self, conversation: Conversation, inbox: Inbox | None, messages: Sequence[Message]) -> str:
         """Do what is next for the conversation, and return the id of its task, "" without one."""
         there = self._ws.task_queue.replies()
         for part in conversation.begins():
@@ -180,15 +176,15 @@ class FileTurns:
                 return self._take_in(part, identity, messages)
             if identity in there:
                 return identity
-        return self._begin(conversation, inbox, messages, history)
+        return self._begin(conversation, inbox, messages)
 
-    def _begin(self, asked: Conversation, inbox: Inbox | None, messages: Sequence[Message], history: History) -> str:
+    def _begin(self, asked: Conversation, inbox: Inbox | None, messages: Sequence[Message]) -> str:
         """Make the task of the answer, or answer from memory where no model is set."""
         ws, now = self._ws, self._clock()
         if not ws.extracting and not self._may_ask(now):
             self._waits = True
             return ""
-        made = self._context(asked, inbox, history, now)
+        made = self._context(asked, inbox, now)
         if ws.extracting:
             language = self._language(asked)
             self._write(asked, from_memory(made).in_language(language), now, messages)
@@ -223,29 +219,18 @@ class FileTurns:
         self._probed_at = now
         return True
 
-    def _context(self, asked: Conversation, inbox: Inbox | None, history: History, now: datetime) -> Injection:
+    def _context(self, asked: Conversation, inbox: Inbox | None, now: datetime) -> Injection:
         """Return the turn of the conversation; its context is kept as that of an assistant is (7.1)."""
-        ws, chat = self._ws, asked.last.chat
-        shown = ws.shown_history.read()
-        given = resolve_waiting([one.message for one in asked.inputs], shown or history, chat)
-        found = ws.searcher.for_input(
-            given.question, now, given.before, Audience(chat=chat, in_groups=ws.config.recall.in_groups)
-        )
-        language = turn_language(given, ws.config)
-        kept = kept_summary(ws, chat.session) if chat.session else None
-        window = ws.config.context.window_tokens or ws.config.llm.context_tokens
-        config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
-        system = system_prompt(language, ws.files, ws.paths)
-        made = context(given, now, found, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
+        ws = self._ws
+        made = reply_turn(ws, asked.messages, asked.last.chat, now)
         if inbox:
             turn = prepared_turn_id(asked.last.message, inbox.written, now + ws.config.archive.future_limit)
             receipt = replace(made.receipt, id=turn, inbox=inbox.digest)
             ws.attempt("receipt", lambda: ReceiptStore(ws.files, ws.paths).put(receipt), None)
         return made
 
-    def _language(self, asked: Conversation) -> Any:
-        given = resolve_waiting([one.message for one in asked.inputs], (), asked.last.chat)
-        return turn_language(given, self._ws.config)
+    def _language(self, asked: Conversation) -> Language:
+        return reply_language(self._ws, asked.messages, asked.last.chat)
 
     # ── results ──────────────────────────────────────────────────────────────
 
@@ -256,15 +241,15 @@ class FileTurns:
         if result is None:
             return ""
         if result.status == "done":
-            self._note(result, now)
+            note_reply(ws, result, now)
             self._write(asked, self._said(asked, result), _ended(result, now), messages)
         elif result.reason == "provider":  # it costs the input nothing: the item waits for the model
-            self._note(result, now)
+            note_reply(ws, result, now)
             self._waits = True
         elif result.reason == "spent":
             self._waits = True
         else:
-            self._note(result, now)
+            note_reply(ws, result, now)
             self._fail(asked, result)
         ws.task_queue.drop_reply(identity)
         return ""
@@ -277,13 +262,6 @@ class FileTurns:
             self._ws.task_queue.drop_reply(identity)
             self._waits = True
             return None
-
-    def _note(self, result: Result, now: datetime) -> None:
-        """Note what the answer cost, and a fault of the model; while the model is paused, a probe makes no pause longer."""
-        state = configured_state(self._ws.task_queue, self._ws.endpoint)
-        if result.reason == "provider" and state.is_failing and not state.is_over(now):
-            return
-        note_result(result, now, self._ws.model_use)
 
     def _said(self, asked: Conversation, result: Result) -> str:
         """Return the words of the answer, after what its request needs before the answer stands in history.json."""

@@ -69,6 +69,11 @@ class Conversation:
         return self.inputs[-1]
 
     @property
+    def messages(self) -> tuple[Message, ...]:
+        """The inputs as they were found."""
+        return tuple(one.message for one in self.inputs)
+
+    @property
     def group(self) -> str:
         """The group of the task of its answer."""
         return f"reply-{self.last.digest}"

@@ -30,6 +30,7 @@ HEAVY = {
     "httpx2",
     "watchdog",
     "rich",
+    "prompt_toolkit",
     "regex",
     "pytest",
     "asyncio",

@@ -14,6 +14,7 @@ import typer
 from recalld.supervisor.interfaces.cli import (
     admin,
     backup,
+    chat,
     completion,
     connect,
     demo,
@@ -31,6 +32,6 @@ from recalld.supervisor.interfaces.cli.app import new_app
 def commands() -> Any:
     """Return the command line with all commands, built once."""
     app = new_app()
-    for group in (service, admin, backup, import_logs, turn, long_term, model, completion, unit, connect, demo):
+    for group in (service, chat, admin, backup, import_logs, turn, long_term, model, completion, unit, connect, demo):
         group.register(app)
     return typer.main.get_command(app)

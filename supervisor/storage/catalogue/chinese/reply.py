@@ -9,6 +9,7 @@ TEXTS: Final = {
     "nothing_in_memory": "还没有设置模型（`llm.base_url`、`llm.model`），记忆里也没有合适的内容。",
     "looking": "我查一下。",
     "remembered": "记住了。",
+    "remembered_line": "记住了：{line}",
     "not_remembered": "这条消息里没有要我记住的内容。",
     "no_operation": "没有 {name}，可用的有 {names}。",
     "nothing_found": "没有查到",

@@ -9,6 +9,7 @@ TEXTS: Final = {
     "nothing_in_memory": "No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.",
     "looking": "Let me look that up.",
     "remembered": "Remembered.",
+    "remembered_line": "Remembered: {line}",
     "not_remembered": "There is nothing in your message that I was asked to remember.",
     "no_operation": "There is no {name}; there are {names}.",
     "nothing_found": "nothing was found",

@@ -1,0 +1,28 @@
+"""The chat in the terminal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "begins": "Session {session}. /help shows the commands, Ctrl-C ends an answer, Ctrl-D ends the chat.",
+    "no_model": "No model is set (`llm.base_url`, `llm.model`): you get what memory holds.",
+    "help": "/why               what memory put before the model in the last turn, and why\n"
+    "/remember WORDS    adds a line to the long-term memory\n"
+    "/forget WORDS      deletes the line that has these words, or this number\n"
+    "/search WORDS      finds memories\n"
+    "/session [NAME]    shows the session, or goes on in another one\n"
+    "/quit              ends the chat, as Ctrl-D does\n"
+    "Alt-Enter begins a new line; the arrow keys bring back earlier ones.",
+    "no_command": "There is no command {name}; there are {names}.",
+    "needs_words": "{name} needs words after it.",
+    "forget_one": "More than one line has {words}; give more words, or the number of the line.",
+    "forget_none": "No line of the long-term memory has {words}.",
+    "forget_sure": "Delete this line? [y/N]",
+    "forgotten": "Deleted.",
+    "session": "Session {session}.",
+    "much": "These are {count} characters. Send them? [y/N]",
+    "empty": "there are no words in it; give some",
+    "too_long": "it has more than {most} MB; give less",
+    "not_utf8": "it is not UTF-8; convert it first, with `iconv` for example",
+}
