@@ -32,7 +32,7 @@ CUT: Final = "…[truncated]"
 #: The share of the context that is kept for the answer: one quarter.
 _ANSWER_DIVISOR: Final = 4
 #: Of the rest, memory takes one part and history two.
-_PARTS: Final = 3
+PARTS: Final = 3
 #: The least tokens of memory, and those of a message of which something readable is shown, in the smallest model.
 _LEAST_MEMORY: Final = 512
 _SHORT_MESSAGE: Final = 64
@@ -103,9 +103,14 @@ def share(window_tokens: int, fixed_tokens: int, limits: Budgets, least_messages
     """
     if not window_tokens:
         return limits
-    part = (window_tokens - -(-window_tokens // _ANSWER_DIVISOR) - fixed_tokens) // _PARTS
-    memory, history = max(part, _LEAST_MEMORY), max(part * (_PARTS - 1), least_messages * _SHORT_MESSAGE)
+    part = usable(window_tokens, fixed_tokens) // PARTS
+    memory, history = max(part, _LEAST_MEMORY), max(part * (PARTS - 1), least_messages * _SHORT_MESSAGE)
     return Budgets(min(limits.memory, memory), min(limits.history, history))
+
+
+def usable(window_tokens: int, fixed_tokens: int) -> int:
+    """Return what a window has for memory and history: without the quarter that is kept for the answer, and what is fixed."""
+    return window_tokens - -(-window_tokens // _ANSWER_DIVISOR) - fixed_tokens
 
 
 def window(messages: Sequence[Message], limits: WindowLimits, before: int = 0) -> Window:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from typing import Any, NamedTuple
 
 from tests.loopback import Handler, Loopback
@@ -46,7 +45,7 @@ class ModelServer(Loopback):
         self.handler = _Answering
         self.replies = list(replies)
         self.got: list[Got] = []
-        self.gone = threading.Event()  # a client has hung up while it waited
+        self.gone = 0  # clients that have hung up while it waited
         super().__init__()
 
     def next(self) -> Reply:
@@ -86,9 +85,15 @@ class _Answering(Handler):
         self.connection.settimeout(0.02)
         while not self.server.ended.is_set():
             with contextlib.suppress(TimeoutError):
-                if not self.connection.recv(1):
-                    self.server.gone.set()
+                if not self._received():
+                    self.server.gone += 1
                     return
+
+    def _received(self) -> bytes:
+        """Return what the client sends, b"" once it has closed or reset the connection."""
+        with contextlib.suppress(ConnectionError):
+            return self.connection.recv(1)
+        return b""
 
 
 def chat(*words: str, **message: Any) -> Reply:
@@ -116,3 +121,53 @@ def _chunk(delta: dict[str, Any], ended: str | None) -> bytes:
     body = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     body |= {"choices": [{"index": 0, "delta": delta, "finish_reason": ended}]}
     return b"data: %s\n\n" % json.dumps(body, ensure_ascii=False).encode()
+
+
+def message_stream(*words: str) -> Reply:
+    """A streamed message of Anthropic's, a piece a word."""
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {**head, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        *({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": one}} for one in words),
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+    ]
+    return Reply(tuple(map(_event, events)), headers=(EVENTS,))
+
+
+def message(*blocks: dict[str, Any], ended: str = "end_turn") -> Reply:
+    """A whole message of Anthropic's."""
+    body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": list(blocks)}
+    body |= {"stop_reason": ended, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+    return Reply((json.dumps(body).encode(),))
+
+
+def response(words: str, identity: str = "resp_1", *calls: dict[str, Any]) -> Reply:
+    """A whole response of OpenAI's `responses`."""
+    return Reply((json.dumps(_response(words, identity, *calls)).encode(),))
+
+
+def response_stream(*words: str, identity: str = "resp_1") -> Reply:
+    """A streamed response, a piece a word."""
+    empty = {**_response("", identity), "status": "in_progress", "output": []}
+    where = {"item_id": "msg_1", "output_index": 0, "content_index": 0, "logprobs": []}
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": empty},
+        *({"type": "response.output_text.delta", "delta": one, **where} for one in words),
+        {"type": "response.completed", "response": _response("".join(words), identity)},
+    ]
+    return Reply(tuple(_event({**one, "sequence_number": n}) for n, one in enumerate(events)), headers=(EVENTS,))
+
+
+def _response(words: str, identity: str, *calls: dict[str, Any]) -> dict[str, Any]:
+    text = {"type": "output_text", "text": words, "annotations": []}
+    said = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
+    body = {"id": identity, "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    more = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    return {**body, **more, "output": [*([said] if words else ()), *calls]}
+
+
+def _event(body: dict[str, Any]) -> bytes:
+    return f"event: {body['type']}\ndata: {json.dumps(body, ensure_ascii=False)}\n\n".encode()

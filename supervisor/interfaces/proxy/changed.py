@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.context.history_window import Budgets, share
+from recalld.supervisor.context.history_window import PARTS, usable
 from recalld.supervisor.context.render import framed
 from recalld.supervisor.context.spoken import spoken
 from recalld.supervisor.interfaces.proxy.places import before, edited, first_in, in_string, items, members, quoted
@@ -66,14 +66,14 @@ def room(talk: Talk, window: Window) -> Room:
     if not size:
         return Room(window.memory)
     fixed = _tokens([talk.system, talk.value("tools"), talk.value("functions")], weight, size) + _FRAME_TOKENS
-    usable = share(size, fixed, Budgets(size, size), 0)
-    sizes = _sizes_from_end(talk, weight, usable.memory + usable.history)
-    left = usable.memory + usable.history - sum(sizes)
+    most = usable(size, fixed)
+    sizes = _sizes_from_end(talk, weight, most)
+    left = most - sum(sizes)
     if len(sizes) == len(talk.said) and left >= 0:
         memory = min(window.memory, left)
         return Room(memory if memory >= _LEAST_MEMORY else 0)
-    memory = min(window.memory, usable.memory)
-    return Room(memory, _begin(talk, sizes, usable.memory + usable.history - memory, window.keep_turns))
+    memory = max(0, min(window.memory, most // PARTS))
+    return Room(memory if memory >= _LEAST_MEMORY else 0, _begin(talk, sizes, most - memory, window.keep_turns))
 
 
 def _sizes_from_end(talk: Talk, weight: float, enough: int) -> list[int]:

@@ -1,0 +1,194 @@
+"""The three protocols: where memory goes in each, what is the question, and what is the answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.interfaces.proxy.answers import read_answer
+from recalld.supervisor.interfaces.proxy.changed import with_memory
+from recalld.supervisor.interfaces.proxy.talk import named_session, read_talk
+from tests.proxy.model_server import chat, chat_stream, message, message_stream, response, response_stream
+
+if TYPE_CHECKING:
+    from tests.proxy.conftest import Proxied
+
+BLOCK = "## Memory\n[memory.md] 我对花生过敏\n"
+SHOWN = f"<memory>\n{BLOCK}</memory>"
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "花生"}
+
+
+def made(path: str, body: dict[str, Any], where: Any = "question") -> Any:
+    """The body of a request to this path, with memory in it."""
+    text = json.dumps(body, ensure_ascii=False)
+    talk = read_talk(path, text.encode())
+    assert talk
+    return json.loads(with_memory(talk, BLOCK, where))
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+# ── chat completions ─────────────────────────────────────────────────────────
+
+
+def test_chat_has_memory_in_the_part_with_the_words_and_pictures_stay():
+    body = {"messages": [{"role": "user", "content": [PICTURE, text("这能吃吗？")]}]}
+    assert made("chat/completions", body)["messages"][0]["content"] == [PICTURE, text(f"{SHOWN}\n\n这能吃吗？")]
+
+
+def test_chat_has_memory_behind_the_system_prompt_also_in_parts():
+    body = {"messages": [{"role": "developer", "content": [text("简短"), text("中文")]}, {"role": "user", "content": "早"}]}
+    first = made("chat/completions", body, "system")["messages"][0]
+    assert first["content"] == [text("简短"), text(f"中文\n\n{SHOWN}")]
+    assert made("chat/completions", {"messages": [{"role": "user", "content": "早"}]}, "system")["messages"] == [
+        {"role": "system", "content": SHOWN},
+        {"role": "user", "content": "早"},
+    ]
+
+
+# ── messages ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("system", "after"),
+    [
+        ("简短", f"简短\n\n{SHOWN}"),
+        ([text("简短", cache_control={"type": "ephemeral"})], [text(f"简短\n\n{SHOWN}", cache_control={"type": "ephemeral"})]),
+        ("", SHOWN),
+        (None, SHOWN),
+    ],
+)
+def test_messages_have_memory_behind_the_system_prompt(system, after):
+    body = {"messages": [{"role": "user", "content": "早"}], "max_tokens": 9} | ({} if system is None else {"system": system})
+    assert made("messages", body, "system") == {**body, "system": after}
+
+
+def test_messages_have_memory_before_what_a_person_says_and_not_at_a_result():
+    said = [
+        {"role": "user", "content": [text("<system-reminder>今天周五</system-reminder>"), text("能吃吗？")]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
+        {"role": "user", "content": [RESULT, text("<system-reminder>…</system-reminder>")]},
+    ]
+    sent = made("messages", {"messages": said})["messages"]
+    assert sent[0]["content"][1] == text(f"{SHOWN}\n\n能吃吗？")
+    assert sent[1:] == said[1:]
+
+
+def test_messages_are_kept_with_the_session_that_the_client_names(proxied: Proxied):
+    proxied.play(message_stream("花生", "。"))
+    body = {"messages": [{"role": "user", "content": "我对什么过敏？"}], "metadata": {"user_id": "u-1"}, "max_tokens": 9}
+    answer = proxied.post("/v1/messages?beta=true", body)
+    assert answer.content == b"".join(message_stream("花生", "。").pieces)
+    assert proxied.model.got[0].path == "/v1/messages?beta=true"
+    assert "花生" in proxied.model.got[0].json["messages"][0]["content"]
+    assert [(one["text"], one["session"]) for one in proxied.history(2)] == [("我对什么过敏？", "u-1"), ("花生。", "u-1")]
+
+
+# ── responses ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("given", "after"),
+    [
+        ("早", f"{SHOWN}\n\n早"),
+        (
+            [{"role": "user", "content": [{"type": "input_text", "text": "早"}]}],
+            [{"role": "user", "content": [{"type": "input_text", "text": f"{SHOWN}\n\n早"}]}],
+        ),
+        (
+            [
+                {"type": "message", "role": "user", "content": "早"},
+                {"type": "function_call_output", "call_id": "1", "output": "9"},
+            ],
+            [
+                {"type": "message", "role": "user", "content": f"{SHOWN}\n\n早"},
+                {"type": "function_call_output", "call_id": "1", "output": "9"},
+            ],
+        ),
+    ],
+)
+def test_responses_have_memory_before_the_question(given, after):
+    assert made("responses", {"input": given, "model": "m"}) == {"input": after, "model": "m"}
+
+
+def test_responses_have_memory_in_the_instructions():
+    assert made("responses", {"input": "早"}, "system") == {"instructions": SHOWN, "input": "早"}
+    assert made("responses", {"instructions": None, "input": "早"}, "system") == {"instructions": SHOWN, "input": "早"}
+    assert made("responses", {"input": "早", "instructions": "短"}, "system")["instructions"] == f"短\n\n{SHOWN}"
+    assert made("responses", {"input": "早"}, "message") == {"input": f"{SHOWN}\n\n早"}
+
+
+def test_responses_that_follow_one_another_are_of_one_session(proxied: Proxied):
+    proxied.play(response_stream("周五", "。", identity="resp_1"), response("好。", "resp_2"), response("行。", "resp_3"))
+    proxied.post("/v1/responses", {"input": "部署在哪天？", "stream": True})
+    proxied.history(2)
+    proxied.post("/v1/responses", {"input": "好的，记下", "previous_response_id": "resp_1"})
+    proxied.history(4)
+    proxied.post("/v1/responses", {"input": "好的，记下", "previous_response_id": "resp_2"})
+    kept = proxied.history(6)
+    assert [one["text"] for one in kept] == ["部署在哪天？", "周五。", "好的，记下", "好。", "好的，记下", "行。"]
+    assert len({one["session"] for one in kept}) == 1
+
+
+def test_responses_of_a_conversation_that_the_server_keeps_are_each_kept(proxied: Proxied):
+    proxied.play(response("好。", "resp_1"), response("好。", "resp_2"))
+    for count in (2, 4):
+        proxied.post("/v1/responses", {"input": "继续", "conversation": {"id": "conv_1"}})
+        proxied.history(count)
+    assert [(one["text"], one["session"]) for one in proxied.history(4)] == [("继续", "conv_1"), ("好。", "conv_1")] * 2
+
+
+# ── answers ──────────────────────────────────────────────────────────────────
+
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+ITEM = {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "said"),
+    [
+        ("chat", chat("花生。"), "花生。"),
+        ("chat", chat("我查。", tool_calls=[CALL]), ""),
+        ("chat", chat_stream("花", "生。"), "花生。"),
+        ("messages", message(text("花生"), text("。")), "花生。"),
+        ("messages", message(text("我查。"), {"type": "tool_use", "id": "1", "name": "f", "input": {}}, ended="tool_use"), ""),
+        ("messages", message_stream("花", "生。"), "花生。"),
+        ("responses", response("花生。"), "花生。"),
+        ("responses", response("我查。", "r", ITEM), ""),
+        ("responses", response_stream("花", "生。"), "花生。"),
+    ],
+)
+def test_answer_is_the_words_of_one_that_calls_no_tool(kind, reply, said):
+    data, is_stream = b"".join(reply.pieces), reply.headers[0][1] == "text/event-stream"
+    found = read_answer(kind, data, is_stream=is_stream)
+    assert (found.text, found.is_whole) == (said, True)
+    if is_stream:
+        cut = read_answer(kind, data[: len(data) // 2], is_stream=True)
+        assert not cut.is_whole
+        assert said.startswith(cut.text)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"null", b'{"choices": []}', b"<html>", b'{"choices": [{"message": 3}]}'])
+@pytest.mark.parametrize("kind", ["chat", "responses", "messages"])
+def test_answer_of_something_else_has_no_words(kind, data):
+    assert read_answer(kind, data, is_stream=False).text == ""
+    assert read_answer(kind, b"data: " + data + b"\n\n", is_stream=True).text == ""
+
+
+def test_session_is_named_by_the_surest_field():
+    def named(**fields: Any) -> str:
+        talk = read_talk("chat/completions", json.dumps({"messages": [{"role": "user", "content": "早"}], **fields}).encode())
+        assert talk
+        return named_session(talk)
+
+    assert named(user="u", session_id="s", prompt_cache_key="k", conversation={"id": "c"}) == "c"
+    assert named(user="u", session_id="s", metadata={"user_id": "m"}) == "m"
+    assert named(user=7, session_id="s") == "s"
+    assert named(user="x" * 500) == named(user="x" * 500) != named(user="x" * 501)
+    assert len(named(user="x" * 500)) == 20
+    assert named() == ""

@@ -1,0 +1,112 @@
+"""A request that does not fit the model's window: memory gives way first, then whole turns are cut."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recalld.supervisor.interfaces.proxy.changed import Window, room, with_memory
+from recalld.supervisor.interfaces.proxy.talk import read_talk
+from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from tests.proxy.long_talk import WINDOW, long_talk
+
+if TYPE_CHECKING:
+    from recalld.supervisor.interfaces.proxy.changed import Room
+    from recalld.supervisor.interfaces.proxy.talk import Talk
+    from tests.proxy.conftest import Proxied
+
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+def turns(count: int, words: int = 20) -> list[dict[str, Any]]:
+    """So many turns of a question, a call of a tool, its result and an answer, each of some words."""
+    said: list[dict[str, Any]] = [{"role": "system", "content": "简短"}]
+    for n in range(count):
+        said += [
+            {"role": "user", "content": f"问题{n} " + "字" * words},
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "1", "content": "字" * words},
+            {"role": "assistant", "content": f"回答{n} " + "字" * words},
+        ]
+    return [*said, {"role": "user", "content": "最后的问题？"}]
+
+
+def talk_of(messages: list[dict[str, Any]], **more: Any) -> Talk:
+    talk = read_talk("chat/completions", json.dumps({"messages": messages, **more}, ensure_ascii=False).encode())
+    assert talk
+    return talk
+
+
+def size(messages: list[dict[str, Any]]) -> int:
+    return sum(estimate_tokens(str(one.get("content") or "")) + MESSAGE_TOKENS for one in messages)
+
+
+def sent(talk: Talk, space: Room) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(with_memory(talk, "", "question", space.begin))["messages"]
+    return found
+
+
+def test_window_that_is_not_known_leaves_everything():
+    assert room(talk_of(turns(500)), Window(0, 2560)) == (2560, 0)
+
+
+def test_memory_gives_way_before_anything_is_cut():
+    roomy, full = talk_of(turns(5)), talk_of(next(one for one in map(turns, range(1000)) if size(one) > 5000))
+    assert room(roomy, Window(8192, 2560)) == (2560, 0)
+    assert room(full, Window(8192, 2560)).begin == 0
+    assert room(full, Window(8192, 2560)).memory < 2560
+
+
+def test_turns_are_cut_whole_and_the_system_prompt_stays():
+    talk = talk_of(turns(300))
+    space = room(talk, Window(8192, 2560))
+    left = sent(talk, space)
+    assert [one["role"] for one in left[:3]] == ["system", "user", "assistant"]
+    assert len([one for one in left if one["role"] == "tool"]) == len([one for one in left if one.get("tool_calls")])
+    assert size(left) + space.memory <= 8192 * 3 // 4
+    assert left[-1] == {"role": "user", "content": "最后的问题？"}
+
+
+def test_turns_leave_eight_at_once_so_that_the_beginning_stays():
+    begins = [room(talk_of(turns(count)), Window(8192, 2560)).begin for count in range(200, 232)]
+    assert begins == sorted(begins)
+    assert {begin - begins[0] for begin in begins} == {0, 32, 64, 96, 128}  # messages of eight turns
+
+
+def test_last_turns_and_the_questions_own_stay_however_large():
+    messages = turns(10, words=2000)
+    talk = talk_of(messages)
+    left = sent(talk, room(talk, Window(4096, 2560, keep_turns=3)))
+    assert left == [messages[0], *messages[-9:]]
+
+
+def test_pictures_count_as_some_tokens_and_not_by_their_bytes():
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 500_000}}
+    talk = talk_of([{"role": "user", "content": [picture, {"type": "text", "text": "这是什么？"}]}])
+    assert room(talk, Window(8192, 2560)) == (2560, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([1024, 4096, 8192, 32768]), st.integers(0, 5))
+def test_window_is_never_passed_where_the_last_turns_fit_it(count, words, window, keep):
+    talk = talk_of(turns(count, words))
+    space = room(talk, Window(window, 2560, keep_turns=keep))
+    left = sent(talk, space)
+    last = size(turns(max(1, keep), words))
+    assert size(left) + space.memory <= max(window * 3 // 4, last + window // 4)
+    assert left[0]["role"] == "system"
+    assert left[-1]["content"] == "最后的问题？"
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(300)
+def test_long_talk_stays_in_the_window_and_its_beginning_is_remembered(proxied: Proxied):
+    found = long_talk(proxied, turns=250)
+    assert found.largest <= WINDOW
+    assert found.remembered >= 48
+    assert found.kept_once == 250
+    assert not proxied.faults
