@@ -68,7 +68,7 @@ def test_messages_have_memory_behind_the_system_prompt(system, after):
     assert made("messages", body, "system") == {**body, "system": after}
 
 
-def test_messages_have_memory_before_what_a_person_says_and_not_at_a_result():
+def test_messages_have_memory_before_a_persons_words_and_not_at_a_result():
     said = [
         {"role": "user", "content": [text("<system-reminder>今天周五</system-reminder>"), text("能吃吗？")]},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
