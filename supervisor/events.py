@@ -41,6 +41,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "archived": "an archive run wrote dated files",
     "submitted": "tasks were put into the worker's queue",
     "summarised": "a summary was written",
+    "extracted": "an extract stands as the summary: until the model answers, or since none need be asked",
     "dropped": "a result was rejected: it covers less than the existing summary, or nothing new",
     "summary_failed": "a task failed; its group waits for a retry",
     "provider_paused": "the model refuses or can't be reached; it is not called until the wait is over",

@@ -322,11 +322,10 @@ class Workspace:
     @property
     def model_use(self) -> ModelUse:
         """What the use of the model is recorded in and limited by."""
-        from recalld.supervisor.summaries.llm_state import ModelUse
+        from recalld.supervisor.summaries.llm_state import ModelUse, asked_for_summaries
 
-        return ModelUse(
-            task_queue=self.task_queue, calls=self.calls, config=self.config, endpoint=self.endpoint, events=self.events
-        )
+        asked = asked_for_summaries(self.config.llm, self.endpoint, self.files, self.paths)
+        return ModelUse(self.task_queue, self.calls, self.config, self.endpoint, asked, self.events)
 
     @property
     def extracting(self) -> bool:

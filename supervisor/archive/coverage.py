@@ -54,18 +54,21 @@ class ExistingSummary:
     extract: bool
     edited: bool  # a person has changed its text
     digest: str  # of the whole file
+    waits: bool = False  # an extract that stands until its model has answered; it covers nothing
+    enough: bool = False  # an extract of what needs no model
+    refused: str = ""  # of an extract: the model whose answers were refused
     contents: str = ""  # what it holds, to recognise copies (`copies.contents`)
 
 
 def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[str]:
-    """Return the names of the files that some summary names as they are now."""
-    named = frozenset[Source]().union(*(summary.sources for summary in summaries.values()))
+    """Return the names of the files that some summary names as they are now; an extract that waits covers none."""
+    named = frozenset[Source]().union(*(summary.sources for summary in summaries.values() if not summary.waits))
     return frozenset(file.name for file in files if file.source in named)
 
 
 def covers(summary: ExistingSummary | None, files: Iterable[MemoryFile]) -> bool:
-    """Return whether this one summary names all of *files* as they are now."""
-    return summary is not None and all(file.source in summary.sources for file in files)
+    """Return whether this one summary covers all of *files* as they are now."""
+    return summary is not None and not summary.waits and all(file.source in summary.sources for file in files)
 
 
 def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[Period]:
@@ -94,11 +97,13 @@ def may_replace(
     Return whether a text made from *sources* may replace the existing summary.
 
     Of the files as they are now it has to name every one that the existing summary names (a suspended worker may deliver an
-    old text that names fewer), and one more unless it is *better*: a model's in place of an extract, or asked for.
+    old text that names fewer), and one more unless it is *better*: a model's in place of an extract, or asked for. An extract
+    that waits is replaced by any.
     """
     current = {file.source for file in files}
-    named, before = current.intersection(sources), current.intersection(existing.sources if existing else ())
-    return bool(named) and before <= named and (better or existing is None or before != named)
+    stands = existing is not None and not existing.waits
+    named, before = current.intersection(sources), current.intersection(existing.sources if existing and stands else ())
+    return bool(named) and before <= named and (better or not stands or before != named)
 
 
 def names_ever(summaries: Iterable[ExistingSummary]) -> frozenset[str]:

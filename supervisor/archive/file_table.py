@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
 
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 
 Value: TypeAlias = MemoryFile | ExistingSummary
 
@@ -82,7 +82,8 @@ def _folder(path: str, entries: Mapping[str, Any]) -> ReadFolder:
 def _to_json(value: Value) -> tuple[Any, ...]:
     if isinstance(value, ExistingSummary):
         sources = sorted((source.name, source.digest, source.count) for source in value.sources)
-        return value.period.label, value.digest, value.contents, value.extract, value.edited, sources, value.text
+        stands = value.extract, value.waits, value.enough, value.refused, value.edited
+        return value.period.label, value.digest, value.contents, stands, sources, value.text
     created = value.created and to_wire(value.created)
     ids = None if value.ids is None else b64encode(value.ids.tobytes()).decode("ascii")
     about = value.day.isoformat(), value.digest, value.count, value.size, value.ours, created, value.period, ids, value.broken
@@ -111,12 +112,16 @@ def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
 
 
 def _summary_of(_name: str, value: Any, *, original: bool) -> ExistingSummary:  # noqa: ARG001 - as for a dated file
-    label, digest, contents, extract, edited, sources, text = value
+    label, digest, contents, stands, sources, text = value
+    extract, waits, enough, refused, edited = stands
     return ExistingSummary(
         period=Period(label),
         sources=frozenset(Source(*source) for source in sources),
         text=text,
         extract=extract,
+        waits=waits,
+        enough=enough,
+        refused=refused,
         edited=edited,
         digest=digest,
         contents=contents,

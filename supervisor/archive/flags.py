@@ -38,15 +38,20 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The last failure of a group or of the provider: how many so far, when, when to try again, and why."""
+    """
+    The last failure of a group or of the provider: how many so far, when, when to try again, and why.
+
+    *refused*: which text of which model was refused (`summaries.retry.refused_mark`), "" where no answer was.
+    """
 
     attempts: int
     failed_at: datetime
     next_at: datetime
     reason: str
+    refused: str = ""
 
     @classmethod
-    def by_group(cls, stored: Mapping[str, tuple[int, datetime, datetime, str]]) -> dict[str, Failure]:
+    def by_group(cls, stored: Mapping[str, tuple[int, datetime, datetime, str, str]]) -> dict[str, Failure]:
         """Return the last failure of each group that waits for a retry, from what `TaskQueue.failures` reads."""
         return {group: cls(*fields) for group, fields in stored.items()}
 

@@ -187,8 +187,13 @@ class MemoryFolder:
         return version, parse_summary(version.data, period.label, path) if version else None
 
     def write_summary(self, period: Period, summary: Summary, seen: FileVersion | None) -> None:
-        """Replace the version *seen* of the summary and keep it in previous/; Conflict when the file is another version now."""
-        if seen:
+        """
+        Replace the version *seen* of the summary; Conflict when the file is another version now.
+
+        It is kept in previous/, unless it is an extract that waited for this one: its words are in the dated files.
+        """
+        before = parse_summary(seen.data, period.label, self._paths.summary(period)) if seen else None
+        if seen and before and (before.kept or not before.waits):
             replaced = ReplacedTexts(self._files, self._paths.previous)
             replaced.keep(f"{period.label}.{digest_of(seen.data)[:12]}.md", seen.data)
         self._files.replace(self._paths.summary(period), render_summary(summary), seen)
@@ -308,6 +313,9 @@ def _summary_of(name: str) -> Callable[[FileVersion, Path], ExistingSummary] | N
             sources=frozenset(summary.sources),
             text=summary.text,
             extract=summary.extract,
+            waits=summary.waits,
+            enough=summary.enough,
+            refused=summary.refused,
             edited=bool(summary.kept),
             digest=version.digest[:DIGEST],
             contents=contents(version.data, path),

@@ -81,11 +81,14 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
 
 
 def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> dict[str, int]:
+    merged = covered_days(files, summaries)
     return {
         "dailySummaries": sum(period.kind == "day" for period in summaries),
-        "dailySummariesMerged": len(covered_days(files, summaries)),
+        "dailySummariesMerged": len(merged),
         "monthlySummaries": sum(period.kind == "month" for period in summaries),
         "extracts": sum(summary.extract for summary in summaries.values()),
+        "extractsWaiting": sum(one.waits for period, one in summaries.items() if period not in merged),
+        "extractsRefused": sum(bool(one.refused) for period, one in summaries.items() if period not in merged),
     }
 
 
@@ -110,7 +113,8 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     failures = ws.failures()
     active = ws.task_queue.active_groups()
     there_then = [*files, *_as_written(ws, days, now)]
-    work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, summary_writer(ws.config, failures))
+    writer = summary_writer(ws.config, failures, ws.model_use.asked)
+    work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
     sizes = bytes_by_group(work, there_then)
     return {
         "at": to_wire(now),

@@ -24,6 +24,7 @@ from recalld.supervisor.storage.errors import (
     AlreadyRuns,
     BadFile,
 )
+from recalld.supervisor.summaries import meanwhile
 from recalld.supervisor.summaries.collect import collect_results
 from recalld.supervisor.summaries.submit import submit_due
 
@@ -141,6 +142,11 @@ def collect(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
     )
 
 
+def write_extracts(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
+    """Write the extracts that stand while a model is waited for; returns how many."""
+    return meanwhile.write_extracts(now, memory=ws.memory, use=ws.model_use, control=control)
+
+
 def submit(ws: Workspace, now: datetime) -> int:
     """Submit the tasks of the summaries that are due; returns how many."""
     return submit_due(now, history=ws.history, journal=ws.journal, memory=ws.memory, use=ws.model_use)
@@ -223,6 +229,7 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     done.seen += run_step("intake", lambda: intake(ws, now, control), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)
     done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs, control), 0)
+    done.summaries += run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     run_step("settle", lambda: reconcile_flags(ws, now), None)
     run_step("deletions", ws.deletions.record, None)

@@ -126,7 +126,8 @@ class SummaryAnswer:
     """
     A summary, without recalld's marks: *text*, the same as *lines*, who made it, and the dated files that it names.
 
-    *edited*: a person has changed it; *extract*: no model wrote it. *etag* names this version for `edit_summary`.
+    *edited*: a person has changed it; *extract*: no model wrote it; *waits*: it stands until the model has answered;
+    *refused*: the model whose answers were refused, so that it stands. *etag* names this version for `edit_summary`.
     """
 
     period: str
@@ -137,6 +138,8 @@ class SummaryAnswer:
     provider: str
     model: str
     extract: bool
+    waits: bool
+    refused: str
     edited: bool
     etag: str
 
@@ -234,6 +237,8 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
         provider=found.provider,
         model=found.model,
         extract=found.extract,
+        waits=found.waits,
+        refused=found.refused.partition(" ")[0],
         edited=bool(found.kept),
         etag=version.digest[:ETAG],
     )

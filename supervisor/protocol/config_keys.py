@@ -331,8 +331,9 @@ class Conversation(Section):
 
 @section
 class Summarize(Section):
-    """How a session is summarised into one long-term line."""
+    """How a session is summarised into one long-term line, and from how many words on a day is worth a call."""
 
+    least: int = whole(80, Text("meaning.least"))
     message_threshold: int = whole(20, "More new messages than this in a session are summed up (`turns.overflow`).")
     char_threshold: int = whole(10000, "More new characters than this in a session are summed up (`turns.overflow`).")
     keep_recent: int = whole(10, "How many of its newest messages stay out of that.")

@@ -48,6 +48,8 @@ PLACEHOLDERS: Final = {
         "memory_context",
     ),
 }
+#: The templates of the summaries of days and months.
+_OF_SUMMARIES: Final = ("daily-summary", "monthly-summary", "merge-summary")
 _PLACEHOLDER: Final = lazy_re("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
 _VERSION_DIGITS: Final = 12
 #: The line before a turn of a conversation; a template without one is a single turn of the user.
@@ -151,6 +153,14 @@ def version_of(used: Iterable[PromptTemplate]) -> str:
     """Return the version of the templates: the first 12 digits of `cat FILES | sha256sum`, with the files ordered by name."""
     texts = [text for _, text in sorted({(template.name, template.text) for template in used})]
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:_VERSION_DIGITS] if texts else ""
+
+
+def version_of_summaries(files: Files, paths: WorkspacePaths) -> str:
+    """Return the version of all prompts for days and months, "" where one is wrong, which a worker reports."""
+    try:
+        return version_of(load_template(name, one, files, paths) for name in _OF_SUMMARIES for one in get_args(Language))
+    except BadConfig:
+        return ""
 
 
 def _checked(name: str, file: str, data: bytes) -> PromptTemplate:

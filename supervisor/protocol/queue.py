@@ -279,8 +279,8 @@ class TaskQueue:
 
     # ── failures ─────────────────────────────────────────────────────────────
 
-    def failures(self) -> dict[str, tuple[int, datetime, datetime, str]]:
-        """Return by group: attempts, when it failed, when to try again, why. Files that can't be parsed are skipped."""
+    def failures(self) -> dict[str, tuple[int, datetime, datetime, str, str]]:
+        """Return by group: attempts, when it failed, when to try again, why, what was refused. Unreadable files are skipped."""
         found = {}
         for name in self._files.disk.names(self.failed):
             group = name.removesuffix(".json")
@@ -293,15 +293,16 @@ class TaskQueue:
                 if attempts in range(1, ATTEMPTS_END):
                     # truncated to milliseconds, as in history.json
                     times = truncate_to_ms(failed_at), truncate_to_ms(next_at)
-                    found[group] = int(attempts), *times, str(raw["reason"])
+                    found[group] = int(attempts), *times, str(raw["reason"]), str(raw.get("refused", ""))
             except (ValueError, TypeError, KeyError):
                 continue
         return found
 
-    def fail(self, group: str, attempts: int, failed_at: datetime, next_at: datetime, reason: str) -> None:
-        """Record the group's last failure."""
+    def fail(self, group: str, attempts: int, failed_at: datetime, next_at: datetime, reason: str, refused: str = "") -> None:
+        """Record the group's last failure; *refused*: which answer was."""
         path = self.failed / f"{group}.json"
         fields = {"attempts": attempts, "failedAt": to_wire(failed_at), "nextAt": to_wire(next_at), "reason": reason}
+        fields |= {"refused": refused} if refused else {}
         self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def provider(self) -> dict[str, Any]:

@@ -50,6 +50,9 @@ class Summary:
     model: str = ""
     prompt: str = ""
     extract: bool = False
+    waits: bool = False  # an extract that stands until its model has answered; it covers nothing
+    enough: bool = False  # an extract of what needs no model
+    refused: str = ""  # an extract that stands since two answers were refused: the model, and the version of its prompts
     empty: bool = False
     joined: bool = False  # code joined the text of a month from the summaries of its days
     unverified: int = 0  # places of the text that its sources do not have; they are marked
@@ -80,6 +83,9 @@ def render_summary(summary: Summary) -> bytes:
         "model": summary.model,
         "prompt": summary.prompt,
         "extract": "true" if summary.extract else "",
+        "waits": "true" if summary.waits else "",
+        "enough": "true" if summary.enough else "",
+        "refused": summary.refused,
         "empty": "true" if summary.empty else "",
         "joined": "true" if summary.joined else "",
         "unverified": str(summary.unverified or ""),
@@ -125,6 +131,9 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         model=fields.get("model", ""),
         prompt=fields.get("prompt", ""),
         extract=fields.get("extract") == "true",
+        waits=fields.get("waits") == "true",
+        enough=fields.get("enough") == "true",
+        refused=fields.get("refused", ""),
         empty=fields.get("empty") == "true",
         joined=fields.get("joined") == "true",
         unverified=int(marked) if (marked := fields.get("unverified", "")).isdecimal() else 0,

@@ -8,19 +8,21 @@ and 6.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.coverage import may_replace
+from recalld.supervisor.archive.flags import Failure
 from recalld.supervisor.protocol.period import Period, period_of_group
 from recalld.supervisor.protocol.summary_file import Summary
-from recalld.supervisor.protocol.task import NewerVersion, task_id
+from recalld.supervisor.protocol.task import NO_ANSWER, NewerVersion, task_id
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.error_collector import ErrorCollector
 from recalld.supervisor.storage.errors import Conflict
 from recalld.supervisor.summaries.llm_state import note_answer, note_result, waits_of
+from recalld.supervisor.summaries.meanwhile import NOTHING, stand_after_refusals
 from recalld.supervisor.summaries.quality import Verdict, judge, reject_form
 from recalld.supervisor.summaries.reading import material_of
-from recalld.supervisor.summaries.retry import Backoff
+from recalld.supervisor.summaries.retry import Backoff, refused_mark
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.small_talk import is_chitchat
 
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.files import Files
     from recalld.supervisor.summaries.llm_state import ModelUse
-
-#: The text of an empty summary, so that a person who opens it knows why it is empty.
-NOTHING: Final = "> 无需记录 · Nothing to record."
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
     if reason:
         unchanged = {file.source for file in files}.issuperset(result.sources)
         if reason != "lost" or unchanged:
-            _fail(stores, result, reason, now)
+            _fail(stores, result, period, reason, now)
         return False
     _write(stores, result, verdict, period, now, empty=empty)
     stores.use.task_queue.clear(result.group)
@@ -180,18 +179,28 @@ def _write(stores: _Stores, result: Result, verdict: Verdict, period: Period, no
     stores.use.events.emit("summarised", group=result.group, files=len(result.sources), ms=result.duration_ms)
 
 
-def _fail(stores: _Stores, result: Result, reason: Reason, now: datetime) -> None:
-    """Write the failure down, once per attempt; the group's messages get it in the next reconciliation of flags."""
-    archive, events = stores.use.config.archive, stores.use.events
-    failure = Backoff(result.attempt).again(now, waits_of(stores.use.config), result.group)
-    attempts = failure.attempts
-    known_attempts, *_ = stores.use.task_queue.failures().get(result.group, (0,))
-    if known_attempts >= attempts or failure.next_at is None:
+def _fail(stores: _Stores, result: Result, period: Period, reason: Reason, now: datetime) -> None:
+    """
+    Write the failure down, once per attempt; the group's messages get it in the next reconciliation of flags.
+
+    The second refusal of one model for one text is no failure: from now on the extract stands, and covers its files.
+    """
+    use = stores.use
+    last = Failure.by_group(use.task_queue.failures()).get(result.group)
+    refused = last.refused if last else ""
+    if reason not in NO_ANSWER and not (result.extract or result.redo):
+        refused, before = refused_mark(use.asked, result.sources), refused
+        if before == refused and stand_after_refusals(now, period, result.sources, stores.memory, use):
+            use.events.emit("summary_failed", group=result.group, reason=reason, attempts=result.attempt + 1)
+            use.task_queue.clear(result.group)
+            return
+    failure = Backoff(result.attempt).again(now, waits_of(use.config), result.group)
+    if (last and last.attempts >= failure.attempts) or failure.next_at is None:
         return
-    stores.use.task_queue.fail(result.group, attempts, now, failure.next_at, reason)
-    events.emit("summary_failed", group=result.group, reason=reason, attempts=attempts)
-    if attempts == archive.max_attempts:
-        events.emit("archive_backlog", group=result.group, attempts=attempts)
+    use.task_queue.fail(result.group, failure.attempts, now, failure.next_at, reason, refused)
+    use.events.emit("summary_failed", group=result.group, reason=reason, attempts=failure.attempts)
+    if failure.attempts == use.config.archive.max_attempts:
+        use.events.emit("archive_backlog", group=result.group, attempts=failure.attempts)
 
 
 def _set_aside(stores: _Stores, path: Path, why: str) -> None:

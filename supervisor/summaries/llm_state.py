@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.prompts import parts_of_prompt
+from recalld.supervisor.protocol.prompts import parts_of_prompt, version_of_summaries
 from recalld.supervisor.storage.catalogue import Text, restored, stored
 from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import NoSummary
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.config_keys import Llm
     from recalld.supervisor.protocol.llm import CallLog, Endpoint
+    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.protocol.task import Result
+    from recalld.supervisor.storage.files import Files
     from recalld.supervisor.summaries.retry import Waits
     from recalld.supervisor.summaries.schedule import SummaryJob
 
@@ -48,14 +50,20 @@ BYTES_PER_TOKEN: Final = 3
 _MARK_MIN_CHARS: Final = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ModelUse:
-    """What the use of the model is recorded in and limited by; *endpoint* says which model it is."""
+    """
+    What the use of the model is recorded in and limited by.
+
+    *endpoint* says which model it is, *asked* too, with the version of its prompts: what another one was refused for counts
+    for this one no more.
+    """
 
     task_queue: TaskQueue
     calls: CallLog
     config: Config
     endpoint: Endpoint
+    asked: str
     events: Events
 
 
@@ -64,17 +72,24 @@ def writes_extracts(llm: Llm) -> bool:
     return llm.provider == "extractive" or (llm.provider == "auto" and not (llm.base_url or llm.model))
 
 
+def asked_for_summaries(llm: Llm, endpoint: Endpoint, files: Files, paths: WorkspacePaths) -> str:
+    """Return which model is asked for summaries, and the version of its prompts; "" where none is, or a prompt is wrong."""
+    version = "" if writes_extracts(llm) else version_of_summaries(files, paths)
+    return f"{llm.model or llm.provider} {endpoint.server} {version}" if version else ""
+
+
 def waits_of(config: Config) -> Waits:
     """Return how long what failed waits, by the configuration."""
     return config.archive.backoff, config.archive.backlog_interval, config.archive.jitter
 
 
-def summary_writer(config: Config, failures: Mapping[str, Failure]) -> SummaryWriter:
-    """Return what is able to write summaries by the configuration; *failures* are the last of each group."""
+def summary_writer(config: Config, failures: Mapping[str, Failure], asked: str = "") -> SummaryWriter:
+    """Return what is able to write summaries by the configuration; *failures* are the last of each group, *asked* as above."""
     if writes_extracts(config.llm):
         return SummaryWriter()
     return SummaryWriter(
         is_model=True,
+        asked=asked,
         context_bytes=_context_bytes(config.llm),
         given_up=frozenset(group for group, failure in failures.items() if failure.attempts >= config.archive.max_attempts),
     )

@@ -17,6 +17,7 @@ from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
 from recalld.supervisor.summaries.material import Material
 from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 #: Characters of the material that an answer is compared with: a month of long days.
 _MOST_CHARS: Final = 400_000
 _NOON: Final = time(12)
+_BETWEEN: Final = lazy_re(r"[\W_]+")
 
 
 def blocks_of(memory: MemoryFolder, names: Iterable[str], zone: ZoneInfo) -> list[Block]:
@@ -49,6 +51,12 @@ def extract_of(blocks: list[Block], period: Period, config: Config) -> str:
     """Return the extract of the messages, "" where they are nothing but courtesies."""
     archive = config.archive
     return extract(blocks, period=period.label, zone=archive.zone, kind=period.kind, longest=archive.summarise_chars)
+
+
+def quotes_all(text: str, said: Iterable[str]) -> bool:
+    """Return whether the extract *text* has each of the texts whole, but for punctuation and blanks."""
+    quoted = _BETWEEN.sub("", text)
+    return all(_BETWEEN.sub("", one) in quoted for one in said)
 
 
 def material_of(memory: MemoryFolder, period: Period, sources: Iterable[Source], config: Config) -> Material:

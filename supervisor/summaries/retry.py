@@ -10,13 +10,16 @@ docs/reference/protocol.md, 3.12 and 3.13.
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
+
+    from recalld.supervisor.protocol.summary_file import Source
 
 #: The waits after the first, second, … failure; past the last of them one try a day.
 BACKOFF: Final = tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
@@ -24,6 +27,7 @@ BACKLOG_INTERVAL: Final = timedelta(days=1)
 #: A model writes worse than extracts where so many of its last answers were refused.
 RECENT_ANSWERS: Final = 30
 REFUSED_MOST: Final = 20
+_MARK_DIGITS: Final = 12
 
 
 #: The waits after the first failures, the wait after more, and by up to which share of it each is changed.
@@ -113,6 +117,12 @@ def jittered(delay: timedelta, share: float, seed: str) -> timedelta:
     """Return the delay changed by up to ± *share* of it; the same *seed* (a group and its attempt) gives the same result."""
     unit = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4]) / 2**31 - 1
     return delay * (1 + share * unit)
+
+
+def refused_mark(asked: str, sources: Iterable[Source]) -> str:
+    """Return the mark of a text of one model: it changes with the model, its prompts, and what the text is made from."""
+    listed = json.dumps([asked, sorted((source.name, source.digest) for source in sources)])
+    return hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()[:_MARK_DIGITS]
 
 
 def is_due(failed_at: datetime, next_at: datetime, now: datetime) -> bool:

@@ -38,13 +38,19 @@ class SummaryWriter:
     """
     What is able to write the summaries: a model (*is_model*), which also replaces extracts, or the extract.
 
+    *asked*: which model, with which prompts; an extract that stands since its answers were refused is not asked for again.
     *context_bytes*: of dated files that one call can read; a larger month gets summaries of its days first. *given_up*: groups
     of days that failed too often; the month reads their dated files.
     """
 
     is_model: bool = False
+    asked: str = ""
     context_bytes: int = 0
     given_up: frozenset[str] = frozenset()
+
+    def lets_stand(self, summary: ExistingSummary) -> bool:
+        """Return whether the summary is an extract that no model is asked to replace."""
+        return summary.extract and (summary.enough or (bool(summary.refused) and summary.refused == self.asked))
 
 
 def files_by_period(files: Collection[MemoryFile], today: date, recent_days: int) -> dict[Period, tuple[MemoryFile, ...]]:
@@ -77,6 +83,30 @@ def due_summaries(
     return sorted(jobs, key=lambda job: job.period.last_day, reverse=True)
 
 
+def extracts_due(
+    files: Collection[MemoryFile],
+    summaries: Mapping[Period, ExistingSummary],
+    today: date,
+    recent_days: int,
+    writer: SummaryWriter,
+) -> list[SummaryJob]:
+    """
+    Return the groups whose extract is to be written while they wait for a model, newest first.
+
+    They have no summary, or an extract that waits too and does not name all of their files.
+    """
+    if not writer.is_model:
+        return []
+    named = covered(files, summaries)
+    jobs = []
+    for period, members in files_by_period(files, today, recent_days).items():
+        existing = summaries.get(period)
+        is_late = existing is not None and existing.waits and any(file.source not in existing.sources for file in members)
+        if (existing is None or is_late) and not _is_up_to_date(period, members, named, summaries, writer):
+            jobs.append(summary_job(period, members, summaries))
+    return sorted(jobs, key=lambda job: job.period.last_day, reverse=True)
+
+
 def summary_job(
     period: Period, members: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary], *, from_scratch: bool = False
 ) -> SummaryJob:
@@ -105,7 +135,7 @@ def _is_up_to_date(
     writer: SummaryWriter,
 ) -> bool:
     existing = summaries.get(period)
-    if existing and existing.extract and writer.is_model:
+    if existing and existing.extract and writer.is_model and not writer.lets_stand(existing):
         return False
     if covers(existing, members):
         return True
@@ -135,6 +165,7 @@ def _days_before_month(
         day: tuple(of_day)
         for day, of_day in days.items()
         if day.group not in writer.given_up
+        and not (covers(summaries.get(day), of_day) and writer.lets_stand(summaries[day]))
         and not all(file.source in in_month or _is_in_daily_summary(file, summaries) for file in of_day)
     }
 

@@ -14,24 +14,27 @@ from recalld.supervisor.archive.coverage import covered
 from recalld.supervisor.archive.flags import Failure, mark_pending
 from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.protocol.period import day, month, read_period, summary_period
-from recalld.supervisor.protocol.task import NO_ANSWER, Task, task_id
+from recalld.supervisor.protocol.task import Task, task_id
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, to_wire
 from recalld.supervisor.storage.error_collector import ErrorCollector
 from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer
-from recalld.supervisor.summaries.retry import is_due
+from recalld.supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
+from recalld.supervisor.summaries.meanwhile import stands_alone
+from recalld.supervisor.summaries.retry import is_due, refused_mark
 from recalld.supervisor.summaries.schedule import SummaryJob, due_summaries, summary_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from recalld.supervisor.archive.coverage import ExistingSummary
     from recalld.supervisor.archive.history import HistoryStore
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.summaries.llm_state import ModelUse
 
@@ -52,7 +55,7 @@ def submit_due(
     summaries, failures, active = memory.summaries(), Failure.by_group(task_queue.failures()), task_queue.active_groups()
     today, recent_days = local_day(now, config.archive.zone), config.archive.recent_days
     # decide
-    writer = summary_writer(config, failures)
+    writer = summary_writer(config, failures, use.asked)
     named = covered(files, summaries)
     old = [file for file in files if summary_period(file.day, today, recent_days)]
     moving = [file.name for file in old if file.ours and not file.original and file.name in named]
@@ -70,8 +73,9 @@ def submit_due(
     errors = _move_to_originals(moving, memory, events)
     for group in failures.keys() - _groups_to_retry(due, writer.given_up) - active.keys() - kept:
         task_queue.clear(group)  # nothing is left to summarise
+    ready = [job for job in ready if not _stands(job, summaries, now, memory, use)]
     _mark(ready, history, journal)
-    submitted = _submit(ready, failures, now, task_queue, config, events)
+    submitted = _submit(ready, failures, now, use)
     errors.raise_first()
     return submitted
 
@@ -105,6 +109,15 @@ def submit_again(
         job = summary_job(period, members, memory.summaries(), from_scratch=True)
         task_queue.submit(_task_of(job, failure, now, config.archive.timezone, redo=True))
     return period.group
+
+
+def _stands(
+    job: SummaryJob, summaries: Mapping[Period, ExistingSummary], now: datetime, memory: MemoryFolder, use: ModelUse
+) -> bool:
+    """Return whether the extract of the job stands, which nobody has decided yet: an older one, a day before its month."""
+    existing = summaries.get(job.period)
+    is_open = existing is None or (existing.extract and not existing.waits)
+    return is_open and not writes_extracts(use.config.llm) and stands_alone(now, job.period, job.sources, memory, use)
 
 
 def _affordable(ready: Iterable[SummaryJob], costs: Mapping[str, int], left: int) -> list[SummaryJob]:
@@ -158,22 +171,23 @@ def _submit(
     ready: Sequence[SummaryJob],
     failures: Mapping[str, Failure],
     now: datetime,
-    task_queue: TaskQueue,
-    config: Config,
-    events: Events,
+    use: ModelUse,
 ) -> int:
     tasks = []
     for job in ready:
         failure = failures.get(job.period.group)
-        tasks.append(_task_of(job, failure, now, config.archive.timezone))
-    submitted = [task for task in tasks if task_queue.submit(task)]
+        is_apart = failure is not None and failure.refused == refused_mark(use.asked, job.sources)
+        tasks.append(_task_of(job, failure, now, use.config.archive.timezone, apart=is_apart))
+    submitted = [task for task in tasks if use.task_queue.submit(task)]
     if submitted:
-        events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
+        use.events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
     return len(submitted)
 
 
-def _task_of(job: SummaryJob, failure: Failure | None, now: datetime, timezone: str, *, redo: bool = False) -> Task:
-    """Return the task of the job, after the last *failure* of its group; one whose answer was refused asks in another way."""
+def _task_of(
+    job: SummaryJob, failure: Failure | None, now: datetime, timezone: str, *, redo: bool = False, apart: bool = False
+) -> Task:
+    """Return the task of the job, after the last *failure* of its group; *apart* asks in another way, after a refusal."""
     attempt = failure.attempts if failure else 0
     return Task(
         id=task_id(job.period.group, job.sources, attempt, job.previous_digest),
@@ -186,7 +200,7 @@ def _task_of(job: SummaryJob, failure: Failure | None, now: datetime, timezone: 
         previous=job.previous,
         previous_digest=job.previous_digest,
         redo=redo,
-        apart=failure is not None and failure.reason not in NO_ANSWER,
+        apart=apart,
         created_at=to_wire(now),
         attempt=attempt,
     )

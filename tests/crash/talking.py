@@ -26,7 +26,7 @@ DECEMBER = (
 )
 JANUARY = ("2026-01-20T13:00:00.000Z", (("2026-01-20T02:00:00.000Z", "周二交报告。"), ("2026-01-20T02:01:00.000Z", "好的。")))
 TOLD = ("2026-01-27T13:00:00.000Z", ())
-MODEL = (("RECALLD_LLM_MODEL", "小模型"),)
+MODEL = (("RECALLD_LLM_MODEL", "小模型"), ("RECALLD_SUMMARIZE_LEAST", "0"))
 
 
 class Archive(Workload):

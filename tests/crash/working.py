@@ -47,6 +47,30 @@ class Empty(Failure):
     fault: ClassVar = "empty"
 
 
+class Refused(Failure):
+    """
+    A model says nothing twice: the extract, which stood while it was waited for, stands from then on.
+
+    A crash may make the model's answer be asked for again, and that may be a good one: then it takes the extract's place.
+    """
+
+    extract = False
+    settings = MODEL
+
+    def work(self, disk: ModelDisk) -> None:
+        life = self.life(disk, Brief(extract=False, fails=2, fault="empty"))
+        life.say("旧", "上周的话。", "2026-01-20T09:00:00.000Z")
+        life.at(self.now).settle()
+        life.at(wait(self.now, minutes=30)).settle()
+
+    def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
+        tree = disk.tree()
+        summaries = {path: data for path, data in tree.items() if path.startswith("memory/summary/") and path.endswith(".md")}
+        waiting = [path for path, data in summaries.items() if b"\nwaits: true\n" in data]
+        wrong = [f"{path} waits for ever" for path in waiting if calm]
+        return wrong + super()._judge(disk, acks, calm=calm)
+
+
 class ProviderDown(Failure):
     """The model can't be reached: it is left alone for a while, and no group pays for it."""
 

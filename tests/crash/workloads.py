@@ -23,6 +23,7 @@ WORKLOADS: tuple[type[Workload], ...] = (
     talking.WeeksWithModel,
     working.Failure,
     working.Empty,
+    working.Refused,
     working.ProviderDown,
     working.TwoWorkers,
     working.Compact,

@@ -159,6 +159,6 @@ def _account(before: dict[str, bytes], after: dict[str, bytes], case: str) -> No
     for name, data in before.items():
         if A_PERSONS.fullmatch(name):
             assert data in kept, f"{case}: {name} was changed"
-        if name.startswith("memory/summary/"):
+        if name.startswith("memory/summary/") and b"\nwaits: true\n" not in data:  # else its words are in the dated files
             prefix = any(other.startswith(data) for other in kept)
             assert prefix or data in kept, f"{case}: {name} was rewritten"

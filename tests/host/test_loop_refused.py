@@ -21,12 +21,12 @@ from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
 from recalld.supervisor.workspace import Workspace
-from tests.world import IN_SHANGHAI, FaultyDisk, World, at, message_on
+from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules whose calls are refused, but for what they do in a round.
 LOOP = ("host/host.py", "host/daemon.py", "host/due.py", "host/workers.py", "host/config_watch.py")
 ROUND = "run_round"
-TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n[llm]\nmodel = "qwen-test"\n'
+TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
 PASSES = 18
 WAITS = timedelta(seconds=31)

@@ -53,7 +53,7 @@ class Supervised(ServedWorld):
 
 def test_submit_retries_a_failed_group_after_each_wait_and_reports_once(tmp_path, server):
     """10m, 30m, 2h, 6h, 12h; the fifth failure is a backlog; then one try a day."""
-    server.script = lambda n, prompt: Act(text="I'm sorry, but I can't help with that.")
+    server.script = lambda n, prompt: ACTS["rejected"]
     world = Supervised(tmp_path, server)
     world.write_days(days=1)
     world.settle()
@@ -92,7 +92,7 @@ def test_submit_probes_an_absent_provider_once_per_wait_and_no_group_fails(tmp_p
     assert max(day_calls.values()) <= 6
     assert not [group for group in world.ws.failures() if group != "provider"]
     assert len(world.events.times_of("provider_paused")) == world.calls
-    assert world.summaries() == []
+    assert world.standing() == []
     assert "端口 8443" in "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "memory").glob("*.md"))
     server.script = lambda n, prompt: Act(text=SUMMARY)
     world.clock.forward(days=1)
@@ -188,14 +188,15 @@ def test_submit_keeps_the_daily_call_cap_and_continues_newest_first(tmp_path, se
     world.write_days(days=10, back=25)
     world.settle()
     assert world.calls == 4
-    newest = world.summaries()
+    newest = world.standing()
+    assert len(world.summaries()) == 10  # the others are extracts meanwhile
     world.clock.forward(days=1)
     world.settle()
     assert world.calls == 8
-    assert min(newest) > min(set(world.summaries()) - set(newest))
+    assert min(newest) > min(set(world.standing()) - set(newest))
     world.clock.forward(days=1)
     world.settle()
-    assert len(world.summaries()) == 10
+    assert len(world.standing()) == 10
 
 
 def test_call_log_counts_calls_whose_results_can_not_be_written(tmp_path, server, monkeypatch):

@@ -90,7 +90,8 @@ def test_chinese_user_reads_chinese_from_question_to_summary(me: Person):
 def test_chinese_user_reads_why_a_summary_failed(me: Person):
     config = me.memory / "recalld.toml"
     model = '[llm]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "qwen"\n'
-    config.write_text(config.read_text(encoding="utf-8").replace("[llm]\n", model), encoding="utf-8")
+    asking = config.read_text(encoding="utf-8").replace("[llm]\n", model)
+    config.write_text(f"{asking}\n[summarize]\nleast = 0\n", encoding="utf-8")
     me.recalld("run --until-settled --no-worker")
     why = "连不上服务器：http://127.0.0.1:9 上的 qwen"
     assert me.recalld("worker --idle 0").out.startswith("day-2026-01-07 失败 ")

@@ -39,7 +39,7 @@ from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
 from tests.process.command import until
 from tests.recall import vectors
-from tests.world import ZONE, FaultyDisk, World, at, message, message_on, signals_as_they_were, talk
+from tests.world import ZONE, FaultyDisk, World, at, message, message_on, signals_as_they_were, talk, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -172,11 +172,11 @@ def summary_of_three_hundred_characters(world: World) -> list[str]:
     world.model.script = lambda *_: "## 家里\n\n" + "\n".join(f"- 记下：{one}" for one in said)
     world.write([message_on("2026-01-10", str(n), f"{one}，这件事帮我记一下。") for n, one in enumerate(said)])
     world.settle()
-    return world.summaries()
+    return world.standing()
 
 
 def fail_summaries(world: World, times: int) -> None:
-    world.model.script = lambda *_: "{}"  # JSON is no summary
+    world.model.script = unreachable
     world.write([message_on("2026-01-10")])
     for _ in range(times):
         world.round("all")
@@ -467,7 +467,7 @@ def key_sent(world: World) -> str:
 
 def summary_of_a_slow_model(world: World) -> list[str]:
     served(world, llm.Act(wait_s=1.2))
-    return world.summaries()
+    return world.standing()
 
 
 def secret_in_the_prompt(world: World) -> bool:
@@ -866,6 +866,7 @@ EFFECTS = {
     "llm.temperature": Effect(temperature, {0.3: 0.3, 1.5: 1.5}, SERVED),
     "llm.context_tokens": Effect(calls_for_a_long_day, {2048: True, 32768: False}, SERVED),
     "llm.material_share": Effect(calls_for_a_long_day, {0.1: True, 0.8: False}, {**SERVED, "llm.context_tokens": 16384}),
+    "summarize.least": Effect(model_called, {0: 1, 80: 0}, SERVED),
     "llm.timeout": Effect(summary_of_a_slow_model, {"1s": [], "1m": ["2026-01-10"]}, SERVED),
     "llm.max_calls_per_day": Effect(submitted_tasks, {1: 1, 200: 3}),
     "worker.concurrency": Effect(two_tasks_at_once, {1: False, 2: True}),
@@ -920,7 +921,11 @@ def toml(settings: dict[str, Any]) -> str:
 
 
 def workspace(root: Path, settings: dict[str, Any]) -> World:
-    return World(root, NOW, toml({"archive.timezone": ZONE.key, "archive.jitter": 0, "llm.model": "qwen-test", **settings}))
+    return World(
+        root,
+        NOW,
+        toml({"archive.timezone": ZONE.key, "archive.jitter": 0, "llm.model": "qwen-test", "summarize.least": 0, **settings}),
+    )
 
 
 @pytest.mark.parametrize("key", EFFECTS)

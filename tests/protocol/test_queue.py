@@ -302,7 +302,7 @@ def test_withdraw_deletes_the_task_wherever_it_is(task_queue, step):
 def test_fail_records_the_last_failure_and_clear_removes_it(task_queue):
     task_queue.fail("day-2026-01-15", 1, NOON, NOON.replace(minute=10), "timeout")
     task_queue.fail("day-2026-01-15", 2, NOON, NOON.replace(minute=30), "empty")
-    assert task_queue.failures() == {"day-2026-01-15": (2, NOON, NOON.replace(minute=30), "empty")}
+    assert task_queue.failures() == {"day-2026-01-15": (2, NOON, NOON.replace(minute=30), "empty", "")}
     assert (task_queue.failed / "day-2026-01-15.json").read_text() == (
         '{"attempts": 2, "failedAt": "2026-01-31T04:00:00.000Z", "nextAt": "2026-01-31T04:30:00.000Z", "reason": "empty"}\n'
     )

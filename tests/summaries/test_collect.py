@@ -253,7 +253,7 @@ def test_collect_rejects_an_invalid_text_and_keeps_the_messages(world, text):
     world.round("all")
     deliver(world, done(the_task(world), text))
     world.round("all")
-    assert world.summaries() == []
+    assert world.standing() == []
     assert world.ws.failures()["day-2026-01-10"].attempts == 1
     assert world.archived() == [("2026-01-10-nginx", "关于 nginx 的话")]
     assert world.flags() == [False]
@@ -268,7 +268,7 @@ def test_collect_refuses_a_text_that_says_less_than_an_extract(world):
     world.round("all")
     deliver(world, done(the_task(world), "Okay, noted."))
     world.round("all")
-    assert world.summaries() == []
+    assert world.standing() == []
     failure = world.ws.failures()["day-2026-01-10"]
     assert (failure.attempts, failure.reason) == (1, "vague")
 
@@ -278,7 +278,7 @@ def test_collect_accepts_an_empty_summary_only_for_small_talk(world):
     world.model.script = lambda _task, _blocks: "无需记录。"
     world.write([message_on("2026-01-10", text="好的"), message_on("2026-01-11", "x", "我对花生过敏")])
     world.settle()
-    assert world.summaries() == ["2026-01-10"]
+    assert world.standing() == ["2026-01-10"]
     assert "empty: true\n" in world.summary("2026-01-10")
     assert list(world.ws.failures()) == ["day-2026-01-11"]
     assert world.flags() == [True, False]
@@ -288,7 +288,7 @@ def test_collect_rejects_an_empty_summary_of_a_personal_note(world):
     world.model.script = lambda _task, _blocks: "无需记录。"
     world.note("2026-01-10-想法.md", "换成 caddy 试试，端口 8443。")
     world.settle()
-    assert world.summaries() == []
+    assert world.standing() == []
     assert list(world.ws.failures()) == ["day-2026-01-10"]
 
 
@@ -463,11 +463,12 @@ def test_collect_does_not_overwrite_a_summary_that_is_saved_meanwhile(world, mon
     store = type(world.ws.memory)
     read = store.read_summary
     path = world.root / "memory" / "summary" / "2026-01-10.md"
+    saved: list[int] = []
 
     def read_then_save(self, period):  # type: ignore[no-untyped-def]
         found = read(self, period)
-        if not path.exists():
-            path.write_text("我刚保存的")
+        if not saved:
+            saved.append(path.write_text("我刚保存的"))
         return found
 
     monkeypatch.setattr(store, "read_summary", read_then_save)
@@ -526,7 +527,7 @@ def test_collect_continues_with_other_results_after_an_error(world, monkeypatch)
 
     monkeypatch.setattr(recalld.supervisor.summaries.collect, "_write", broken)
     assert list(world.round().errors) == ["harvest"]
-    assert world.summaries() == ["2026-01-11"]
+    assert world.standing() == ["2026-01-11"]
 
 
 @pytest.mark.parametrize("attempt", [7, 999_999, 10**400])
@@ -550,7 +551,7 @@ def test_collect_keeps_a_provider_pause_when_an_earlier_call_succeeds(world):
     deliver(world, failed)
     deliver(world, replace(done(second, GOOD_SUMMARY), started_at=began))
     world.round()
-    assert world.summaries() == ["2026-01-11"]
+    assert world.standing() == ["2026-01-11"]
     assert world.provider_state().attempts == 1
     deliver(world, replace(done(second, GOOD_SUMMARY), started_at=""))
     world.round()

@@ -11,7 +11,7 @@ import pytest
 
 from recalld.supervisor.protocol.message import digest_of_text
 from recalld.supervisor.storage.files import Files
-from tests.world import IN_SHANGHAI, WITHOUT_MODEL, World, message, unreachable
+from tests.world import ASK, IN_SHANGHAI, WITHOUT_MODEL, World, message, unreachable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,7 +192,7 @@ def test_submit_queues_at_most_eight_tasks_with_the_newest_days_first(world):
 
 
 def test_submit_reserves_the_daily_calls_of_a_large_task_in_flight(world):
-    world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\nmax_calls_per_day = 12\n')
+    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\nmax_calls_per_day = 12\n')
     world.write([message(f"长{n}", f"2026-01-20T09:{n:02}", f"第 {n} 段：" + "备份放在 /srv/backup，" * 4) for n in range(25)])
     world.round("all")
     (large,) = world.plan()["summaries"]
@@ -341,7 +341,7 @@ def test_submit_rebuilds_extracts_newest_first_when_a_model_appears(world):
     world.write([*on("2026-01-10"), *on("2025-12-20"), *on("2025-11-20")])
     world.settle()
     assert all("extract: true" in world.summary(label) for label in world.summaries())
-    world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\n')
+    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\n')
     world.model.extract = False
     world.model.requests.clear()
     world.settle()
@@ -358,7 +358,7 @@ def test_collect_appends_the_model_text_once_to_an_edited_extract(world):
     world.settle()
     path = world.root / "memory" / "summary" / "2026-01-10.md"
     path.write_text(edited := path.read_text().replace("## 2026-01-10", "## 我改过的"))
-    world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\n')
+    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\n')
     world.model.extract = False
     world.settle()
     world.settle()
@@ -421,7 +421,7 @@ def test_submit_retries_a_failed_day_as_part_of_its_closed_month(world):
 
 def test_submit_skips_a_given_up_day_while_other_days_of_its_month_wait(world):
     """A month too large for one call is told day by day: of the day that failed five times nothing is forgotten meanwhile."""
-    world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\n')
+    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\n')
     honest, world.model.script = world.model.script, unreachable
     world.write([*on("2025-11-20", count=9), *on("2025-11-21", count=9)])
     world.settle()
@@ -443,10 +443,9 @@ def test_submit_skips_a_given_up_day_while_other_days_of_its_month_wait(world):
 
 
 def test_submit_skips_a_day_that_its_month_already_includes_raw(world):
-    world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\n')
-    honest = world.model.script
+    world.reopen(WITHOUT_MODEL + ASK + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\n')
     world.model.script = lambda task, blocks: (
-        unreachable(task, blocks) if task.group == "day-2025-11-20" else honest(task, blocks)
+        unreachable(task, blocks) if task.group == "day-2025-11-20" else "## nginx\n\n说了 nginx 和 pnpm 的几句。"
     )
     world.write([*on("2025-11-20", count=9), *on("2025-11-21", count=9)])
     for _ in range(8):

@@ -13,6 +13,7 @@ TEXTS: Final = {
     "archived": "一次归档写好了按日文件",
     "submitted": "任务进了 worker 的队列",
     "summarised": "写好了一份摘要",
+    "extracted": "摘录暂作摘要：等模型回答，或不需要再问模型",
     "dropped": "一份结果没有采用：它涵盖的不比已有的摘要多",
     "summary_failed": "一个任务失败了，所在的组等待重试",
     "provider_paused": "模型拒绝或连不上，等待期过后再问",

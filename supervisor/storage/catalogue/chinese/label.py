@@ -45,6 +45,8 @@ TEXTS: Final = {
     "daily_summaries_merged": "并入月摘要的日摘要",
     "monthly_summaries": "月摘要",
     "extracts": "摘录",
+    "extracts_waiting": "摘录，等模型来换",
+    "extracts_refused": "摘录，模型的回答没有通过",
     "provider": "摘要来源",
     "extractive": "摘录（extractive）",
     "openai": "模型（openai）",

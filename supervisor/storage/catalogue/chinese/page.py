@@ -94,6 +94,8 @@ TEXTS: Final = {
     "summary.none_of_month": "这个月没有月摘要，各天有各天的。",
     "summary.edited": "改过",
     "summary.extract": "摘录：没有用模型，挑出的是原话。",
+    "summary.waits": "摘录：模型写好摘要之前，先放这里挑出的原话。",
+    "summary.refused": "摘录：{model} 的两次回答都没有通过，这里是挑出的原话。",
     "summary.by": "由 {model} 写于 {time}。",
     "summary.to_words": "看这一行出自哪 {count} 条消息",
     "summary.to_day": "看 {day}",

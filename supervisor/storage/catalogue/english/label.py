@@ -45,6 +45,8 @@ TEXTS: Final = {
     "daily_summaries_merged": "daily summaries merged",
     "monthly_summaries": "monthly summaries",
     "extracts": "extracts",
+    "extracts_waiting": "extracts waiting",
+    "extracts_refused": "extracts refused",
     "provider": "provider",
     "extractive": "extractive",
     "openai": "openai",

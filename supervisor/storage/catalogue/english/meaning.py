@@ -10,6 +10,7 @@ TEXTS: Final = {
     "timezone": "The time zone of calendar days; `init` sets it to the machine's. A change moves no existing file.",
     "base_url": "The address of an OpenAI-compatible server (Ollama listens on port 11434).",
     "model": "The model's name on that server.",
+    "least": "A day of fewer words has its extract, without a call, and so has what the extract quotes whole; 0: all is asked for.",
     "max_calls_per_day": "The most calls for summaries a day; 0 allows none.",
     "backend": "What finds passages: `auto` (words, and in a supervisor meaning too where `recalld[meaning]` is installed), `bm25` (words), `hybrid` (words and meaning, with [embeddings]), or an installed backend.",
     "max_hits": "The most hits in the memory block; 0: no limit.",

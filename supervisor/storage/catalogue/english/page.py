@@ -94,6 +94,8 @@ TEXTS: Final = {
     "summary.none_of_month": "This month has no summary; its days have theirs.",
     "summary.edited": "edited",
     "summary.extract": "An extract: the words themselves, picked without a model.",
+    "summary.waits": "An extract, the words themselves, until the model has written the summary.",
+    "summary.refused": "An extract, the words themselves: two answers of {model} were refused.",
     "summary.by": "Written by {model}, {time}.",
     "summary.to_words": "to the {count} messages that this line comes from",
     "summary.to_day": "to {day}",

@@ -1,0 +1,135 @@
+"""
+The extracts that stand where no model has written: while a group waits for its model, where no call is due, after two refusals.
+
+So a memory is never worse for having a model. An extract that waits says so in its head, covers nothing and moves nothing: its
+messages are pending as before, and the model's summary takes its place. One that needs no model (`enough`) and one whose model
+failed twice (`refused`) cover their files as any summary does, until these, the model or its prompts change. The file is the
+whole state: killed anywhere, the next round decides the same. Source: docs/reference/protocol.md, 3.8 and 4.5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.protocol.summary_file import Summary
+from recalld.supervisor.storage.clock import local_day, to_wire
+from recalld.supervisor.storage.error_collector import ErrorCollector
+from recalld.supervisor.storage.errors import Conflict
+from recalld.supervisor.summaries.llm_state import summary_writer
+from recalld.supervisor.summaries.quality import reject_form
+from recalld.supervisor.summaries.reading import blocks_of, extract_of, quotes_all
+from recalld.supervisor.summaries.schedule import extracts_due
+from recalld.supervisor.text.language import count_words
+from recalld.supervisor.text.small_talk import is_chitchat
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.period import Period
+    from recalld.supervisor.protocol.summary_file import Source
+    from recalld.supervisor.storage.control import Control
+    from recalld.supervisor.summaries.llm_state import ModelUse
+
+#: The text of an empty summary, so that a person who opens it knows why it is empty.
+NOTHING: Final = "> 无需记录 · Nothing to record."
+_PROVIDER: Final = "extractive"
+
+
+def write_extracts(now: datetime, *, memory: MemoryFolder, use: ModelUse, control: Control) -> int:
+    """Write the extracts of the groups that wait for a model and have no summary yet, newest first; returns how many."""
+    config = use.config
+    # gather
+    files, summaries = memory.dated(), memory.summaries()
+    # decide
+    today = local_day(now, config.archive.zone)
+    due = extracts_due(files, summaries, today, config.archive.recent_days, summary_writer(config, {}))
+    # apply
+    written, errors = 0, ErrorCollector()
+    for job in due:
+        if control.should_stop():
+            break
+        with errors:
+            blocks, text = _read(job.period, job.sources, memory, config)
+            is_enough = needs_no_model(blocks, text, job.period, config)
+            written += write_extract(now, job.period, job.sources, text, memory, use, waits=not is_enough, enough=is_enough)
+    errors.raise_first()
+    return written
+
+
+def stands_alone(now: datetime, period: Period, sources: tuple[Source, ...], memory: MemoryFolder, use: ModelUse) -> bool:
+    """Return whether the group needs no model; then its extract stands."""
+    blocks, text = _read(period, sources, memory, use.config)
+    is_enough = needs_no_model(blocks, text, period, use.config)
+    return is_enough and write_extract(now, period, sources, text, memory, use, enough=True)
+
+
+def stand_after_refusals(
+    now: datetime, period: Period, sources: tuple[Source, ...], memory: MemoryFolder, use: ModelUse
+) -> bool:
+    """Have the extract stand, since the model that is configured was refused; return whether it does."""
+    _, text = _read(period, sources, memory, use.config)
+    return write_extract(now, period, sources, text, memory, use, refused=use.asked)
+
+
+def needs_no_model(blocks: list[Block], text: str, period: Period, config: Config) -> bool:
+    """
+    Return whether a model has nothing to add to the extract *text* of the messages.
+
+    So it is where a day has fewer than `summarize.least` words, and where the extract has every message whole.
+    """
+    least, said = config.summarize.least, [block.text for block in blocks if not is_chitchat(block.text)]
+    if not least:
+        return False
+    is_short = period.kind == "day" and sum(map(count_words, said)) < least
+    return is_short or quotes_all(text, said)
+
+
+def write_extract(
+    now: datetime,
+    period: Period,
+    sources: tuple[Source, ...],
+    text: str,
+    memory: MemoryFolder,
+    use: ModelUse,
+    *,
+    waits: bool = False,
+    enough: bool = False,
+    refused: str = "",
+) -> bool:
+    """Write the extract *text* of the group in the place of none or of another extract; return whether it was written."""
+    archive = use.config.archive
+    version, before = memory.read_summary(period)
+    if (before and not before.extract) or (text and reject_form(text, archive.summarise_chars)):
+        return False
+    if before and (before.waits, before.enough, before.refused, set(before.sources)) == (waits, enough, refused, set(sources)):
+        memory.ensure_summary_durable(period)  # a process that was killed behind this line has written it
+        return True
+    summary = Summary(
+        period=period.label,
+        zone=archive.timezone,
+        created=to_wire(now),
+        text=text or NOTHING,
+        sources=sources,
+        provider=_PROVIDER,
+        extract=True,
+        waits=waits,
+        enough=enough,
+        refused=refused,
+        empty=not text,
+        kept=before.kept if before else "",
+    )
+    try:
+        memory.write_summary(period, summary, version)
+    except Conflict:
+        return False  # a person saved it at this moment
+    use.events.emit("extracted", group=period.group, files=len(sources), waits=waits)
+    return True
+
+
+def _read(period: Period, sources: tuple[Source, ...], memory: MemoryFolder, config: Config) -> tuple[list[Block], str]:
+    """Return the messages of the sources, and the extract of them."""
+    blocks = blocks_of(memory, (source.name for source in sources), config.archive.zone)
+    return blocks, extract_of(blocks, period, config)

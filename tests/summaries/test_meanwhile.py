@@ -1,0 +1,235 @@
+"""What stands as the summary of a day or a month while its model is waited for, and where no model is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.summaries.retry import refused_mark
+from recalld.worker.providers.extractive import Extractive
+from tests.world import GOOD_SUMMARY, WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REFUSED = "{}"  # says nothing
+
+
+def head(world: World, label: str) -> set[str]:
+    """The lines of the summary's last head."""
+    return set(world.summary(label).rpartition("recalld: 1")[2].partition("\n---\n")[0].splitlines())
+
+
+def refusing(world: World, answers: Sequence[str] = (), label: str = "2026-01-10") -> None:
+    """Have the model give these answers, then refusals, until the group of the day asks for no more."""
+    left = list(answers)
+    world.model.script = lambda *_: left.pop(0) if left else REFUSED
+    world.write([message_on(label)])
+    for _ in range(3):
+        world.settle()
+        world.clock.forward(days=1)
+
+
+def without_model(world: World) -> None:
+    world.reopen(WITHOUT_MODEL)
+    world.model = Extractive()  # type: ignore[assignment]
+
+
+# ── while the model is waited for ────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("day", ["2026-01-10", "2025-11-10"])
+def test_extract_stands_until_the_model_answers_and_covers_nothing(world, day):
+    label = day if day.startswith("2026") else "2025-11"
+    world.model.script = unreachable
+    world.write([message_on(day)])
+    world.settle()
+    assert {"extract: true", "waits: true", "provider: extractive"} <= head(world, label)
+    assert "关于 nginx 的话" in world.summary(label)
+    assert world.flags() == [False]
+    assert list(world.dated_files()) == [f"memory/{day}-nginx.md"]
+    assert (world.status()["extractsWaiting"], world.status()["covered"]) == (1, 0)
+    world.model.script = lambda *_: GOOD_SUMMARY
+    world.clock.forward(minutes=10)
+    world.settle()
+    assert "model: qwen-test" in head(world, label)
+    assert "waits: true" not in world.summary(label)
+    assert world.flags() == [True]
+    assert (world.status()["extractsWaiting"], world.status()["covered"]) == (0, 1)
+    assert not list(world.paths.previous.glob("*"))  # the words of that extract are in the dated file
+
+
+def test_extract_that_waits_is_made_again_for_a_late_file(world):
+    world.model.script = unreachable
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    world.add(message_on("2026-01-10", "pnpm"))
+    world.settle()
+    assert "关于 nginx 的话" in world.summary("2026-01-10")
+    assert "关于 pnpm 的话" in world.summary("2026-01-10")
+
+
+def test_extract_that_waits_gives_way_to_an_answer_for_fewer_files(world):
+    """The answer was under way when the late file came; the next one is about both."""
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    world.work()
+    world.add(message_on("2026-01-10", "pnpm"))
+    world.settle()
+    assert len(world.model.requests) == 2
+    assert "waits: true" not in world.summary("2026-01-10")
+    assert world.flags() == [True, True]
+
+
+def test_extract_never_takes_the_place_of_a_models_summary(world):
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    before = world.summary("2026-01-10")
+    world.model.script = unreachable
+    world.add(message_on("2026-01-10", "pnpm"))
+    world.settle()
+    assert world.summary("2026-01-10") == before
+
+
+def test_extract_that_a_person_edits_keeps_their_words_above_the_models(world):
+    world.model.script = unreachable
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    path = world.paths.summaries / "2026-01-10.md"
+    path.write_text(path.read_text().replace("的话", "的话（我改的）"))
+    world.model.script = lambda *_: GOOD_SUMMARY
+    world.clock.forward(minutes=10)
+    world.settle()
+    assert "（我改的）" in world.summary("2026-01-10").partition(GOOD_SUMMARY)[0]
+    assert world.flags() == [True]
+
+
+def test_extract_that_waits_is_taken_for_good_without_a_model(world):
+    world.model.script = unreachable
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    without_model(world)
+    world.clock.forward(minutes=10)
+    world.settle()
+    assert "waits: true" not in world.summary("2026-01-10")
+    assert world.flags() == [True]
+
+
+# ── after two refusals ───────────────────────────────────────────────────────
+
+
+def test_extract_stands_after_two_refusals_and_no_third_answer_is_asked(world):
+    refusing(world)
+    assert len(world.model.requests) == 2
+    assert [line for line in head(world, "2026-01-10") if line.startswith("refused: qwen-test ")]
+    assert world.flags() == [True]
+    assert world.ws.failures() == {}
+    assert world.status()["extractsRefused"] == 1
+    assert [told["reason"] for told in world.events.of("summary_failed")] == ["empty", "empty"]
+
+
+def test_second_attempt_asks_apart_whatever_failed_in_between(world):
+    answers = iter([REFUSED, None, REFUSED])
+
+    def script(task, blocks):  # type: ignore[no-untyped-def]
+        answer = next(answers)
+        return unreachable(task, blocks) if answer is None else answer
+
+    world.model.script = script
+    world.write([message_on("2026-01-10")])
+    for _ in range(4):
+        world.settle()
+        world.clock.forward(days=1)
+    assert [task.apart for task, _ in world.model.requests] == [False, True, True]
+    assert world.status()["extractsRefused"] == 1
+
+
+@pytest.mark.parametrize("what", ["model", "prompt", "source"])
+def test_refused_extract_is_asked_for_again_once_its_ground_has_changed(world, what):
+    refusing(world)
+    world.model.script = lambda *_: GOOD_SUMMARY
+    if what == "model":
+        world.reopen(WITH_MODEL.replace("qwen-test", "qwen-other"))
+    elif what == "prompt":
+        (world.root / "prompts").mkdir(exist_ok=True)
+        (world.root / "prompts" / "daily-summary.zh.md").write_text("{date}：{messages}")
+    else:
+        world.add(message_on("2026-01-10", "pnpm"))
+    world.settle()
+    assert len(world.model.requests) == 3
+    assert "refused" not in "".join(head(world, "2026-01-10"))
+
+
+def test_refused_mark_tells_models_prompts_and_sources_apart(world):
+    world.write([message_on("2026-01-10"), message_on("2026-01-11")])
+    world.round("all")
+    one, two = (file.source for file in world.ws.memory.dated())
+    marks = {refused_mark("a 1 2", [one]), refused_mark("b 1 2", [one]), refused_mark("a 1 2", [two])}
+    assert len(marks) == 3
+    assert refused_mark("a 1 2", [one, two]) == refused_mark("a 1 2", [two, one])
+
+
+def test_month_is_made_from_the_files_of_a_day_that_was_refused_twice(world):
+    world.reopen(WITH_MODEL + "context_tokens = 512\n")
+    world.model.script = lambda task, _: REFUSED if task.group == "day-2025-11-20" else "## nginx\n\n说了几句 nginx。"
+    texts = [f"关于 nginx 的第 {n} 句，配置都在 /etc/nginx/conf.d 下面，改完要 reload。" for n in range(9)]
+    world.write([message(f"{day}-{n}", f"2025-11-{day}T09:{n:02}", text) for day in (20, 21) for n, text in enumerate(texts)])
+    for _ in range(4):
+        world.settle()
+        world.clock.forward(days=1)
+    month = next(task for task, _ in world.model.requests if task.group == "month-2025-11")
+    assert month.material == (world.names()[0], "summary/2025-11-21.md")
+    assert [task.group for task, _ in world.model.requests].count("day-2025-11-20") == 2
+
+
+# ── where no model is asked ──────────────────────────────────────────────────
+
+LONG = "备份改到凌晨四点，脚本在 /srv/backup，王芳周五前续签证书，端口 8443。" * 6
+LONG_SUMMARY = "备份改到凌晨四点，脚本在 /srv/backup；王芳周五前续签证书，端口 8443。"
+LITTLE = WITH_MODEL.replace("least = 0", "least = 80")
+
+
+def test_no_model_is_asked_for_a_day_of_few_words(world):
+    world.reopen(LITTLE)
+    world.model.script = lambda *_: LONG_SUMMARY
+    world.write([message_on("2026-01-10"), message_on("2026-01-11", "long", LONG)])
+    world.settle()
+    assert [task.period for task, _ in world.model.requests] == ["2026-01-11"]
+    assert {"extract: true", "enough: true"} <= head(world, "2026-01-10")
+    assert world.flags() == [True, True]
+    world.settle()
+    assert len(world.model.requests) == 1
+
+
+def test_no_model_is_asked_for_a_month_that_its_extract_quotes_whole(world):
+    world.reopen(LITTLE)
+    world.write([message_on("2025-11-10", text="车位号是 B2-117，月租 450 元，每月 5 号之前交。")])
+    world.settle()
+    assert world.model.requests == []
+    assert "enough: true" in head(world, "2025-11")
+    assert world.flags() == [True]
+
+
+def test_no_model_is_asked_for_an_extract_of_before_that_is_enough(world):
+    model = world.model
+    without_model(world)
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    world.model = model
+    world.reopen(LITTLE)
+    model.requests.clear()
+    world.settle()
+    assert world.model.requests == []
+    assert "enough: true" in head(world, "2026-01-10")
+
+
+def test_late_words_make_a_day_long_enough_for_a_model(world):
+    world.reopen(LITTLE)
+    world.model.script = lambda *_: LONG_SUMMARY
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    world.add(message_on("2026-01-10", "long", LONG))
+    world.settle()
+    assert len(world.model.requests) == 1
+    assert "enough: true" not in world.summary("2026-01-10")
