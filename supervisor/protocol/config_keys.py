@@ -118,6 +118,17 @@ class Archive(Section):
         return find_zone(self.timezone)
 
 
+def _of_the_key() -> str:
+    """Return the key of the configuration that names a variable."""
+    return text(
+        "OPENAI_API_KEY",
+        "The name of the variable that holds the key; the key itself is never in a file.",
+        pattern=r"[A-Za-z_][A-Za-z0-9_]{0,99}",
+        allowed=Text("allowed.variable"),
+        secret=True,
+    )
+
+
 @section
 class Llm(Section):
     """The model that writes summaries and answers."""
@@ -130,13 +141,7 @@ class Llm(Section):
     )
     base_url: str = url(Text("meaning.base_url"))
     model: str = text("", Text("meaning.model"), pattern=_ONE_LINE, allowed=Text("allowed.name"))
-    api_key_env: str = text(
-        "OPENAI_API_KEY",
-        "The name of the variable that holds the key; the key itself is never in a file.",
-        pattern=r"[A-Za-z_][A-Za-z0-9_]{0,99}",
-        allowed=Text("allowed.variable"),
-        secret=True,
-    )
+    api_key_env: str = _of_the_key()
     temperature: float = real(0.3, "The sampling temperature of the model.", most=2)
     context_tokens: int = whole(8192, "The context window in tokens of the model that summarises.", least=512)
     material_share: float = real(0.8, "Material beyond this share of the context is summarised in pieces.", least=0.1, most=1)
@@ -361,13 +366,7 @@ class Embeddings(Section):
     model: str = text(
         "", "The model's name on that server; empty: no embeddings.", pattern=_ONE_LINE, allowed=Text("allowed.name")
     )
-    api_key_env: str = text(
-        "OPENAI_API_KEY",
-        "The name of the variable that holds the key; the key itself is never in a file.",
-        pattern=r"[A-Za-z_][A-Za-z0-9_]{0,99}",
-        allowed=Text("allowed.variable"),
-        secret=True,
-    )
+    api_key_env: str = _of_the_key()
     question_prefix: str = text(
         "",
         'What the model wants before a question: "query: " for E5, "search_query: " for Nomic.',
