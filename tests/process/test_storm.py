@@ -90,3 +90,11 @@ def test_by_hand_excludes_an_unedited_machine_part_of_a_summary():
     assert by_hand(f"我的话\n{mark}{machine}") == "我的话\n"
     assert by_hand(f"我的话\n{mark}{machine}又一句\n") == f"我的话\n{mark}{machine}又一句\n"
     assert by_hand("我的话\n") == "我的话\n"
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(180)
+def test_file_turn_answers_each_input_once_under_random_kills():
+    said = stormed("reply_storm", "--kills", "12", "--inputs", "40", "--seed", "3")
+
+    assert re.search(r"^12 kills, 40 inputs, [1-9][0-9]* calls, 0 violations", said, re.MULTILINE), said
