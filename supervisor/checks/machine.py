@@ -9,6 +9,7 @@ import re
 import stat as modes
 import sys
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from pwd import getpwuid
 from shlex import quote
@@ -82,11 +83,12 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-def _others() -> set[str]:
-    """Return the other installed programs that have a package `recalld`."""
+@cache
+def _others() -> frozenset[str]:
+    """Return the other installed programs that have a package `recalld`; a process has the packages it began with."""
     from importlib import metadata
 
-    return {name for name in metadata.packages_distributions().get("recalld", ()) if name.lower() != "recalld"}
+    return frozenset(name for name in metadata.packages_distributions().get("recalld", ()) if name.lower() != "recalld")
 
 
 def rights(look: Look) -> Faults:

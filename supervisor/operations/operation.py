@@ -81,10 +81,17 @@ class Visible:
         """Who reads the answer, and what they may see."""
         return self.caller.audience(self.ws)
 
-    def search(self, query: str) -> SearchResult:
-        """Return what a search for the words finds, as if memory were only what the audience may see."""
+    def search(self, query: str, *, with_originals: bool = False) -> SearchResult:
+        """
+        Return what a search for the words finds, as if memory were only what the audience may see.
+
+        *with_originals*: the words that summaries stand for are found like others, whatever `recall.originals` says.
+        """
         self.refresh()
-        return self.shown(self.ws.searcher.search(query, self.caller.clock(), audience=self.audience))
+        searcher = self.ws.searcher
+        if with_originals:
+            searcher = replace(searcher, settings=replace(searcher.settings, originals="always"))
+        return self.shown(searcher.search(query, self.caller.clock(), audience=self.audience))
 
     def shown(self, found: SearchResult) -> SearchResult:
         """Return what was found in the form that the audience may see."""

@@ -141,7 +141,7 @@ def search(memory: Visible, request: SearchRequest) -> SearchResult:
     """Return the hits, best first, and how they were found; without hits, why there are none."""
     from recalld.supervisor.recall.neighbours import only_neighbours
 
-    found = memory.search(request.query)
+    found = memory.search(request.query, with_originals=request.kind == "original")
     aside = only_neighbours(found.hits)
     return replace(
         found, hits=tuple(hit for hit in found.hits if hit not in aside and _is_wanted(hit.unit, request))[: request.limit]

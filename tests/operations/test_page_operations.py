@@ -211,6 +211,13 @@ def test_search_keeps_hits_of_the_days_session_speaker_and_kind(memory, more, id
     assert {hit.unit.message for hit in found.hits if hit.unit.tier != "summary" or more.get("kind") == "summary"} == ids
 
 
+def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):
+    request = recall.SearchRequest(query="备份", kind="original")
+    found = perform(recall.search, memory.workspace, request, Caller(clock=memory.clock))
+    assert {hit.unit.message for hit in found.hits} == {"1", "2"}
+    assert {hit.unit.tier for hit in found.hits} == {"original"}
+
+
 def test_answers_of_the_page_have_a_json_form(memory):
     memory.inject("备份？")
     answers = [memory.days(), memory.day("2026-01-10"), memory.summary("2026-01-10"), memory.turns(), memory.turn()]

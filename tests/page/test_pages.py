@@ -155,6 +155,23 @@ def test_turn_shows_the_parts_the_reasons_and_what_was_left_out(site):
     assert "Memory" in page.text
 
 
+@pytest.mark.parametrize(("language", "sentence"), [("en", "That is not the token"), ("zh", "这不是这份记忆的令牌")])
+def test_gate_says_of_a_wrong_token_that_it_is_wrong_without_scripts(site, language, sentence):
+    with site.stranger(**HTML, Cookie=f"recalld_language={language}") as client:
+        before, after = client.get("/"), client.post("/session", data={"token": "wrong"})
+    told = {
+        name: [(tag, "hidden" in about) for tag, about in Page(page.text).elements if about.get("id") == "wrong"]
+        for name, page in {"before": before, "after": after}.items()
+    }
+    assert told == {"before": [("p", True)], "after": [("p", False)]}
+    assert sentence in after.text
+
+
+@pytest.mark.parametrize(("language", "sentence"), [("en", "No model is set"), ("zh", "没有设置模型")])
+def test_sessions_promise_a_model_only_where_one_is_set(site, language, sentence):
+    assert sentence in shown(site, "/sessions", language=language).text
+
+
 def test_try_a_question_leaves_no_receipt(site):
     before = turn_of(site)
     assert "It would get this" in shown(site, "/turns/try?question=NAS").text

@@ -57,7 +57,8 @@ def problem(site: Site, request: Request, status: int, sentence: str) -> Respons
     """Return the page of an error; that of 401 says how to get in, and shows nothing of memory. It is called in a thread."""
     view = View(site, request, site.language(request))
     name = "gate.html" if status == 401 else "problem.html"
-    return view.shown(name, status=status, sentence=sentence, status_code=status)
+    # a token that was sent by hand, without scripts, was wrong
+    return view.shown(name, status=status, sentence=sentence, status_code=status, was_wrong=request.url.path == "/session")
 
 
 async def _prefer(site: Site, request: Request) -> Response:

@@ -24,7 +24,10 @@ async def sessions(site: Site, request: Request) -> Response:
     view = await View.of(site, request)
     limit = asked.MOST_SESSIONS if view.query("all") else _FIRST
     found = await view.ask(asked.sessions, asked.SessionsRequest(limit=limit))
-    return await view.show("sessions.html", "sessions", found=found, done=view.query("done"), line=view.number("line"))
+    has_model = not site.workspace.extracting
+    return await view.show(
+        "sessions.html", "sessions", found=found, done=view.query("done"), line=view.number("line"), has_model=has_model
+    )
 
 
 async def summarize(site: Site, request: Request) -> Response:

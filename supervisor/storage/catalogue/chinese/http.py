@@ -12,7 +12,7 @@ TEXTS: Final = {
     "form_token": "这个表单已经失效；请刷新页面，再提交一次。",
     "many": "正在处理的请求太多；请稍后再试。",
     "no_http": "这不是有效的 HTTP 请求。",
-    "no_path": "这个地址下没有内容；/openapi.json 列出了全部地址。",
+    "no_path": "这个地址下没有内容；给程序用的地址见 `/openapi.json`，网页在 `/`。",
     "no_method": "这个地址不接受该方法；响应头 Allow 列出了可用的方法。",
     "no_json_body": "请求体的类型必须是 application/json。",
     "no_json": "不是 JSON。",

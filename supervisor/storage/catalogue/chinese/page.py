@@ -170,6 +170,7 @@ TEXTS: Final = {
     "sessions.empty": "还没有会话。",
     "sessions.confirm": "把这段对话记下来？",
     "sessions.confirm_why": "模型会读其中新的内容，在长期记忆里写一行。可能要一分钟。",
+    "sessions.confirm_extract": "没有设置模型：会从中挑出最有内容的原话，在长期记忆里写一行。",
     "sessions.confirm_yes": "记下来",
     "health.sum": "{good} 项正常，{odd} 项可疑，{bad} 项有错",
     "health.run_all": "现在全部检查",

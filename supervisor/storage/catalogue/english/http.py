@@ -12,7 +12,7 @@ TEXTS: Final = {
     "form_token": "this form is no longer valid; load the page again, and send it once more.",
     "many": "too many requests are being answered; try again soon.",
     "no_http": "this is no valid HTTP request.",
-    "no_path": "there is nothing at this address; /openapi.json lists what there is.",
+    "no_path": "there is nothing at this address; `/openapi.json` has the addresses for programs, `/` is the page.",
     "no_method": "this address does not take that method; the header Allow names those that it takes.",
     "no_json_body": "the body must have the type application/json.",
     "no_json": "this is no JSON.",
