@@ -74,16 +74,18 @@ class Memory:
     # ── a turn ───────────────────────────────────────────────────────────────
 
     def inject(
-        self, question: str | None = None, *, session: str = "", chat: str = "", known: Collection[str] = ()
+        self, question: str | None = None, *, session: str = "", chat: str = "", known: Collection[str] = (), project: str = ""
     ) -> Injection:
         """
         Return the turn for *question* (None: for the input in inbox.json): `memory` is the block, "" if nothing fits.
 
         For a client that sends the history itself: *known* are the ids of the messages that it sends, which are not shown
-        again. *chat* is the kind of conversation ("direct", "group", "channel"; "": the kind in the key of the *session*); in a
-        group only the group's own memories are shown. A receipt is written to turns/. `turns.overflow` works as for `context`.
+        again, and *project* is the folder in which it is asked. *chat* is the kind of conversation ("direct", "group",
+        "channel"; "": the kind in the key of the *session*); in a group only the group's own memories are shown. A receipt is
+        written to turns/. `turns.overflow` works as for `context`.
         """
-        request = recall.InjectRequest(question=question, known=listed("known", known, Text("argument.ids")))
+        ids = listed("known", known, Text("argument.ids"))
+        request = recall.InjectRequest(question=question, known=ids, project=project)
         return self._perform(recall.inject, request, session, chat)
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:

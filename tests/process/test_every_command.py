@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -134,3 +135,14 @@ def test_command_answers_json_in_one_line_with_the_promised_keys(talked, name):
     answer = json.loads(done.stdout)
     first = answer[0] if isinstance(answer, list) else answer
     assert [key for key in first if key in keys] == keys
+
+
+def test_connect_makes_no_workspace_where_no_client_can_be_connected(tmp_path):
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex/config.toml").write_text("= no TOML\n")
+    environ = {**os.environ, "HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / ".codex")}
+    command = [INSTALLED, "-w", tmp_path / "记忆", "connect", "codex", "--yes"]
+    done = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, (tmp_path / "记忆").exists()) == (65, False)
+    assert "记忆" not in done.stdout
+    assert (tmp_path / ".codex/config.toml").read_text() == "= no TOML\n"

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -323,8 +323,7 @@ def said_elsewhere(world: World) -> list[str]:
     )
     world.settle()
     world.refresh()
-    asked = replace(world.read_input("开发服务器的端口号是多少"), project="/home/mia/shop")
-    text = world.inject(asked, world.search(asked.question)).memory
+    text = Memory(world.ws, clock=world.clock).inject("开发服务器的端口号是多少", project="/home/mia/shop").memory
     return sorted((port for port in ("8080", "9090") if port in text), key=text.index)
 
 

@@ -49,17 +49,19 @@ def connect(
     root = machine.paths.root
     is_made, writes = machine.paths.config.exists(), yes and not dry_run
     found, refused = _changes(machine, clients or [], machine.changes)
-    if writes and not is_made:
+    is_wanted = writes and bool(found)  # where nothing can be connected nothing is made
+    if is_wanted and not is_made:
         make_workspace(root, os.environ, call.language)
     done = [one for one in found if one.kind != "there"]
-    if writes:
+    if is_wanted:
         machine.apply(found)
         _forget_findings(call, workspace)
     if json:
         call.show(as_json(_as_data(machine, found, refused, written=writes)))
     else:
         kind = "connect.workspace" if is_made else "connect.made_workspace" if writes else "connect.makes_workspace"
-        lines = [call.render(Text(kind, root=root)), *_rows(call, found, refused, every_line=dry_run, written=writes)]
+        head = [call.render(Text(kind, root=root))] if is_made or found else []
+        lines = [*head, *_rows(call, found, refused, every_line=dry_run, written=writes)]
         end = _end("connect.done", "connect.all_there", done, refused) if writes or not done else "connect.how"
         lines += ["", *_notes(call, found, machine), call.render(Text(end))]
         call.show("\n".join(lines if found or refused else [call.render(_none_found())]))

@@ -36,12 +36,14 @@ def inject(
     session: str = "",
     chat: str = "",
     known: Sequence[str] = (),
+    project: str = "",
     workspace: Path | None = None,
     now: str | None = None,
     json: bool = False,
 ) -> int:
     """Print the memory block for an input, and nothing else, and return the exit code."""
-    made = call.perform(recall.inject, recall.InjectRequest(question=query, known=known), workspace, now, session, chat)
+    request = recall.InjectRequest(question=query, known=known, project=project)
+    made = call.perform(recall.inject, request, workspace, now, session, chat)
     if not made.memory:
         left_out = {why for _, why in made.left_out} | ({"group"} if made.receipt.chat != "direct" else set())
         call.say(_why_empty(made.result, left_out) if made.receipt.question.strip() else _NOT_ASKED, 0)

@@ -31,12 +31,13 @@ def inject(
     session: Session = "",
     chat: Kind = "",
     known: Annotated[list[str], typer.Option("--known", help="the id of a message that you send yourself; repeatable")] = [],  # noqa: B006 - typer copies it
+    project: Annotated[str, typer.Option("--project", metavar="DIR", help="the folder in which it is asked")] = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> int:
     """Print the memory block for an input, and nothing else."""
-    options: dict[str, Any] = {"query": query, "session": session, "chat": chat, "known": known}
+    options: dict[str, Any] = {"query": query, "session": session, "chat": chat, "known": known, "project": project}
     return asked.inject(ctx.obj, **options, workspace=workspace, now=now, json=json)
 
 

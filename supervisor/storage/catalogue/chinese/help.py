@@ -84,6 +84,7 @@ TEXTS: Final = {
     "import.branches": "被改掉的提问和另外的回答也要",
     "import.dates": "WhatsApp 的日期顺序：dmy、mdy 或 ymd",
     "inject.known": "你自己会发送的消息的编号；可写多次",
+    "inject.project": "在哪个文件夹里问的",
     "mcp": "在标准输入输出上，向 MCP 客户端提供记忆工具。",
     "mcp.session": "客户端所服务的对话的键",
     "mcp.chat": "谁会读到：direct、group 或 channel；不写就按键判断",
