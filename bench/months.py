@@ -102,7 +102,8 @@ def environment(model: str, url: str) -> dict[str, str]:
     if not model:
         return dict(ENVIRON)
     own = {"BASE_URL": url, "MODEL": model, "TIMEOUT": "55m"}
-    return {**ENVIRON, **{f"RECALLD_LLM_{key}": value for key, value in own.items()}, "RECALLD_WORKER_CONCURRENCY": "1"}
+    asked = {"RECALLD_WORKER_CONCURRENCY": "1", "RECALLD_SUMMARIZE_LEAST": "0"}  # every day, however short
+    return {**ENVIRON, **{f"RECALLD_LLM_{key}": value for key, value in own.items()}, **asked}
 
 
 class Bench:

@@ -47,12 +47,14 @@ class Calls:
     cancelled: Callable[[], bool]
     is_asked: bool = False  # a person asked for it: its calls are counted, and not held back
     account: Account = "summaries"
+    window: int | None = None  # of the server, in tokens, where it says so
     heard: Callable[[str], None] | None = None  # gets each piece of the answer as it comes in
     usage: Usage = Usage()  # noqa: RUF009 - immutable
+    answered: str = ""  # the model that wrote the last answer, by the server's word
 
     def complete(self, prompt: Prompt, most: int = _THOUGHT_MAX) -> str:
         """Return the model's answer of at most *most* tokens, one call of the day; or ProviderError, Cancelled, NoCall."""
-        left = self.config.llm.context_tokens - SERVER_TOKENS - self.tokens(text_of(prompt)) * (100 + _ESTIMATE_ERROR) // 100
+        left = self.context - SERVER_TOKENS - self.tokens(text_of(prompt)) * (100 + _ESTIMATE_ERROR) // 100
         longest = max(self.reserve, min(left, most))
         try:
             more = {"heard": self.heard} if self.heard else {}
@@ -61,12 +63,18 @@ class Calls:
             self.usage += error.usage
             raise
         self.usage += done.usage
+        self.answered = done.model or self.answered
         return done.text
+
+    @property
+    def context(self) -> int:
+        """The tokens of prompt and answer together: what is configured, or less where the server has less."""
+        return min(self.config.llm.context_tokens, self.window or self.config.llm.context_tokens)
 
     @property
     def reserve(self) -> int:
         """The tokens that an answer may need."""
-        return min(_ANSWER_MAX, self.config.llm.context_tokens // _ANSWER_PART)
+        return min(_ANSWER_MAX, self.context // _ANSWER_PART)
 
     def tokens(self, text: str) -> int:
         """Return about how many tokens the text has."""

@@ -26,7 +26,8 @@ from recalld.supervisor.protocol.task import AskedTask, Task
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.signals import on_signals
 from recalld.worker.answering import answer
-from recalld.worker.providers import Cancelled, Model, NoCall, SlottedModel
+from recalld.worker.providers import Cancelled, MeasuredModel, Model, NoCall
+from recalld.worker.providers.server_pages import Capacity
 from recalld.worker.summarize import summarise
 from recalld.worker.writing import Pieces
 
@@ -111,6 +112,7 @@ class Worker:
     stop: threading.Event = field(default_factory=threading.Event)
     _leases: set[Lease] = field(default_factory=set)  # subtle: two of one task, when it was requeued and claimed again
     _config_error: BadConfig | None = None
+    _capacity: Capacity | None = None
 
     def run_once(self, *, asked_only: bool = False) -> Result | None:
         """
@@ -146,7 +148,7 @@ class Worker:
         stores = (self.provider, self.config, self.files, self.paths, self.clock)
         if isinstance(task, AskedTask):
             return answer(task, *stores, lambda: self.stop.is_set() or lease.lost)
-        return summarise(task, *stores, lambda: self.stop.is_set() or lease.lost)
+        return summarise(task, *stores, lambda: self.stop.is_set() or lease.lost, self._server().window)
 
     def run(self, idle_s: float, report: Callable[[dict[str, str]], None], *, asked_only: bool = False) -> None:
         """
@@ -177,8 +179,13 @@ class Worker:
     def _at_once(self) -> int:
         """Return how many tasks are done at once: no more than the server writes answers, since the others would only wait."""
         most = 1 if self.provider.extract else self.config.worker.concurrency
-        slots = self.provider.slots() if most > 1 and isinstance(self.provider, SlottedModel) else None
-        return min(most, slots or most)
+        return min(most, self._server().slots or most) if most > 1 else most
+
+    def _server(self) -> Capacity:
+        """Return what the server says that it can do, asked once."""
+        if self._capacity is None:
+            self._capacity = self.provider.capacity() if isinstance(self.provider, MeasuredModel) else Capacity()
+        return self._capacity
 
     def _work(self, idle_s: float, report: Callable[[dict[str, str]], None]) -> None:
         """Do whatever is next, until nothing was for *idle_s* seconds or no call may be made."""

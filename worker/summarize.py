@@ -58,18 +58,21 @@ def summarise(
     paths: WorkspacePaths,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
+    window: int | None = None,
 ) -> Result:
     """
     Return the result of the task; a fault of the task, its material or the provider is a failed result.
 
-    Raises Cancelled once *cancelled* returns true, NoCall when no call may be made, BadConfig when a prompt is wrong.
+    *window*: of the server, in tokens. Raises Cancelled once *cancelled* returns true, NoCall when no call may be made,
+    BadConfig when a prompt is wrong.
     """
     material = partial(_read_material, task, files, paths, with_extracts=provider.extract)
     if not isinstance(provider, Model):
         return delivered(task, provider, clock, lambda: provider.summarise(task, material()) or NOTHING)
-    writing = Writing(Calls(provider, config, files, paths, clock, cancelled, is_asked=task.redo))
+    writing = Writing(Calls(provider, config, files, paths, clock, cancelled, is_asked=task.redo, window=window))
     result = delivered(task, provider, clock, lambda: writing.write(task, material()) or NOTHING, writing.calls)
-    return replace(result, prompt=writing.version, joined=writing.is_joined and result.status == "done")
+    wrote = writing.calls.answered or result.model  # a server may have swapped the model under its name
+    return replace(result, model=wrote, prompt=writing.version, joined=writing.is_joined and result.status == "done")
 
 
 def delivered(

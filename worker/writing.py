@@ -206,8 +206,8 @@ class Writing:
         llm = self.calls.config.llm
         values = _values("2026-01-28", quote("", language), quote(so_far, language))
         frame = self.calls.tokens(text_of(self._template(name, language).turns(**values)))
-        left = llm.context_tokens - SERVER_TOKENS - frame - self.calls.reserve
-        return min(int(llm.context_tokens * llm.material_share), left)
+        left = self.calls.context - SERVER_TOKENS - frame - self.calls.reserve
+        return min(int(self.calls.context * llm.material_share), left)
 
     def _template(self, name: str, language: Language) -> PromptTemplate:
         file = f"{name}.{language}.md"

@@ -168,6 +168,7 @@ class Round:
     seen: int = 0
     archived: int = 0
     summaries: int = 0
+    extracts: int = 0  # that stand while a model is waited for, or since none is asked
     submitted: int = 0
     trimmed: int = 0
     unfinished: int = 0
@@ -177,7 +178,7 @@ class Round:
     @property
     def did(self) -> int:
         """The sum of the counts; 0 if nothing was due."""
-        return self.seen + self.archived + self.summaries + self.submitted + self.trimmed
+        return self.seen + self.archived + self.summaries + self.extracts + self.submitted + self.trimmed
 
     def found_damage(self, history: Path) -> bool:
         """Return whether a step reported that the file *history* is damaged."""
@@ -188,6 +189,7 @@ class Round:
         self.seen += other.seen
         self.archived += other.archived
         self.summaries += other.summaries
+        self.extracts += other.extracts
         self.submitted += other.submitted
         self.trimmed += other.trimmed
         self.ms += other.ms
@@ -229,7 +231,7 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     done.seen += run_step("intake", lambda: intake(ws, now, control), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)
     done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs, control), 0)
-    done.summaries += run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
+    done.extracts = run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     run_step("settle", lambda: reconcile_flags(ws, now), None)
     run_step("deletions", ws.deletions.record, None)

@@ -166,6 +166,7 @@ def note_answer(model: str, reason: str | None, unverified: int, use: ModelUse) 
     with use.calls.locked():
         state = provider_state(use.task_queue)
         account = state.answers.get(model, Answers()).with_one(reason, unverified)
+        account = replace(account, asked=use.config.llm.model)
         use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, model: account})))
 
 
@@ -287,6 +288,7 @@ def _answers(raw: object) -> dict[str, Answers]:
                 accepted=_number(one, "accepted"),
                 unverified=_number(one, "unverified"),
                 refused={str(why): _number(refused, why) for why in refused} if isinstance(refused, dict) else {},
+                asked=str(one.get("asked", "")),
                 recent=str(one.get("recent", "")),
             )
     return found

@@ -61,6 +61,7 @@ class Answers:
     accepted: int = 0
     unverified: int = 0
     refused: Mapping[str, int] = field(default_factory=dict)
+    asked: str = ""  # the name that it was asked by, where a server has another one under it
     recent: str = ""  # of the last RECENT_ANSWERS, the newest last: a letter each, a or r
 
     @property

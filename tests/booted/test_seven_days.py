@@ -66,7 +66,7 @@ class Week:
         self._turn_clock(MONDAY + timedelta(hours=8))
         self.me.ok("init")
         self.me.write(f"{self.me.root}/history.json", json.dumps(before, ensure_ascii=False))
-        llm = f'[llm]\nbase_url = "{self.server.url}"\nmodel = "qwen-test"\n[archive]\ntimezone = "Asia/Shanghai"\n'
+        llm = f'[summarize]\nleast = 0\n[llm]\nbase_url = "{self.server.url}"\nmodel = "qwen-test"\n[archive]\ntimezone = "Asia/Shanghai"\n'
         self.me.write(f"{self.me.root}/recalld.toml", llm)
         self.me.run("mkdir", self.backups)
         self.me.ok("service", "install", "--linger", "--backup-to", self.backups)

@@ -127,6 +127,7 @@ class Server(Loopback):
         super().__init__(port)
         self.script: Script = lambda _number, _prompt: Act()
         #: The answer to the question which models there are.
+        self.busy: int | None = None  # how often its one slot is taken, when asked; None: it has no such page
         self.models = Act(body=json.dumps({"object": "list", "data": [{"id": "qwen-test", "object": "model"}]}).encode())
         self.seen = Seen()
         self.guard = threading.Lock()
@@ -163,6 +164,11 @@ class _Handler(Handler):
                 seen.at_once -= 1
 
     def do_GET(self) -> None:  # noqa: N802 - http.server calls it by this name
+        if self.path == "/slots" and self.server.busy is not None:
+            is_busy = self.server.busy > 0
+            self.server.busy -= is_busy
+            self.send_body(200, json.dumps([{"id": 0, "is_processing": is_busy}]).encode())
+            return
         self._act(self.server.models, {})
 
     def _act(self, act: Act, body: dict[str, Any]) -> None:
@@ -255,7 +261,7 @@ class _Handler(Handler):
 
 
 Server.handler = _Handler
-_CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
+_CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "qwen-test"}
 
 
 def _whole(act: Act, body: dict[str, Any]) -> bytes:

@@ -14,6 +14,7 @@ from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, ProviderError, choose
 from recalld.worker.providers.extractive import Extractive
 from recalld.worker.providers.openai import MOST_BYTES, OpenAi
+from recalld.worker.providers.server_pages import Capacity
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
 
@@ -289,13 +290,27 @@ def test_openai_ignores_base_url_and_proxy_variables(server, monkeypatch):
     assert ask(provider(server)).text == TEXT
 
 
-def test_openai_says_how_many_slots_a_server_of_this_machine_has(server):
-    server.models = Act(body=b'{"total_slots": 2}')
-    assert provider(server).slots() == 2
+def test_openai_says_what_a_server_of_this_machine_can_do(server):
+    server.models = Act(body=b'{"total_slots": 2, "default_generation_settings": {"n_ctx": 2048}}')
+    assert provider(server).capacity() == Capacity(slots=2, window=2048)
     for other in (Act(body=b'{"total_slots": "many"}'), Act(body=b"[]"), Act(status=404), Act(body=b"<html>")):
         server.models = other
-        assert provider(server).slots() is None
-    assert replace(provider(server), base_url="https://models.example.org/v1").slots() is None
+        assert provider(server).capacity() == Capacity()
+    assert replace(provider(server), base_url="https://models.example.org/v1").capacity() == Capacity()
+
+
+def test_openai_counts_no_time_while_a_server_writes_for_others(server, monkeypatch):
+    """With one slot the call would wait in the server's queue, inside its time limit."""
+    monkeypatch.setattr("recalld.worker.providers.openai.BUSY_POLL_S", 0.01)
+    server.busy = 3
+    model = provider(server)
+    assert ask(model).text == TEXT
+    assert server.busy == 0
+    assert ask(model).text == TEXT
+
+
+def test_openai_says_which_model_has_answered(server):
+    assert ask(replace(provider(server), model="another")).model == "qwen-test"
 
 
 # ── which provider, and its key ──────────────────────────────────────────────

@@ -12,6 +12,7 @@ import pytest
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
 from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.worker.providers import NoCall
 from tests.llm.server import TEXT, Act
 from tests.llm.shop import KEY, SENTENCES, ZONE, ServedWorld, long_day
@@ -120,6 +121,30 @@ def test_worker_joins_a_month_of_its_days_by_code_after_a_failure(shop):
 
     assert (result.joined, result.extract, shop.server.seen.calls) == (True, False, 0)
     assert result.text == "- 备份改到凌晨 4:15，放在 /srv/backup。\n- 用户对青霉素过敏，约了 12 月 20 日体检。"
+
+
+def test_pieces_fit_into_the_window_that_the_server_has(shop):
+    """8,192 tokens are configured, and the server was started with 2,048."""
+    source = shop.day(
+        "2026-01-15", [f"第 {n} 件事：把 nginx 的配置备份一下，放在 /srv/backup，证书周五前续签。" * 4 for n in range(40)]
+    )
+    for props, pieces in ((b"{}", 1), (b'{"total_slots": 1, "default_generation_settings": {"n_ctx": 2048}}', 4)):
+        shop.server.models = Act(body=props)
+        shop.server.seen.bodies.clear()
+        shop.submit_task("day-2026-01-15", source, attempt=pieces)
+        shop.do()
+        assert len(shop.server.seen.bodies) >= pieces
+        sizes = [
+            estimate_tokens(str([turn["content"] for turn in body["messages"]])) + body["max_tokens"]
+            for body in shop.server.seen.bodies
+        ]
+        assert max(sizes) <= (2_048 if pieces > 1 else 8_192)
+
+
+def test_result_names_the_model_that_answered(shop):
+    shop.reopen(shop.toml.replace("qwen-test", "qwen-other"))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
+    assert shop.do().model == "qwen-test"
 
 
 @pytest.mark.feature("003.13")

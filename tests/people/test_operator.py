@@ -52,7 +52,7 @@ def me(tmp_path: Path, server: Server) -> Person:
     """An operator who has put the model's server into recalld.toml, and two days of January into the workspace."""
     person = Person(tmp_path, OPENAI_API_KEY="sk-test-4f9a")
     person.recalld("init")
-    configure(person, "[llm]", f'[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"')
+    configure(person, "[llm]", f'[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"\n[summarize]\nleast = 0')
     person.recalld("append --jsonl", stdin=DAYS)
     return person
 

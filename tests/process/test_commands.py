@@ -324,7 +324,7 @@ def test_fsck_exits_65_when_a_dated_file_is_lost(talked):
     ids=["en", "zh"],
 )
 def test_run_exits_69_and_says_that_the_model_is_unreachable(talked, language, begins):
-    model = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "没有"}
+    model = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "没有", "RECALLD_SUMMARIZE_LEAST": "0"}
     done = talked("run", "--until-settled", **model, RECALLD_LANGUAGE=language)
 
     assert (done.code, done.err.count("\n")) == (69, 1)

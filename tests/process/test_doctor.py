@@ -63,6 +63,7 @@ class Broken:
 
     def ask(self) -> None:
         self.environ |= {"RECALLD_LLM_BASE_URL": self.server.url, "RECALLD_LLM_MODEL": "qwen-test", "OPENAI_API_KEY": KEY}
+        self.environ["RECALLD_SUMMARIZE_LEAST"] = "0"  # every day is asked for
 
     def supervised(self) -> subprocess.Popen[str]:
         return self.ending.enter_context(self.recalld.supervised())

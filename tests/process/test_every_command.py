@@ -96,7 +96,11 @@ ANSWERS: Final = {
 WITHOUT_JSON: Final = {"completion", "demo", "hook", "mcp", "open"}
 #: What needs systemd, and is asked for in script/test-systemd.
 OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
-AWAY: Final = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "qwen-test"}
+AWAY: Final = {
+    "RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1",
+    "RECALLD_LLM_MODEL": "qwen-test",
+    "RECALLD_SUMMARIZE_LEAST": "0",
+}
 #: What has to be done before a command has something to work on.
 BEFORE: Final = {
     "backup verify": "backup create 一.tar",

@@ -20,7 +20,12 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
 @pytest.fixture
 def recalld(tmp_path: Path, server: Server) -> Command:
     """An empty workspace whose model is the scripted server."""
-    llm = {"RECALLD_LLM_BASE_URL": server.url, "RECALLD_LLM_MODEL": "qwen-test", "OPENAI_API_KEY": "sk-test-4f9a"}
+    llm = {
+        "RECALLD_LLM_BASE_URL": server.url,
+        "RECALLD_LLM_MODEL": "qwen-test",
+        "RECALLD_SUMMARIZE_LEAST": "0",
+        "OPENAI_API_KEY": "sk-test-4f9a",
+    }
     made = Command(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", **llm)
     assert made("init").code == 0
     return made

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 #: Settings of every life, small enough that caps and limits are met often.
 SETTINGS = {
     "RECALLD_LLM_MODEL": "sim-1",
+    "RECALLD_SUMMARIZE_LEAST": "0",
     "RECALLD_LLM_MAX_CALLS_PER_DAY": "12",
     "RECALLD_HISTORY_SOFT_CAP": "40",
     "RECALLD_HISTORY_HARD_CAP": "60",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import Reason, Task
+    from recalld.worker.providers.server_pages import Capacity, Listed
 
 
 class Provider(Protocol):
@@ -71,21 +72,12 @@ class ListingModel(Model, Protocol):
 
 
 @runtime_checkable
-class SlottedModel(Model, Protocol):
-    """A model whose server may say how many answers it writes at once."""
+class MeasuredModel(Model, Protocol):
+    """A model whose server may say what it can do at once."""
 
-    def slots(self) -> int | None:
-        """Return how many answers a server on this machine writes at once; None where it does not say."""
+    def capacity(self) -> Capacity:
+        """Return what a server on this machine says of itself."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Whether a server has the model, some of those that it has, and its window in tokens; None where it does not say."""
-
-    known: bool | None
-    models: tuple[str, ...]
-    window: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +102,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A complete answer without thinking and wrapping; never blank."""
+    """A complete answer without thinking and wrapping, never blank; *model* is who wrote it by the server's word."""
 
     text: str
     usage: Usage
+    model: str = ""
 
 
 @dataclass(eq=False)

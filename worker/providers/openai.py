@@ -24,7 +24,8 @@ from recalld.supervisor.protocol.prompts import text_of, turns_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.text.llm_output import without_thinking
 from recalld.supervisor.text.token_count import estimate_tokens
-from recalld.worker.providers import Cancelled, Completion, Listed, NoCall, ProviderError, Usage, http_errors
+from recalld.worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
+from recalld.worker.providers.server_pages import Capacity, Listed, busy_in, capacity_in, listed_in
 
 if TYPE_CHECKING:
     import ssl
@@ -46,13 +47,10 @@ MOST_BYTES: Final = 16_000_000
 MOST_EVENT_BYTES: Final = 256_000
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LONGEST_END: Final = 4
-#: Seconds to wait for the list of models, and how many of it are named.
+#: Seconds to wait for the list of models, and for a page about the server; how often it is asked whether it is busy.
 LIST_S: Final = 10.0
-_SHOWN_MODELS: Final = 5
-#: Seconds to wait for the number of its slots.
-SLOTS_S: Final = 3.0
-#: The fields of a listed model with its window: LM Studio, vLLM, llama.cpp, OpenRouter, Mistral; what is loaded comes first.
-_WINDOWS: Final = ("loaded_context_length", "max_model_len", "n_ctx", "n_ctx_train", "context_length", "max_context_length")
+PAGE_S: Final = 3.0
+BUSY_POLL_S: Final = 1.0
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000
 
@@ -79,6 +77,7 @@ class Answer:
         self.turns = [turn._replace(content=turn.content.encode("utf-8", "replace").decode()) for turn in turns_of(prompt)]
         self.calls = 1
         self.began = False
+        self.model = ""  # by the server's word
         self.is_mute = False  # the stream ended without an error and without a chunk
         self.is_too_long = False
         self._cjk_weight = cjk_weight
@@ -92,6 +91,8 @@ class Answer:
         if not (hasattr(chunk, "choices") and isinstance(chunk.choices, list)):
             raise ValueError("no chunk of a chat completion")
         self.began = True
+        if isinstance(named := getattr(chunk, "model", None), str):
+            self.model = named
         usage = getattr(chunk, "usage", None)
         if usage is not None and isinstance(usage.prompt_tokens, int) and isinstance(usage.completion_tokens, int):
             self._reported = usage.prompt_tokens, usage.completion_tokens
@@ -136,7 +137,7 @@ class Answer:
             error = http_errors.EMPTY
         if error:
             raise ProviderError(error.reason, error.why, usage=usage, text=text if error.reason == "truncated" else "")
-        return Completion(text, usage)
+        return Completion(text, usage, self.model)
 
 
 @dataclass(slots=True)
@@ -153,6 +154,7 @@ class OpenAi:
     name: str = "openai"
     extract: bool = False
     _refused: set[str] = field(default_factory=set)  # parameters that this server does not accept
+    _tells_slots: bool = True  # until it turns out that this server does not
 
     def complete(
         self,
@@ -170,24 +172,35 @@ class OpenAi:
         """Return what the server's list says of the model (`ListingModel.listed`)."""
         return asyncio.run(self._listed())
 
-    def slots(self) -> int | None:
-        """Return how many answers a llama.cpp server on this machine writes at once (`SlottedModel.slots`)."""
-        return asyncio.run(self._slots()) if is_local(self.base_url) else None
+    def capacity(self) -> Capacity:
+        """Return what a llama.cpp server on this machine says of itself (`MeasuredModel.capacity`)."""
+        return capacity_in(asyncio.run(self._page("/props")))
 
-    async def _slots(self) -> int | None:
+    async def _page(self, name: str) -> Any:
+        """Return a page of llama.cpp about itself; None of another server, or of one elsewhere."""
+        if not is_local(self.base_url):
+            return None
         root = self.base_url.rstrip("/").removesuffix("/v1")
         try:
-            async with asyncio.timeout(SLOTS_S), self._client(MOST_BYTES) as client:
-                answer: Any = await client.with_options(base_url=root).get("/props", cast_to=object)
+            async with asyncio.timeout(PAGE_S), self._client(MOST_BYTES) as client:
+                return await client.with_options(base_url=root).get(name, cast_to=object)
         except Exception:  # noqa: BLE001 - most servers have no such page, and a fault is reported by the call that follows
             return None
-        slots = answer.get("total_slots") if isinstance(answer, dict) else None
-        return slots if isinstance(slots, int) and slots > 0 else None
+
+    async def _turn(self) -> None:
+        """Wait while the server writes for others in all of its slots, so that this is no part of the call's time."""
+        until = asyncio.get_running_loop().time() + self.timeout_s
+        while self._tells_slots and asyncio.get_running_loop().time() < until:
+            is_busy = busy_in(await self._page("/slots"))
+            self._tells_slots = is_busy is not None
+            if not is_busy:
+                return
+            await asyncio.sleep(min(BUSY_POLL_S, self.timeout_s))
 
     async def _listed(self) -> Listed:
         try:
             async with asyncio.timeout(min(LIST_S, self.timeout_s)), self._client(MOST_BYTES) as client:
-                return _listed(self.model, await client.get("/models", cast_to=object))
+                return listed_in(self.model, await client.get("/models", cast_to=object))
         except openai.NotFoundError:
             return Listed(None, (), None)  # a server that has no list
         except Exception as error:  # noqa: BLE001 - whatever the client raises is reported like that of a completion
@@ -220,6 +233,7 @@ class OpenAi:
         while True:
             answer = Answer(prompt, self.cjk_weight, heard)
             sent = self._parameters(max_tokens)
+            await self._turn()
             try:
                 async with asyncio.timeout(self.timeout_s):
                     asked = {"model": self.model, "messages": [turn._asdict() for turn in answer.turns], **sent}
@@ -315,30 +329,6 @@ class OpenAi:
             overflow=problem.overflow,
             retry_after_s=http_errors.retry_after(headers),
         )
-
-
-def _listed(model: str, answer: Any) -> Listed:
-    """
-    Return what a list of models says of *model*; ValueError when it is no such list.
-
-    A dated or ":latest" name counts as the model's. llama.cpp answers whatever the model is called.
-    """
-    entries = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(one, dict) and isinstance(one.get("id"), str) for one in entries):
-        raise ValueError("no list of models")
-    same = re.compile(rf"(?:models/)?{re.escape(model)}(?::latest|-\d{{8}}|-\d{{4}}-\d\d-\d\d)?")
-    found = [one for one in entries if same.fullmatch(one["id"])]
-    if not found and len(entries) == 1 and entries[0].get("owned_by") == "llamacpp":
-        found = entries
-    windows = [_window(one) for one in found]
-    return Listed(bool(found), tuple(one["id"] for one in entries[:_SHOWN_MODELS]), next(filter(None, windows), None))
-
-
-def _window(entry: dict[str, Any]) -> int | None:
-    """Return the window of a model by its entry in the list, None where no field has it."""
-    meta = entry.get("meta")
-    fields = {**entry, **(meta if isinstance(meta, dict) else {})}
-    return next((n for name in _WINDOWS if isinstance(n := fields.get(name), int) and n > 0), None)
 
 
 def _words(error: openai.APIError) -> str:

@@ -103,6 +103,7 @@ class Stage:
             "RECALLD_NOW": NOW,
             "RECALLD_ARCHIVE_JITTER": "0",
             "RECALLD_RECALL_TIMEOUT_MS": "60000",  # a busy machine must not cut a search short
+            "RECALLD_SUMMARIZE_LEAST": "0",  # a model is asked, however little was said
             "RECALLD_WORKER_CONCURRENCY": "1",  # the order of tasks is that of their names
         }
         if variant == "supervisor":
