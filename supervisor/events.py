@@ -60,6 +60,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "history_invalid": "history.json can't be read; nothing is written to it until it can",
     "quarantine_full": "a damaged file can't be restored, since no more copies can be kept",
     "repaired": "`fsck --repair` repaired something, or the nightly check a picture",
+    "forgotten": "what a person asked to forget has left every place",
     "accepted": "`fsck --accept`: what is missing of a dated file is wanted no more",
     "history_restored": "history.json was restored from its backup and the seen journal",
     "put_back": "un-written messages that another program's rewrite had removed were inserted again",

@@ -30,6 +30,7 @@ FLOORS: Final = (
     "recalld.supervisor.context",
     "recalld.supervisor.replies",
     "recalld.supervisor.workspace",
+    "recalld.supervisor.forgetting",
     "recalld.supervisor.host",
     "recalld.supervisor.checks",
     "recalld.supervisor.importing",
@@ -80,7 +81,7 @@ HOMES: Final = {
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in (
-            *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "import_logs"),
+            *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "forget", "import_logs"),
             *("long_term", "model", "service", "turn", "unit"),
         )
     },

@@ -175,6 +175,7 @@ def append(
     messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
     journal.refuse_newer()
     filed = journal.filed([message.key for message in messages])
+    filed |= {message.key for message in messages if journal.tombstones.has(message)}  # it was forgotten, and is not kept again
     places = [n for n, message in enumerate(messages) if message.key not in filed]
     if not places:
         return [message.id for message in messages]

@@ -111,6 +111,20 @@ class HistoryStore:
         except ValueError:
             return ()
 
+    def change_backup(self, step: Callable[[History], History]) -> None:
+        """Replace the messages of the backup by ``step(messages)``; a damaged backup is deleted."""
+        with self.lock():
+            version = self._files.read_stable(self._paths.history_backup)
+            if version is None:
+                return
+            try:
+                before = parse_history(version.data, self._zone)
+            except ValueError:
+                self._files.remove(self._paths.history_backup)
+                return
+            if (after := step(before)) != before:
+                self._files.replace(self._paths.history_backup, render_history(after), version)
+
     def overwrite(self, history: History, damaged: FileVersion | None) -> None:
         """Replace a damaged or missing file; Conflict when it is no longer the version *damaged*."""
         self._files.replace(self._paths.history, render_history(history), damaged)

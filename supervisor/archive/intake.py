@@ -63,7 +63,7 @@ def intake(
     dropped: dict[Path, list[Key]] = {}
     with errors:
         _empty_drop_box(drop_box, history, journal, quarantine, events, dropped)
-    messages = history.read()
+    messages = without_forgotten(history, journal)
     _record_renumbered(messages, journal)
     # decide and apply: ids first, since everything else goes by them
     with_ids = partial(assign_ids, known=journal.known, now=now, future=settings.future_limit)
@@ -95,6 +95,23 @@ def intake(
         events.emit("seen", messages=len(unseen), written_elsewhere=len(adopted))
     errors.raise_first()
     return len(unseen)
+
+
+def without_forgotten(history: HistoryStore, journal: SeenJournal) -> History:
+    """Return the messages of history.json, after what was forgotten, and a program wrote again, was deleted from it."""
+    messages = history.read()
+    has = journal.tombstones.has
+    if not any(isinstance(entry, Message) and has(entry) for entry in messages):
+        return messages
+    messages = history.change(lambda now: tuple(one for one in now if not (isinstance(one, Message) and has(one))))
+    forget_backup(history, journal)
+    return messages
+
+
+def forget_backup(history: HistoryStore, journal: SeenJournal) -> None:
+    """Delete what was forgotten from the backup of history.json, which is the version before; a damaged one is deleted."""
+    has = journal.tombstones.has
+    history.change_backup(lambda now: tuple(one for one in now if not (isinstance(one, Message) and has(one))))
 
 
 def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[MemoryFile]:
@@ -159,10 +176,10 @@ def _empty_drop_box(
             try:
                 place = drop_box.claim(path, version)
             except OSError:  # it is taken in all the same, and stays
-                found += messages
+                found += [message for message in messages if not journal.tombstones.has(message)]
                 raise
             if place:
-                found += messages
+                found += [message for message in messages if not journal.tombstones.has(message)]
                 claimed[place] = [message.key for message in messages]
     with errors:
         if found:
@@ -175,7 +192,7 @@ def _empty_drop_box(
 def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal: SeenJournal, errors: ErrorCollector) -> None:
     """Delete the drop-box files of which the journal has all messages: before that, another program could still lose them."""
     for path, keys in dropped.items():
-        if all(map(journal.holds, keys)):
+        if all(journal.holds(key) or journal.tombstones.has_key(key) for key in keys):
             with errors:
                 drop_box.remove(path)
 

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.archive.attachments import Attachments
 from recalld.supervisor.archive.identity import renumbered
 from recalld.supervisor.archive.journal_state import JournalState, accepted_line, line_of
+from recalld.supervisor.archive.tombstones import Tombstones
 from recalld.supervisor.protocol.message import History, Key, Message
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from recalld.supervisor.protocol.dated_file import Block
@@ -57,6 +58,8 @@ class SeenJournal(JournalState):
         self._files = files
         self._paths = paths
         self._attachments = Attachments(files, paths)
+        #: What was forgotten, and must not be seen again.
+        self.tombstones = Tombstones(files, paths)
         self._inode, self._offset = 0, 0
         self._reading = threading.RLock()
         #: The names of files in a journal that is not parsed, and the journal that they are of.
@@ -264,13 +267,27 @@ class SeenJournal(JournalState):
         """Replace the journal by the fewest lines that say the same, under the lock of history.json."""
         with self._files.lock(self._paths.history_lock):  # other processes append under it
             self.refresh()
-            version = self._files.read_stable(self._paths.seen)
-            lines = [{"seen": self._attachments.keep(line["seen"])} if "seen" in line else line for line in self.lines()]
-            self._files.replace(self._paths.seen, _rendered([_HEAD, *lines]), version)
-            self.is_doubtful, self._inode = False, 0
+            self._rewrite()
+
+    def forget(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
+        """
+        Replace the journal by one that says nothing of these messages, under the lock of history.json.
+
+        *renamed* has the dated files that were made anew, each with its new name, "" where nothing is left of it.
+        """
+        with self._files.lock(self._paths.history_lock):
             self.refresh()
+            self.drop(is_unwanted, renamed)
+            self._rewrite()
 
     # ── steps ────────────────────────────────────────────────────────────────
+
+    def _rewrite(self) -> None:
+        version = self._files.read_stable(self._paths.seen)
+        lines = [{"seen": self._attachments.keep(line["seen"])} if "seen" in line else line for line in self.lines()]
+        self._files.replace(self._paths.seen, _rendered([_HEAD, *lines]), version)
+        self.is_doubtful, self._inode = False, 0
+        self.refresh()
 
     def _seen(self, messages: Iterable[Message]) -> list[Mapping[str, Any]]:
         """Return the lines of un-written messages; the bytes of their pictures and files are durable before."""

@@ -17,7 +17,7 @@ from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
 #: Obsolete lines after which the journal is compacted.
@@ -179,6 +179,35 @@ class JournalState:
                 case few:
                     ids = (*few, identity)  # the least memory; many are found more quickly in a dict
                     self._by_fingerprint[fingerprint] = ids if len(ids) <= _FEW else dict.fromkeys(ids)
+
+    def drop(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
+        """Forget these messages, and give dated files other names, "" for those of which nothing is left."""
+        tables: tuple[dict[Key, Any], ...] = (self._written, self.unwritten, self.in_history)
+        dropped = {key for known in (*tables, self.removed, self.reinserted) for key in known if is_unwanted(key)}
+        for known in tables:
+            for key in dropped & known.keys():
+                del known[key]
+        self.removed -= dropped
+        self.reinserted -= dropped
+        self._unlearn({key[0] for key in dropped} - {key[0] for known in tables for key in known})
+        self._written.update((key, renamed[name]) for key, name in [*self._written.items()] if name in renamed)
+        for names in (self.names, self.notes, self.dated):
+            found = names & renamed.keys()
+            names.difference_update(found)
+            names.update(filter(None, (renamed[name] for name in found)))
+        for name in renamed.keys() & self.accepted.keys():
+            del self.accepted[name]
+
+    def _unlearn(self, ids: Collection[str]) -> None:
+        """Forget all about these ids: a fingerprint is a digest of words."""
+        for fingerprint, known in [*self._by_fingerprint.items()] if ids else ():
+            if left := [identity for identity in known if identity not in ids]:
+                self._by_fingerprint[fingerprint] = tuple(left) if len(left) <= _FEW else dict.fromkeys(left)
+            else:
+                del self._by_fingerprint[fingerprint]
+        for identity in ids:
+            for table in (self._ids, self._times, self._words):
+                table.pop(identity, None)
 
     # ── compact form ─────────────────────────────────────────────────────────
 

@@ -87,7 +87,7 @@ PLACES: Final = (
     # what holds no words
     Place("forgotten", r"\.recalld/forgotten\.jsonl", "none"),
     Place("connections", r"\.recalld/connections\.json", "none"),
-    Place("locks", r"history\.json\.lock|memory\.md\.lock", "none", in_backup=False),
+    Place("locks", r"(?:history|inbox)\.json\.lock|memory\.md\.lock", "none", in_backup=False),
     Place("locks", r"\.recalld/(?:[^/]+|sessions/[^/]+)\.lock", "none", in_backup=False),
     Place("requests", r"\.recalld/(?:archive\.now|socket|socket\.path|token|open\.html)", "none", in_backup=False),
     # what is a person's

@@ -70,6 +70,7 @@ class Ledger:
     attachments: int = 0
     unnamed: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    forgotten: int = 0
 
     @property
     def is_sound(self) -> bool:
@@ -120,6 +121,7 @@ def fsck(ws: Workspace) -> Ledger:
         else:
             ledger.lost.append(Text("fsck.was_in", id=key[0], name=ws.journal.file_of(key)))
     ledger.seen = len(seen) + ledger.set_aside
+    ledger.forgotten = sum(ws.journal.tombstones.counts())
     return ledger
 
 

@@ -93,6 +93,12 @@ def unread(look: Look) -> Faults:
         yield bad(why_unread(one, look.ws.unread.path_of(one)))
 
 
+def forgetting(look: Look) -> Faults:
+    """Yield how much a forgetting has still to take out, after it was interrupted."""
+    if count := sum(len(act.messages) + len(act.lines) + len(act.files) for act in look.ws.journal.tombstones.unfinished()):
+        yield odd(Text("forget.unfinished", count=count))
+
+
 def why_unread(one: Unread, kept: Path) -> Text:
     """Return how much of a file could not be read, where the file is kept, and the command that mends it."""
     path = one.name if "/" in one.name else f".recalld/quarantine/{one.name}"

@@ -47,6 +47,7 @@ TABLE: Final = (
     Check("status", "machine", machine.read_only),
     Check("status", "memory", memory.history, in_ledger=True),
     Check("status", "memory", memory.unread),
+    Check("status", "memory", memory.forgetting),
     Check("status", "memory", memory.dropped),
     Check("status", "machine", memory.waiting),
     Check("status", "machine", machine.lasting),

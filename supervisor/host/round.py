@@ -137,6 +137,7 @@ def collect(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
         files=ws.files,
         memory=ws.memory,
         quarantine=ws.quarantine,
+        tombstones=ws.journal.tombstones,
         use=ws.model_use,
         control=control,
     )
@@ -145,6 +146,16 @@ def collect(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
 def write_extracts(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
     """Write the extracts that stand while a model is waited for; returns how many."""
     return meanwhile.write_extracts(now, memory=ws.memory, use=ws.model_use, control=control)
+
+
+def forget(ws: Workspace, now: datetime) -> int:
+    """Finish what a person asked to forget, and take out again what another program has brought back; 0 if nothing was."""
+    if not ws.files.disk.stat(ws.paths.forgotten):
+        return 0
+    from recalld.supervisor.forgetting.sweep import has_returned, sweep  # lazy: most workspaces have forgotten nothing
+
+    ws.journal.refresh()
+    return sweep(ws, now) if ws.journal.tombstones.unfinished() or has_returned(ws) else 0
 
 
 def submit(ws: Workspace, now: datetime) -> int:
@@ -227,6 +238,7 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     def run_step(name: str, step: Callable[[], T], otherwise: T) -> T:
         return otherwise if control.should_stop() else scope.attempt(name, step, otherwise)
 
+    run_step("forget", lambda: forget(ws, now), 0)
     done.seen = run_step("replaced", lambda: take_in_replaced(ws, now), 0)
     done.seen += run_step("intake", lambda: intake(ws, now, control), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)

@@ -66,7 +66,7 @@ class ChangeDetector:
     def __init__(self, disk: Disk, paths: WorkspacePaths, task_queue: TaskQueue) -> None:
         self._disk = disk
         self._paths = paths
-        self._near = (paths.history, paths.drop_box, paths.archive_request)
+        self._near = (paths.history, paths.drop_box, paths.archive_request, paths.forgotten)
         self._near_before: Signature = ()
         self._tasks = (task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state)
         self._tasks_before: Signature = ()

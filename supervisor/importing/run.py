@@ -21,7 +21,7 @@ from recalld.supervisor.importing.notes import copy_notes, notes_of
 from recalld.supervisor.importing.source import NotImported, Source
 from recalld.supervisor.importing.staging import Staging
 from recalld.supervisor.importing.talk import Reading, Unread
-from recalld.supervisor.protocol.message import digest_of_text
+from recalld.supervisor.protocol.message import Message, digest_of_text, read_message
 from recalld.supervisor.protocol.period import summary_period
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local_day
@@ -166,7 +166,12 @@ class _Import:
         filed = self._ws.journal.filed(keys)
         present = {entry.key for entry in self._ws.unfiled.messages(self._now)}
         new = [raw for raw, key in zip(batch, keys, strict=True) if key not in filed and key not in present]
-        return [raw for raw in new if not self._is_recorded(raw)], present.isdisjoint(keys)
+        new = [raw for raw in new if not self._is_recorded(raw) and not self._is_forgotten(raw)]
+        return new, present.isdisjoint(keys)
+
+    def _is_forgotten(self, raw: dict[str, Any]) -> bool:
+        entry = read_message(raw, self._ws.zone)
+        return isinstance(entry, Message) and self._ws.journal.tombstones.has(entry)
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
         """Return whether the hook of a client has recorded this message of its session, under an id of its own."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.operations import days, health, history, long_term, recall, sessions, turns, upkeep
+from recalld.supervisor.operations import forget as forgetting
 from recalld.supervisor.operations.operation import A, Caller, Q, perform
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Hit, SearchResult
     from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
     from recalld.supervisor.operations.days import DayAnswer, DaysAnswer, SummaryAnswer
+    from recalld.supervisor.operations.forget import Forgotten
     from recalld.supervisor.operations.health import CheckAnswer, EventAnswer, WeekCount
     from recalld.supervisor.operations.operation import Operation
     from recalld.supervisor.operations.sessions import SessionsAnswer
@@ -247,6 +249,16 @@ class Memory:
         ("memory/summary/2026-01-15.md#L7").
         """
         return self._perform(long_term.invalidate, long_term.InvalidateRequest(target=target, reason=reason))
+
+    def forget(self, by: str, value: str = "", *, yes: bool = False, shown: str = "") -> Forgotten:
+        """
+        Show, place by place, what forgetting would do; with *yes* do it: the words leave every place, for good.
+
+        *by* is "message" (an id), "line" ("42@1f3a9c0d"), "match" (words), "session", "day", "file" or "removed" (what a
+        person deleted by hand). *shown* is the `digest` of the answer without *yes*: then nothing else is forgotten than
+        what that showed. BadRequest for words that stand in a third of all messages, or say nothing.
+        """
+        return self._perform(forgetting.forget, forgetting.ForgetRequest(by=by, value=value, yes=yes, shown=shown))
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""

@@ -20,6 +20,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "history": ("append", "recent"),
     "long_term_text": ("long_term_text", "replace_long_term", "search_lines"),
     "long_term": ("write", "read", "delete", "invalidate", "stats", "summarize", "summarize_overflow"),
+    "forget": ("forget",),
     "days": ("days", "day", "summary", "edit_summary"),
     "turns": ("turns", "turn", "preview"),
     "sessions": ("sessions",),

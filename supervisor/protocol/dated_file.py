@@ -235,9 +235,9 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         created = from_wire(head.get("created", ""))
     except ValueError:
         return None
-    marks = list(_MARK.finditer(body))
+    marks = marks_in(body)
     ends = [*(mark.start() for mark in marks[1:]), len(body)][: len(marks)]
-    parsed = (_parse_block(mark, body[mark.end() : end]) for mark, end in zip(marks, ends, strict=True))
+    parsed = (block_at(mark, body[mark.end() : end]) for mark, end in zip(marks, ends, strict=True))
     blocks = tuple(block for block in parsed if block)
     return DatedFile(
         period=head.get("period", ""),
@@ -329,7 +329,13 @@ def _needs_fence(text: str) -> bool:
     return bool(fence) or bool(_UNPLAIN.search("\n".join(outside)))
 
 
-def _parse_block(mark: re.Match[str], markdown: str) -> Block | None:
+def marks_in(body: str) -> list[re.Match[str]]:
+    """Return the heads of the messages in the body of a dated file; each message ends where the next head begins."""
+    return list(_MARK.finditer(body))
+
+
+def block_at(mark: re.Match[str], markdown: str) -> Block | None:
+    """Return the message of which *mark* is the head and *markdown* the rest; None for one that a person broke."""
     try:
         about = json.loads(mark[1])
         fields = dict(about.get("fields", {}))

@@ -98,6 +98,7 @@ class WorkspacePaths:
     unread = _Below(".recalld", "unread.json")  # what could not be read of damaged histories, until a person deals with it
     previous = _Below(".recalld", "previous")  # summaries that newer ones replaced
     archive_request = _Below(".recalld", "archive.now")  # asks the supervisor to archive everything, and is deleted then
+    forgotten = _Below(".recalld", "forgotten.jsonl")  # what must not come back, by keyed digests
     token = _Below(".recalld", "token")  # what a client of the HTTP service shows; mode 0600
     supervisor_lock = _Below(".recalld", "supervisor.lock")  # held by the supervisor as long as it runs
 

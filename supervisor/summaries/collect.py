@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.archive.quarantine import Quarantine
+    from recalld.supervisor.archive.tombstones import Tombstones
     from recalld.supervisor.protocol.task import Reason, Result
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.files import Files
@@ -45,6 +46,7 @@ class _Stores:
     files: Files
     memory: MemoryFolder
     quarantine: Quarantine
+    tombstones: Tombstones
     use: ModelUse
 
 
@@ -54,11 +56,12 @@ def collect_results(
     files: Files,
     memory: MemoryFolder,
     quarantine: Quarantine,
+    tombstones: Tombstones,
     use: ModelUse,
     control: Control,
 ) -> int:
     """Take in every finished task, until *control* says stop; returns how many summaries were written."""
-    stores = _Stores(files, memory, quarantine, use)
+    stores = _Stores(files, memory, quarantine, tombstones, use)
     written, errors = 0, ErrorCollector()
     for path in use.task_queue.finished():
         if control.should_stop():
@@ -116,9 +119,11 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
     empty = result.status == "done" and says_nothing(result.text)
     verdict = Verdict(result.reason, result.text)
     if result.status == "done":
+        # an old worker may have read words that were forgotten since
+        is_forgotten = any(stores.tombstones.has_file(source.name, source.digest) for source in result.sources)
         better = result.redo or (existing is not None and existing.extract and not result.extract)
         continues_nothing = bool(result.previous_digest) and existing is None  # a person deleted the text that it continues
-        if continues_nothing or not may_replace(result.sources, existing, files, better=better):
+        if is_forgotten or continues_nothing or not may_replace(result.sources, existing, files, better=better):
             # the existing summary may be this very result, written by a process that was killed
             stores.memory.ensure_summary_durable(period)
             stores.use.events.emit("dropped", group=result.group)

@@ -65,6 +65,7 @@ ERRORS = [
     Row("get", {"path": "recalld.toml"}, ("get", "recalld.toml"), ("memory_get", {"path": "recalld.toml"})),
     Row("delete", {"lines": ["1@00000000"]}, ("delete", "1@00000000"), ("memory_delete", {"lines": ["1@00000000"]})),
     Row("delete", {"lines": ["first"]}, ("delete", "first"), ("memory_delete", {"lines": ["first"]})),
+    Row("forget", {"by": "match", "value": "的"}, ("forget", "--match", "的")),
     Row("write", {"content": "  "}, ("write", "  "), ("memory_write", {"content": "  "})),
     Row(
         "write",
@@ -220,6 +221,7 @@ def test_operation_asked_from_a_group_shows_nothing_private(workspace, superviso
         "write": {"content": "护照在保险柜里"},
         "delete": {"lines": ["1@00000000"]},
         "summarize": {"session": ""},
+        "forget": {"by": "match", "value": "护照", "yes": True},
         "redo": {"period": "2026-01-10"},
     }
     row = Row(name, requests.get(name, {}), ())

@@ -70,6 +70,10 @@ ANSWERS: Final = {
     "stats": ("stats", ["total", "sources", "date_range"]),
     "invalidate": ("invalidate 1@e3238907", ["place", "text", "until"]),
     "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),
+    "forget": (
+        "forget --match 花生过敏",
+        ["messages", "lines", "files", "places", "outside", "digest", "left", "done", "waits"],
+    ),
     "why": (
         "why",
         ["id", "at", "question", "terms", "dates", "how", "files", "ms", "candidates", "memory", "history", "messages"],

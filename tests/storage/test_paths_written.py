@@ -24,6 +24,8 @@ from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.interfaces.http.access import Access
 from recalld.supervisor.interfaces.socket_server import serve_socket
+from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
 from recalld.supervisor.protocol.period import day
@@ -54,7 +56,6 @@ NOT_OF_THIS_LIFE = {
     "prompts": "a person writes them",
     "chats": "the extra llamaindex writes them (tests/llamaindex)",
     "unread": "an import that can't read all of its source writes it (tests/importing)",
-    "forgotten": "a forgetting writes it (tests/forgetting)",
 }
 #: Folders in which every file belongs to what the folder is named for.
 FOLDERS = ("attachments", "turns", "pieces", "quarantine", "previous", "drop_box", "replaced", "vectors")
@@ -145,6 +146,9 @@ def long_term_lines(world: World) -> None:
     world.ws.long_term.replace("- 喜欢喝茶\n")
     world.ws.session_lines.summarize("", lambda _: "周五的部署取消", world.clock())
     write_ended(world.files, world.paths, "message", "2025-12-03-nginx", Struck("", world.clock().date()))
+    line = world.ws.long_term.append("web-chat", "门锁的密码", world.clock())
+    wish = ForgetRequest(by="line", value=f"{line.line}@{line.digest}", yes=True)
+    perform(forget, world.ws, wish, Caller(clock=world.clock))
 
 
 def questions(world: World) -> None:

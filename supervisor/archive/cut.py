@@ -1,0 +1,46 @@
+"""A dated file without some of its messages: the one case in which recalld writes such a file a second time."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.protocol.dated_file import block_at, body_digest, marks_in
+from recalld.supervisor.protocol.frontmatter import number_in, read_head
+from recalld.supervisor.text.lazy_re import lazy_re
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from recalld.supervisor.protocol.dated_file import Block
+
+_COUNT: Final = lazy_re(r"^count: .*$", re.MULTILINE)
+_DIGEST: Final = lazy_re(r"^digest: .*$", re.MULTILINE)
+
+
+def cut(data: bytes, path: Path, is_unwanted: Callable[[Block], bool], gone: int = 0) -> tuple[bytes, list[Block]]:
+    """
+    Return the file without the unwanted messages, and the messages that are left; every other word of it stays.
+
+    *gone* is how many of the messages that its head counts a person has taken out before. A file that was edited stays known as
+    edited, and one that was cut off as cut off.
+    """
+    text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    head, body = read_head(text, path)
+    marks = marks_in(body)
+    pieces, kept, taken = [body[: marks[0].start() if marks else None]], [], 0
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(body)], strict=False):
+        block = block_at(mark, body[mark.end() : end])
+        if block and is_unwanted(block):
+            taken += 1
+            continue
+        pieces.append(body[mark.start() : end])
+        kept += [block] if block else []
+    after = "".join(pieces)
+    is_edited = body_digest(body) != head.get("digest")
+    digest = head.get("digest", "") if is_edited else body_digest(after)
+    count = max((number_in(head, "count") or 0) - taken - gone, 0)
+    written = text[: len(text) - len(body)]
+    written = _DIGEST.sub(f"digest: {digest}", _COUNT.sub(f"count: {count}", written, count=1), count=1)
+    return (written + after).encode("utf-8", "surrogatepass"), kept

@@ -1,0 +1,243 @@
+"""
+What was forgotten, `.recalld/forgotten.jsonl`: of each message its id, its time and keyed digests, and no word of it.
+
+The list says what must not come back: a writer that sends a message again, a program that rewrites history.json, a copied
+file, an import and a restored backup are compared with it. An act of forgetting is in it before anything is deleted, and
+finished when nothing is left; so whoever finds one that is not finished goes on with it. Source: protocol.md, 13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import blake2b, sha256
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from recalld.supervisor.protocol.message import fingerprint_of
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import NewerFormat
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from recalld.supervisor.protocol.message import Key
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files
+
+FORMAT: Final = 1
+_KEY_BYTES: Final = 32
+_DIGEST_BYTES: Final = 16
+
+
+class Said(Protocol):
+    """A message, or the block of one in a dated file."""
+
+    @property
+    def key(self) -> Key:
+        """Its id, and the digest of its words."""
+
+    @property
+    def role(self) -> str:
+        """Who said it."""
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When it was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grave:
+    """One message that was forgotten: its id, its time in wire form ("" for none), and keyed digests."""
+
+    id: str
+    at: str
+    digests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """
+    One act of forgetting: *messages*, keyed digests of *lines* and of *files*; *finished* is "" until nothing of them is left.
+
+    *begun* is its name, too: no two acts of a workspace begin in one millisecond.
+    """
+
+    begun: str
+    messages: tuple[Grave, ...] = ()
+    lines: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    finished: str = ""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the file says, and what is looked up in it."""
+
+    stat: Stat | None = None
+    key: bytes = b""
+    acts: tuple[Act, ...] = ()
+    digests: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+
+
+class Tombstones:
+    """The list of one workspace; it is read again when the file has changed."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
+        self._files, self._paths = files, paths
+        self._known = _Known()
+
+    def acts(self) -> tuple[Act, ...]:
+        """Return all acts, the oldest first; NewerFormat when a newer recalld wrote the list."""
+        stat = self._files.disk.stat(self._paths.forgotten)
+        if stat != self._known.stat:
+            version = self._files.read_stable(self._paths.forgotten)
+            self._known = _known(version.data, version.stat, self._paths) if version else _Known()
+        return self._known.acts
+
+    def unfinished(self) -> tuple[Act, ...]:
+        """Return the acts of which something may be left."""
+        return tuple(act for act in self.acts() if not act.finished)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many messages, lines and files were forgotten."""
+        acts = self.acts()
+        return sum(len(a.messages) for a in acts), sum(len(a.lines) for a in acts), sum(len(a.files) for a in acts)
+
+    def ids(self) -> frozenset[str]:
+        """Return the ids of the forgotten messages."""
+        return frozenset(grave.id for act in self.acts() for grave in act.messages)
+
+    # ── what is in it ────────────────────────────────────────────────────────
+
+    def has(self, said: Said) -> bool:
+        """Return whether this message was forgotten: the same id and words, or the same moment, role and words."""
+        if not self.acts():
+            return False
+        return any(self._keyed(part) in self._known.digests for part in _marks(said))
+
+    def has_key(self, key: Key) -> bool:
+        """Return whether the message with this id and this digest of its words was forgotten."""
+        return bool(self.acts()) and self._keyed(_mark_of(key)) in self._known.digests
+
+    def has_line(self, text: str) -> bool:
+        """Return whether this line of the long-term file was forgotten."""
+        return bool(self.acts()) and self._keyed(_mark("line", text)) in self._known.others
+
+    def has_file(self, name: str, digest: str) -> bool:
+        """Return whether the file *name* was forgotten, or made anew without a message, in the version of this digest."""
+        return bool(self.acts()) and self._keyed(_mark("file", name, digest)) in self._known.others
+
+    # ── changes ──────────────────────────────────────────────────────────────
+
+    def begin(
+        self, messages: Iterable[Said], lines: Iterable[str], files: Iterable[tuple[str, str]], now: datetime, entropy: bytes
+    ) -> Act:
+        """Write down, durably, what is to be forgotten; the first act takes its key from *entropy*, 32 random bytes."""
+        with self._files.lock(self._paths.history_lock):
+            acts = self.acts()
+            key = self._known.key or entropy[:_KEY_BYTES]
+            act = Act(
+                to_wire(now),
+                tuple(_grave(one, key) for one in messages),
+                tuple(_keyed(key, _mark("line", line)) for line in lines),
+                tuple(_keyed(key, _mark("file", *file)) for file in files),
+            )
+            self._write(key, (*acts, act))
+        return act
+
+    def add_files(self, act: Act, files: Iterable[tuple[str, str]]) -> None:
+        """Add versions of dated files to the act: what a worker still makes of them is refused."""
+        more = [self._keyed(_mark("file", *file)) for file in files]
+        self._change(act, lambda one: replace(one, files=tuple(dict.fromkeys([*one.files, *more]))))
+
+    def finish(self, act: Act, now: datetime) -> None:
+        """Write down that nothing of the act is left."""
+        self._change(act, lambda one: replace(one, finished=to_wire(now)))
+
+    def merge(self, others: Tombstones) -> int:
+        """Take over, as unfinished, the acts of another list with the same key that this one lacks; return how many."""
+        with self._files.lock(self._paths.history_lock):
+            theirs, mine = others.acts(), self.acts()
+            begun = {act.begun for act in mine}
+            new = [replace(act, finished="") for act in theirs if act.begun not in begun]
+            if new and self._known.key in (b"", others._known.key):  # another key is that of another memory
+                self._write(others._known.key, (*mine, *new))
+                return len(new)
+        return 0
+
+    # ── steps ────────────────────────────────────────────────────────────────
+
+    def _change(self, act: Act, rule: Any) -> None:
+        with self._files.lock(self._paths.history_lock):
+            acts = tuple(rule(one) if one.begun == act.begun else one for one in self.acts())
+            self._write(self._known.key, acts)
+
+    def _write(self, key: bytes, acts: Sequence[Act]) -> None:
+        lines: list[Any] = [{"recalld": FORMAT, "key": key.hex()}, *map(_fields, acts)]
+        data = b"".join(render_json(line) + b"\n" for line in lines)
+        self._files.replace(self._paths.forgotten, data, self._files.read_stable(self._paths.forgotten))
+
+    def _keyed(self, mark: bytes) -> str:
+        return _keyed(self._known.key, mark)
+
+
+def _marks(said: Said) -> list[bytes]:
+    """Return what a message is known by: its id and words; its moment, role and words."""
+    marks = [_mark_of(said.key)]
+    if said.created_at:
+        marks.append(_mark("moment", fingerprint_of(to_wire(said.created_at), said.role, said.text)))
+    return marks
+
+
+def _mark_of(key: Key) -> bytes:
+    return _mark("message", *key)
+
+
+def _mark(kind: str, *parts: str) -> bytes:
+    return "\0".join((kind, *parts)).encode("utf-8", "surrogatepass")
+
+
+def _keyed(key: bytes, mark: bytes) -> str:
+    return blake2b(sha256(mark).digest(), key=key, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _grave(said: Said, key: bytes) -> Grave:
+    at = to_wire(said.created_at) if said.created_at else ""
+    return Grave(said.key[0], at, tuple(_keyed(key, mark) for mark in _marks(said)))
+
+
+def _fields(act: Act) -> dict[str, Any]:
+    return {
+        "begun": act.begun,
+        "finished": act.finished,
+        "messages": [[one.id, one.at, *one.digests] for one in act.messages],
+        "lines": list(act.lines),
+        "files": list(act.files),
+    }
+
+
+def _known(data: bytes, stat: Stat, paths: WorkspacePaths) -> _Known:
+    """Return what the lines say; one that can't be read says nothing."""
+    key, acts = b"", []
+    for line in filter(None, data.split(b"\n")):
+        try:
+            raw = parse_json(line)
+            if "recalld" in raw:
+                if raw["recalld"] > FORMAT:
+                    raise NewerFormat(paths.forgotten, raw["recalld"])
+                key = bytes.fromhex(raw["key"])
+                continue
+            messages = tuple(Grave(str(one[0]), str(one[1]), tuple(map(str, one[2:]))) for one in raw["messages"])
+            acts.append(Act(str(raw["begun"]), messages, tuple(raw["lines"]), tuple(raw["files"]), str(raw["finished"])))
+        except (ValueError, TypeError, KeyError, IndexError):
+            continue
+    digests = frozenset(digest for act in acts for one in act.messages for digest in one.digests)
+    others = frozenset(digest for act in acts for digest in (*act.lines, *act.files))
+    return _Known(stat, key, tuple(acts), digests, others)

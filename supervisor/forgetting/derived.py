@@ -1,0 +1,181 @@
+"""
+What was made from the words, and is deleted or made anew without them: summaries, tasks, receipts, copies, tables, the index.
+
+Each function goes through one place, and doing it again is harmless.
+"""
+
+from __future__ import annotations
+
+import gzip
+import stat as modes
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.conversation.sessions import RunningSummary, session_digest
+from recalld.supervisor.protocol.period import period_of_group
+from recalld.supervisor.recall.canaries import CanaryStore
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from recalld.supervisor.forgetting.aim import Aim
+
+
+def forget_made(aim: Aim) -> None:
+    """Take the words out of everything that was made from them, but for the tables and the index."""
+    _drop_tasks(aim)
+    _drop_summaries(aim)
+    _drop_running_summaries(aim)
+    _drop_files(aim)
+    _drop_canaries(aim)
+    _clean_chats(aim)
+    _clean_ended(aim)
+
+
+def forget_tables(aim: Aim) -> None:
+    """Delete the index, the vectors and the tables, which are made again, and give files in the log their new names."""
+    paths, files = aim.ws.paths, aim.ws.files
+    for folder, lock in ((paths.state / "index", "index.lock"), (paths.vectors, "vectors.lock")):
+        there = list(_files_in(aim, folder))
+        if there and aim.note(folder):
+            with files.lock(paths.state / lock):
+                for path in sorted(there, key=lambda path: path.name != "meta.json"):  # the list before what it names
+                    files.disk.unlink(path)
+                files.disk.sync_folder(folder)
+    aim.ws.index.close()
+    if files.disk.stat(paths.files):
+        aim.remove(paths.files)
+    for name in sorted(files.disk.names(paths.root)):
+        if name.startswith("log") and name.endswith((".jsonl", ".jsonl.gz")):
+            _rename_in(aim, paths.root / name)
+    for path in (paths.fsck, paths.found, paths.backup):
+        _rename_in(aim, path)
+
+
+def _files_in(aim: Aim, folder: Path) -> Iterator[Path]:
+    """Yield every regular file below the folder."""
+    for name, stat in sorted(aim.ws.files.disk.stats(folder).items()):
+        if modes.S_ISDIR(stat.mode):
+            yield from _files_in(aim, folder / name)
+        elif modes.S_ISREG(stat.mode):
+            yield folder / name
+
+
+def _drop_tasks(aim: Aim) -> None:
+    """Drop every task and result of a day or month whose files are made anew, and of a session with the words in it."""
+    queue, labels = aim.ws.task_queue, {name[:10] for name in aim.names} | {name[:7] for name in aim.names}
+    for folder in (queue.queue, queue.running, queue.results):
+        for path in _files_in(aim, folder):
+            period = period_of_group(path.name.rsplit("-", 2)[0])
+            if (period and period.label in labels) or _has_words(aim, path):
+                aim.remove(path)
+    for path in _files_in(aim, aim.ws.paths.pieces):
+        if any(label in path.name for label in labels) or _has_words(aim, path):
+            aim.remove(path)
+
+
+def _drop_summaries(aim: Aim) -> None:
+    """Delete the summaries that name the files, and their earlier texts: they are made anew from what is left."""
+    labels = {period.label for period in aim.summaries}
+    for period in aim.summaries:
+        aim.remove(aim.ws.paths.summary(period))
+    for path in _files_in(aim, aim.ws.paths.summaries):  # also copies that an editor or a synchroniser made
+        if path.name.removesuffix(".md") not in labels and _has_words(aim, path):
+            aim.remove(path)
+    for path in _files_in(aim, aim.ws.paths.previous):
+        if path.name.partition(".")[0] in labels:
+            aim.remove(path)
+
+
+def _drop_running_summaries(aim: Aim) -> None:
+    """Delete the running summary of each session that a message names: it begins again with what is left."""
+    store, paths = aim.ws.session_files, aim.ws.paths
+    for session in sorted({one.session for one in aim.messages.values()}):
+        path = paths.session(session_digest(session))
+        if aim.ws.files.disk.stat(path) is None:
+            continue
+        with store.locked(session):
+            progress = store.read(session)
+            intent = None if progress.intent and aim.trace.is_in(progress.intent.text) else progress.intent
+            after = replace(progress, running=RunningSummary(), intent=intent)
+            if after != progress and aim.note(path):
+                store.keep(session, after)
+
+
+def _drop_files(aim: Aim) -> None:
+    """Delete the receipts, copies and earlier versions that have the words, or name them."""
+    paths = aim.ws.paths
+    summaries = [paths.relative(paths.summary(period)) for period in aim.summaries]
+    for folder in (paths.turns, paths.quarantine, paths.replaced, paths.previous):
+        for path in _files_in(aim, folder):
+            if _has_words(aim, path, *summaries):
+                aim.remove(path)
+
+
+def _drop_canaries(aim: Aim) -> None:
+    store, ids = CanaryStore(aim.ws.files, aim.ws.paths), {key[0] for key in aim.messages}
+    state = store.read()
+    kept = tuple(one for one in state.canaries if one.file not in aim.names and one.id not in ids)
+    if kept != state.canaries and aim.note(aim.ws.paths.canaries):
+        store.write(replace(state, canaries=kept))
+
+
+def _clean_chats(aim: Aim) -> None:
+    """Take the messages with the words out of the chats that LlamaIndex keeps, and out of the inbox."""
+    paths, files = aim.ws.paths, aim.ws.files
+    for path in _files_in(aim, paths.sessions):
+        if not path.name.startswith("chat-") or path.suffix != ".jsonl" or not _has_words(aim, path):
+            continue
+        with files.lock_for_life(path.with_suffix(".lock")):
+            head, *lines = files.disk.read(path).split(b"\n")
+            aim.replace(path, b"\n".join([head, *(line for line in lines if not aim.trace.is_in_bytes(line))]))
+    if _has_words(aim, paths.inbox):
+        with files.lock(paths.inbox_lock):
+            _clean_inbox(aim)
+
+
+def _clean_inbox(aim: Aim) -> None:
+    version = aim.ws.files.read_stable(aim.ws.paths.inbox)
+    with suppress(ValueError):  # what can't be read is reported, and stays
+        inputs: Any = parse_json(version.data) if version else None
+        if isinstance(inputs, list):
+            left = [one for one in inputs if not aim.trace.is_in_bytes(render_json(one))]
+            aim.replace(aim.ws.paths.inbox, render_json(left) + b"\n")
+
+
+def _clean_ended(aim: Aim) -> None:
+    """Take out what was said to be no longer true of the messages."""
+    path = aim.ws.paths.ended
+    version = aim.ws.files.read_stable(path)
+    lines = version.data.split(b"\n") if version else []
+    left = [line for line in lines if not aim.trace.is_in_bytes(line)]
+    if len(left) < len(lines):
+        aim.replace(path, b"\n".join(left))
+
+
+def _has_words(aim: Aim, path: Path, *names: str) -> bool:
+    """Return whether the file has the words, or one of the *names*, in it or in its own name."""
+    version = aim.ws.files.read_stable(path)
+    if version is None:
+        return False
+    named = (path.name, *names)
+    return (
+        aim.trace.is_in_bytes(version.data) or aim.trace.is_in(named[0]) or any(one.encode() in version.data for one in names)
+    )
+
+
+def _rename_in(aim: Aim, path: Path) -> None:
+    """Give the dated files that were made anew their new names where a log or a report names them."""
+    version = aim.ws.files.read_stable(path)
+    if version is None:
+        return
+    is_packed = path.suffix == ".gz"
+    before = gzip.decompress(version.data) if is_packed else version.data
+    after = before
+    for name in sorted(aim.names):
+        after = after.replace(name.encode(), (aim.renamed.get(name) or f"{name[:10]}-forgotten.md").encode())
+    if after != before:
+        aim.replace(path, gzip.compress(after, mtime=0) if is_packed else after)

@@ -1,0 +1,175 @@
+"""
+Where the words themselves stand: history.json and its backup, the drop-box, dated files, the journal, the long-term file.
+
+Each function goes through one place, and doing it again is harmless. A dated file is made anew first, then the journal names
+it, then the old one is deleted: whoever is killed between finds the old file, and does it again.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from recalld.supervisor.archive.cut import cut
+from recalld.supervisor.archive.run import taken_names
+from recalld.supervisor.archive.slug import free_name, short_id
+from recalld.supervisor.forgetting.wanted import blocks_at
+from recalld.supervisor.longterm.lines import cut as cut_lines
+from recalld.supervisor.longterm.lines import filled, without_lines
+from recalld.supervisor.protocol.attachments import attachments_of, named
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.protocol.paths import dated_name, day_of_name
+from recalld.supervisor.storage.lenient_json import render_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from recalld.supervisor.archive.tombstones import Act
+    from recalld.supervisor.forgetting.aim import Aim
+    from recalld.supervisor.protocol.message import Entry, History
+
+
+def forget_sources(aim: Aim, act: Act | None) -> None:
+    """Take the words out of the places where they stand themselves."""
+    _empty_drop_box(aim)
+    _clean_history(aim)
+    _forget_dated(aim, act)
+    _forget_lines(aim)
+    _forget_attachments(aim)
+    for name in aim.files:
+        if aim.ws.files.disk.stat(aim.ws.paths.root / name):
+            aim.remove(aim.ws.paths.root / name)
+
+
+def _is_left(aim: Aim, entry: Entry) -> bool:
+    return not isinstance(entry, Message) or entry.key not in aim.messages
+
+
+def _clean_history(aim: Aim) -> None:
+    store, paths = aim.ws.history, aim.ws.paths
+
+    def rule(history: History) -> History:
+        return tuple(entry for entry in history if _is_left(aim, entry))
+
+    history = store.read()
+    if rule(history) != history and aim.note(paths.history):
+        store.change(rule)
+    before = store.backup()
+    was_changed = aim.applies and "history" in aim.touched  # then the backup is the version before
+    if (was_changed or rule(before) != before) and aim.note(paths.history_backup):
+        store.change_backup(rule)
+
+
+def _empty_drop_box(aim: Aim) -> None:
+    box = aim.ws.drop_box
+    for path in list(box.finished()):
+        version = box.read(path)
+        with suppress(ValueError):  # what can't be understood is no message; its copy in quarantine is looked at
+            messages = box.parse(path, version) if version else []
+            left = [message.raw for message in messages if message.key not in aim.messages]
+            if len(left) == len(messages):
+                continue
+            if left:
+                aim.replace(path, render_json(left))
+            else:
+                aim.remove(path)
+
+
+# ── dated files ──────────────────────────────────────────────────────────────
+
+
+def _forget_dated(aim: Aim, act: Act | None) -> None:
+    """Make each dated file anew without the messages, under a name of what is left; then the old ones are deleted."""
+    ws = aim.ws
+    paths = {path for one in aim.messages.values() for path in one.files}
+    paths |= {ws.memory.path_of(name) for name in filter(None, map(ws.journal.file_of, aim.messages))}
+    there = [path for path in sorted(paths) if ws.files.disk.stat(path)]
+    if not aim.applies:
+        for path in there:
+            aim.note(path)
+        return
+    versions = {path: version for path in there if (version := ws.files.read_stable(path))}
+    if act and versions:
+        ws.journal.tombstones.add_files(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
+    for path, version in versions.items():
+        aim.note(path)
+        aim.renamed[path.name] = _made_anew(aim, path, version.data)
+    ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), aim.renamed)
+    for path in versions:
+        ws.files.remove(path)
+
+
+def _made_anew(aim: Aim, path: Path, data: bytes) -> str:
+    """Write the file without the messages and return its name, "" where nothing is left of it."""
+    ws, held = aim.ws, {block.key for block in blocks_at(aim.ws, path)}
+    gone = sum(ws.journal.file_of(key) == path.name and key not in held for key in aim.messages)
+    after, kept = cut(data, path, lambda block: block.key in aim.messages, gone)
+    is_copy = ws.paths.relative(path) in ws.memory.copies() or day_of_name(path.name) is None
+    if is_copy or not (kept or _has_other_words(after)):
+        return "" if (is_copy and _stand_elsewhere(aim, path, kept)) or not kept else _moved(aim, path, after, kept)
+    return _moved(aim, path, after, kept)
+
+
+def _moved(aim: Aim, path: Path, data: bytes, kept: Sequence[Block]) -> str:
+    """Create the file under a new name in memory/ and return that; one that an earlier try has made is used."""
+    ws, day = aim.ws, day_of_name(path.name[:10] + ".md")
+    if day is None:
+        day = kept[0].created_at.astimezone(ws.zone).date()
+    for name in sorted(ws.files.disk.names(ws.paths.memory)):
+        if name[:10] == day.isoformat() and name != path.name and ws.files.disk.read(ws.paths.dated(name)) == data:
+            return name
+    slug = next(iter(ws.slugs([[(block.role, block.words) for block in kept]], ws.config.archive.slug_chars))) if kept else ""
+    slug = slug or f"mem-{short_id(kept[0].id) if kept else 'left'}"
+    name = free_name(partial(dated_name, day), slug, taken_names(ws.memory, ws.journal))
+    ws.memory.write_dated(name, data)
+    return name
+
+
+def _has_other_words(data: bytes) -> bool:
+    """Return whether a file without messages has anything below its head: what a person wrote into it."""
+    return bool(data.split(b"\n---\n", 1)[-1].strip())
+
+
+def _stand_elsewhere(aim: Aim, path: Path, kept: Sequence[Block]) -> bool:
+    held = {block.key for one in aim.ws.memory.dated() if one.name != path.name for block in aim.ws.memory.blocks(one.name)}
+    return all(block.key in held for block in kept)
+
+
+# ── lines, pictures ──────────────────────────────────────────────────────────
+
+
+def _forget_lines(aim: Aim) -> None:
+    store = aim.ws.long_term
+    found = store.read()
+    numbers = [line.number for line in found.lines if line.text in aim.lines]
+    if numbers and aim.note(aim.ws.paths.root / found.path):
+
+        def rule(text: str) -> str:
+            return without_lines(text, [line.number for line in filled(cut_lines(text)) if line.text in aim.lines])[0]
+
+        store.change(rule)
+
+
+def _forget_attachments(aim: Aim) -> None:
+    """Delete the pictures and files that no other message names."""
+    ws = aim.ws
+    said = [one.said for one in aim.messages.values()]
+    mine = {name for one in said for name in attachments_of(one.fields if isinstance(one, Block) else named(one.raw))}
+    if not mine:
+        return
+    left = {
+        name
+        for file in ws.memory.dated()
+        for block in ws.memory.blocks(file.name)
+        if block.key not in aim.messages
+        for name in attachments_of(block.fields)
+    }
+    messages = [entry for entry in (*ws.history.read(), *ws.journal.unwritten.values()) if isinstance(entry, Message)]
+    left |= {name for one in messages if one.key not in aim.messages for name in attachments_of(named(one.raw))}
+    for name in ws.files.disk.names(ws.paths.attachments):
+        whole = f"{ws.paths.attachments.name}/{name.partition('.aside')[0]}"
+        if (whole in mine or name in mine) and whole not in left and name not in left:
+            aim.remove(ws.paths.attachments / name)

@@ -1,0 +1,153 @@
+"""
+A forgetting from the preview to the end: what would be done, the act that is written down, the sweep that finishes it.
+
+The sweep takes the words out of what was made from them, then out of the places where they stand themselves, and then again
+out of what was made: a program may have made something of them meanwhile. Only then the act is finished. Whoever is killed
+leaves an unfinished act, and its words where they still stand; the next round goes on from there. Source: protocol.md, 13.
+"""
+
+from __future__ import annotations
+
+import stat as modes
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from zlib import crc32
+
+from recalld.supervisor.forgetting.aim import Aim
+from recalld.supervisor.forgetting.derived import forget_made, forget_tables
+from recalld.supervisor.forgetting.sources import forget_sources
+from recalld.supervisor.forgetting.wanted import blocks_at, standing
+from recalld.supervisor.longterm.lines import cut, filled
+from recalld.supervisor.storage.catalogue import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from recalld.supervisor.archive.tombstones import Act
+    from recalld.supervisor.forgetting.wanted import Standing, Wanted
+    from recalld.supervisor.protocol.message import Key
+    from recalld.supervisor.workspace import Workspace
+
+#: The places in the order of the preview; of another one nothing is shown.
+ORDER: Final = (
+    *("dated", "history", "backup_version", "inbox", "drop_box", "long_term", "notes", "attachments", "summaries", "sessions"),
+    *("chats", "tasks", "pieces", "turns", "previous", "quarantine", "replaced", "canaries", "index", "vectors", "log"),
+    "nightly",
+)
+#: How often a sweep is done over at most, while programs write the words again.
+_TIMES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What is done in one place: its code, a sentence, and the files, as paths from the workspace."""
+
+    place: str
+    sentence: str
+    files: tuple[str, ...]
+
+
+def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
+    """Return place by place what forgetting these would do; nothing is changed."""
+    aim = _aim(ws, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, now, applies=False)
+    _go_through(aim, None)
+    return spots(aim.touched)
+
+
+def spots(touched: Mapping[str, Sequence[str]]) -> tuple[Spot, ...]:
+    """Return the places of these files, each with its sentence."""
+    return tuple(
+        Spot(place, Text(f"forget.place.{place}", count=len(touched[place]), files=touched[place][:3]), tuple(touched[place]))
+        for place in ORDER
+        if touched.get(place)
+    )
+
+
+def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes) -> Act:
+    """Write down what is to be forgotten, before anything is deleted."""
+    files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
+    said = (one.said for one in wanted.messages.values())
+    return ws.journal.tombstones.begin(said, (line.text for line in wanted.lines), files, now, entropy)
+
+
+def sweep(ws: Workspace, now: datetime) -> int:
+    """
+    Take out what was forgotten and stands anywhere, and finish the acts; return how many acts were finished.
+
+    The caller holds the supervisor's lock: nothing is filed, summarised or moved meanwhile.
+    """
+    unfinished = ws.journal.tombstones.unfinished()
+    act = unfinished[-1] if unfinished else None
+    for _ in range(_TIMES):
+        found = _forgotten_ones(ws, now)
+        aim = _aim(ws, *found, now, applies=True)
+        _go_through(aim, act)
+        if not any(_forgotten_ones(ws, now)):
+            break
+    else:
+        return 0  # programs go on writing the words: the next round goes on
+    for one in unfinished:
+        ws.journal.tombstones.finish(one, now)
+        ws.events.emit("forgotten", messages=len(one.messages), lines=len(one.lines), files=len(one.files))
+    return len(unfinished)
+
+
+def has_returned(ws: Workspace) -> bool:
+    """Return whether something that was forgotten stands in history.json, in a dated file or in the long-term file again."""
+    stones = ws.journal.tombstones
+    if not stones.acts():
+        return False
+    marks = {crc32(one.encode("utf-8", "surrogatepass")) for one in stones.ids()}
+    files = [file.name for file in ws.memory.dated() if file.ids is None or not marks.isdisjoint(file.ids)]
+    if any(stones.has(block) for name in files for block in blocks_at(ws, ws.memory.path_of(name))):
+        return True
+    return bool(_forgotten_lines(ws))
+
+
+def _go_through(aim: Aim, act: Act | None) -> None:
+    forget_made(aim)
+    forget_sources(aim, act)
+    if aim.applies:
+        forget_made(aim)
+        aim.ws.files.sweep(aim.ws.paths.memory)
+    forget_tables(aim)
+
+
+def _aim(
+    ws: Workspace,
+    messages: Mapping[Key, Standing],
+    lines: tuple[str, ...],
+    files: tuple[str, ...],
+    now: datetime,
+    *,
+    applies: bool,
+) -> Aim:
+    return Aim(ws, now, messages, lines, files, applies)
+
+
+def _forgotten_ones(ws: Workspace, now: datetime) -> tuple[dict[Key, Standing], tuple[str, ...], tuple[str, ...]]:
+    """Return the messages, lines and files that were forgotten and stand somewhere."""
+    stones = ws.journal.tombstones
+    messages = {key: one for key, one in standing(ws, now).items() if stones.has(one.said)}
+    return messages, _forgotten_lines(ws), tuple(_forgotten_files(ws))
+
+
+def _forgotten_lines(ws: Workspace) -> tuple[str, ...]:
+    stones = ws.journal.tombstones
+    if not any(act.lines for act in stones.acts()):
+        return ()
+    return tuple(line.text for line in filled(cut(ws.long_term.read().text)) if stones.has_line(line.text))
+
+
+def _forgotten_files(ws: Workspace) -> list[str]:
+    stones, found = ws.journal.tombstones, []
+    if not any(act.files for act in stones.acts()):
+        return []
+    for folder in (ws.paths.memory, ws.paths.attachments):
+        for name, stat in sorted(ws.files.disk.stats(folder).items()):
+            version = ws.files.read_stable(folder / name) if modes.S_ISREG(stat.mode) else None
+            relative = ws.paths.relative(folder / name)
+            if version and stones.has_file(relative, version.digest[:16]):
+                found.append(relative)
+    return found

@@ -1,0 +1,217 @@
+"""
+What a person means when they ask to forget: the messages, lines and files, found wherever they stand.
+
+A message is looked for in dated files (also copies and files that were moved), in history.json and its copies, in the journal
+and in the drop-box; so one that a person has deleted from its file is still found where it is left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import stat as modes
+import unicodedata
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from recalld.supervisor.archive.deletions import history_copies
+from recalld.supervisor.forgetting.trace import Trace
+from recalld.supervisor.longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
+from recalld.supervisor.protocol.dated_file import Block, parse_dated
+from recalld.supervisor.protocol.paths import LONG_TERM
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import local_day
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.text.lazy_re import lazy_re
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from recalld.supervisor.protocol.message import Key, Message
+    from recalld.supervisor.workspace import Workspace
+
+#: By what the words to forget are named.
+By: TypeAlias = Literal["message", "line", "match", "session", "day", "file", "removed"]
+KINDS: Final[tuple[By, ...]] = ("message", "line", "match", "session", "day", "file", "removed")
+#: From so many hits on a text is refused that stands in a third of all messages.
+_MANY: Final = 10
+#: Words that say nothing alone: who gives one means something else.
+_EMPTY_WORDS: Final = frozenset(
+    {
+        *(
+            "the",
+            "and",
+            "for",
+            "you",
+            "are",
+            "was",
+            "not",
+            "but",
+            "with",
+            "that",
+            "this",
+            "have",
+            "from",
+            "they",
+            "what",
+            "when",
+        ),
+        *("who", "how", "why", "yes", "okay", "什么", "怎么", "我们", "你们", "他们", "这个", "那个", "好的", "可以", "没有"),
+        *("就是", "还是", "一个", "知道", "谢谢"),
+    }
+)
+_ONE_SIGN: Final = lazy_re(r"[⺀-鿿가-힯]{2,}|.{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A message that stands somewhere: as a *said* one, and the dated files that hold it."""
+
+    said: Message | Block
+    files: tuple[Path, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The digest by which a tool names it, behind its id."""
+        return self.said.key[1][:8]
+
+    @property
+    def session(self) -> str:
+        """The session that it names, "" where it names none."""
+        return self.said.session if isinstance(self.said, Block) else str(self.said.raw.get("session") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The messages, long-term lines and whole files to forget."""
+
+    messages: Mapping[Key, Standing] = field(default_factory=dict)
+    lines: tuple[Line, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.messages or self.lines or self.files)
+
+    @property
+    def digest(self) -> str:
+        """What names exactly these, so that nothing else is forgotten than what was shown."""
+        parts = [*map(str, sorted(self.messages)), *(line.text for line in self.lines), *self.files]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def dated_paths(ws: Workspace) -> Iterator[Path]:
+    """Yield every file below memory/ that may be a dated file, whatever its name and place: also copies of editors."""
+    folders = [ws.paths.memory]
+    while folders:
+        folder = folders.pop()
+        for name, stat in sorted(ws.files.disk.stats(folder).items()):
+            if modes.S_ISDIR(stat.mode) and folder / name != ws.paths.summaries:
+                folders.append(folder / name)
+            elif modes.S_ISREG(stat.mode) and ".md" in name:
+                yield folder / name
+
+
+def blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
+    """Return the messages of a dated file; none of any other file."""
+    version = ws.files.read_stable(path)
+    with suppress(SupervisorError):
+        parsed = parse_dated(version.data, path) if version else None
+        return tuple(parsed.blocks) if parsed else ()
+    return ()
+
+
+def standing(ws: Workspace, now: datetime) -> dict[Key, Standing]:
+    """Return every message of the workspace, wherever it stands."""
+    found: dict[Key, Standing] = {}
+    for message in (*history_copies(ws.files, ws.paths, ws.zone), *ws.unfiled.messages(now)):
+        found.setdefault(message.key, Standing(message))
+    for message in [*ws.journal.unwritten.values()]:
+        found.setdefault(message.key, Standing(message))
+    for path in dated_paths(ws):
+        for block in blocks_at(ws, path):
+            before = found.get(block.key)
+            found[block.key] = Standing(block, (*(before.files if before else ()), path))
+    return found
+
+
+def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
+    """Return what is meant; nothing where it stands nowhere. BadRequest for a value that means too much or nothing."""
+    if by == "line":
+        return _lines(ws, value)
+    if by == "match":
+        refuse_vague(value)
+    found = standing(ws, now)
+    if by == "file":
+        return _file(ws, value, found)
+    if by == "match":
+        sought = plain(value)
+        chosen = {key: one for key, one in found.items() if sought in plain(one.said.text)}
+        if len(chosen) > _MANY and len(chosen) * 3 > len(found):
+            raise BadRequest("--match", Text("forget.too_many", count=len(chosen), total=len(found)))
+        also = [line for line in _long_term(ws) if sought in plain(line.text)]
+        return Wanted(chosen, _with_made_lines(ws, chosen, also))
+    chosen = {key: one for key, one in found.items() if _is_meant(ws, by, value, key, one)}
+    return Wanted(chosen, _with_made_lines(ws, chosen))
+
+
+def refuse_vague(text: str) -> None:
+    """Refuse a text that is no words: "", one letter, a word that says nothing alone."""
+    if not _ONE_SIGN.search(text.strip()) or plain(text) in _EMPTY_WORDS:
+        raise BadRequest("--match", Text("forget.vague", value=text))
+
+
+def plain(text: str) -> str:
+    """Return the text as it is compared: without case and width."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _is_meant(ws: Workspace, by: By, value: str, key: Key, one: Standing) -> bool:
+    if by == "message":
+        identity, _, digest = value.partition("@")
+        return key[0] == identity and key[1].startswith(digest)
+    if by == "session":
+        return one.session == value
+    if by == "day":
+        return one.said.created_at is not None and local_day(one.said.created_at, ws.zone).isoformat() == value
+    gone = ws.deletions.absences().removed
+    return key in ws.journal.removed or (key in gone and gone[key] is None)
+
+
+def _long_term(ws: Workspace) -> tuple[Line, ...]:
+    return filled(cut(ws.long_term.read().text))
+
+
+def _with_made_lines(ws: Workspace, chosen: Mapping[Key, Standing], also: Iterable[Line] = ()) -> tuple[Line, ...]:
+    """Return the lines, and those that a session's summary made of the messages: they have its name, and the words."""
+    sources = {"auto-overflow", *(one.session for one in chosen.values())}
+    trace = Trace(one.said.text for one in chosen.values())
+    made = [
+        line
+        for line in (_long_term(ws) if chosen else ())
+        if (entry := parse_entry(line.text)) and entry.source in sources and trace.is_in(entry.content)
+    ]
+    return tuple(sorted({*also, *made}))
+
+
+def _lines(ws: Workspace, value: str) -> Wanted:
+    named = parse_refs([value])
+    text = ws.long_term.read().text
+    refuse_stale(text, named)
+    return Wanted(lines=tuple(line for line in filled(cut(text)) if line.number in named))
+
+
+def _file(ws: Workspace, name: str, found: Mapping[Key, Standing]) -> Wanted:
+    """Return a dated file as its messages, any other file of memory/ or attachments/ as a whole."""
+    paths = [path for path in dated_paths(ws) if name in (path.name, ws.paths.relative(path))]
+    keys = {block.key for path in paths for block in blocks_at(ws, path)}
+    if keys:
+        return Wanted({key: found[key] for key in keys if key in found})
+    place = ws.paths.root / name
+    if name in LONG_TERM or ".." in place.parts or place.parent == ws.paths.summaries:
+        raise BadRequest("--file", Text("forget.no_file", name=name))
+    others = [ws.paths.root / folder / name for folder in ("", "memory", "attachments")]
+    inside = (ws.paths.memory, ws.paths.attachments)
+    there = [one for one in (*paths, *others) if ws.files.disk.stat(one) and any(top in one.parents for top in inside)]
+    return Wanted(files=tuple(dict.fromkeys(ws.paths.relative(one) for one in there)))

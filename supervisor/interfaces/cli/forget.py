@@ -1,0 +1,93 @@
+"""The command `forget`: shows place by place what would go, asks, and forgets (docs/reference/cli.md)."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest
+
+if TYPE_CHECKING:
+    from recalld.supervisor.interfaces.cli.call import Call
+    from recalld.supervisor.operations.forget import Forgotten, ToForget
+
+
+def forget(
+    ctx: Context,
+    message: Annotated[str | None, typer.Option("--message", help="one message, by its id")] = None,
+    line: Annotated[str | None, typer.Option("--line", help="a line of the long-term memory, as in 42@1f3a9c0d")] = None,
+    match: Annotated[str | None, typer.Option("--match", help="all messages and lines in which these words stand")] = None,
+    session: Annotated[str | None, typer.Option("--session", help="all messages of a session")] = None,
+    day: Annotated[str | None, typer.Option("--day", help="all messages of a day, as in 2026-01-28")] = None,
+    file: Annotated[str | None, typer.Option("--file", help="a dated file, a note or a picture, by its name")] = None,
+    removed: Annotated[bool, typer.Option("--removed", help="what you deleted by hand from dated files")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="without asking")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Take words back, from every place of the workspace, for good; shows first what would go, and asks."""
+    from recalld.supervisor.operations import forget as operations
+
+    call: Call = ctx.obj
+    named = {"message": message, "line": line, "match": match, "session": session, "day": day, "file": file}
+    given = {by: value for by, value in named.items() if value is not None} | ({"removed": ""} if removed else {})
+    if len(given) != 1:
+        raise BadRequest("forget", Text("forget.one_way"))
+    by, value = next(iter(given.items()))
+
+    def ask(**more: Any) -> Forgotten:
+        return call.perform(operations.forget, operations.ForgetRequest(by=by, value=value, **more), workspace, now)
+
+    shown = ask()
+    is_empty = not (shown.messages or shown.lines or shown.files)
+    if not json:
+        _show(call, shown, is_empty=is_empty)
+    if is_empty or not (yes or _wants(call, json=json)):
+        if json:
+            call.show(as_json(asdict(shown)))
+        elif not is_empty:
+            call.say(Text("forget.kept"), 0)
+        return
+    done = ask(yes=True, shown=shown.digest)
+    if json:
+        call.show(as_json(asdict(done)))
+        return
+    counts = {"messages": len(done.messages), "lines": len(done.lines), "files": len(done.files)}
+    call.show(call.render(Text("forget.done", **counts) if done.done else Text("forget.goes_on")))
+
+
+def _wants(call: Call, *, json: bool) -> bool:
+    """Return whether the person wants it; nobody is asked who can't answer."""
+    if json or not (sys.stdin and sys.stdin.isatty()):
+        return False
+    return typer.confirm(call.render(Text("forget.ask")), default=False, err=True)
+
+
+def _show(call: Call, shown: Forgotten, *, is_empty: bool) -> None:
+    if is_empty:
+        call.show(call.render(Text("forget.nothing")))
+        return
+    counts = {"messages": len(shown.messages), "lines": len(shown.lines), "files": len(shown.files)}
+    lines = [call.render(Text("forget.head", **counts))]
+    lines += [_line(one) for one in (*shown.messages, *shown.lines)]
+    lines += [f"  {name}" for name in shown.files]
+    lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
+    lines += ["", *(call.render(Text("forget.left", path=path)) for path in shown.left)] if shown.left else []
+    lines += ["", call.render(Text("forget.outside")), *(f"- {call.render(one)}" for one in shown.outside)]
+    call.show("\n".join(lines))
+
+
+def _line(one: ToForget) -> str:
+    return "  ".join(filter(None, ("", one.ref, one.at[:10], one.role, " ".join(one.text.split()))))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    app.command()(forget)

@@ -1,0 +1,165 @@
+"""The operation that takes words back, from every place of the workspace: first it shows what it would do, then it does it."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import to_wire, within
+from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, refuse_no_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from recalld.supervisor.forgetting.sweep import Spot
+    from recalld.supervisor.forgetting.wanted import By, Wanted
+    from recalld.supervisor.workspace import Workspace
+
+#: Seconds to wait for a running supervisor, which does it in its next round.
+_WAIT_S: Final = 30.0
+_POLL_S: Final = 0.03
+#: Characters of a message that are shown.
+_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetRequest:
+    """
+    What to forget: *by* message, line, match, session, day, file or removed, and the *value* that names it.
+
+    Without *yes* it is only shown. *shown* is the digest of what was shown: anything else is not forgotten.
+    """
+
+    by: str
+    value: str = ""
+    yes: bool = False
+    shown: str = ""
+
+    def __post_init__(self) -> None:
+        from recalld.supervisor.forgetting.wanted import KINDS, refuse_vague
+
+        for name in ("by", "value", "shown"):
+            refuse_no_text(name, getattr(self, name))
+        if self.by not in KINDS:
+            raise BadRequest("by", Text("argument.not_allowed", value=self.by, allowed=", ".join(KINDS)))
+        if self.by == "match":
+            refuse_vague(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ToForget:
+    """One message or line: its *ref* (id or number, and digest), time, speaker, and how it begins."""
+
+    ref: str
+    at: str
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """
+    What is meant, place by place, and what lies *outside*; *done* once nothing of it is left anywhere.
+
+    *digest* names what is meant. *waits*: it is written down, and the supervisor has not finished it yet. *left* are a
+    person's own files with the same words.
+    """
+
+    messages: tuple[ToForget, ...]
+    lines: tuple[ToForget, ...]
+    files: tuple[str, ...]
+    places: tuple[Spot, ...]
+    outside: tuple[str, ...]
+    digest: str
+    left: tuple[str, ...] = ()
+    done: bool = False
+    waits: bool = False
+
+
+@operation("forget", ForgetRequest, owner=True, within_s=600.0)
+def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
+    """Show what forgetting would do; with *yes* do it, and finish before it says so."""
+    from recalld.supervisor.forgetting import sweep
+    from recalld.supervisor.forgetting.wanted import wanted
+
+    ws, now = memory.ws, memory.caller.clock()
+    ws.journal.refresh()
+    meant = wanted(ws, cast("By", request.by), request.value, now)
+    if request.shown and meant.digest != request.shown:
+        raise BadRequest("shown", Text("forget.changed"))
+    shown = _shown(ws, meant, now)
+    if not request.yes or not meant:
+        return shown
+    sweep.begin(ws, meant, now, os.urandom(32))
+    is_done = _finish(ws, now)
+    return Forgotten(
+        shown.messages, shown.lines, shown.files, shown.places, shown.outside, shown.digest, shown.left, is_done, not is_done
+    )
+
+
+def _finish(ws: Workspace, now: datetime) -> bool:
+    """Go through all places now, or wait until the running supervisor has; return whether nothing is left."""
+    from recalld.supervisor.host.lock import supervisor_lock
+    from recalld.supervisor.host.round import forget as forget_now
+
+    try:
+        with supervisor_lock(ws), ws.journal.held():
+            forget_now(ws, now)
+    except AlreadyRuns:
+        deadline = within(_WAIT_S)
+        while ws.journal.tombstones.unfinished() and not deadline.is_over:
+            time.sleep(_POLL_S)
+    return not ws.journal.tombstones.unfinished()
+
+
+def _shown(ws: Workspace, meant: Wanted, now: datetime) -> Forgotten:
+    from recalld.supervisor.forgetting.sweep import preview
+
+    said = sorted(meant.messages.values(), key=lambda one: (one.said.created_at or now, one.said.key))
+    return Forgotten(
+        messages=tuple(
+            ToForget(
+                f"{one.said.key[0]}@{one.digest}",
+                to_wire(one.said.created_at) if one.said.created_at else "",
+                one.said.role,
+                one.said.text[:_SHOWN],
+            )
+            for one in said
+        ),
+        lines=tuple(ToForget(line.ref, "", "", line.text[:_SHOWN]) for line in meant.lines),
+        files=meant.files,
+        places=preview(ws, meant, now) if meant else (),
+        outside=_outside(ws) if meant else (),
+        digest=meant.digest,
+        left=_left(ws, meant) if meant else (),
+    )
+
+
+def _left(ws: Workspace, meant: Wanted) -> tuple[str, ...]:
+    """Return a person's own files in which the same words stand: they are never changed."""
+    from recalld.supervisor.forgetting.trace import Trace
+    from recalld.supervisor.forgetting.wanted import blocks_at, dated_paths
+
+    trace = Trace(one.said.text for one in meant.messages.values())
+    own = [path for path in dated_paths(ws) if not blocks_at(ws, path)]
+    named = [path for path in own if ws.paths.relative(path) not in (*meant.files, ws.long_term.path)]
+    return tuple(ws.paths.relative(path) for path in named if trace.is_in_bytes(ws.files.disk.read(path)))
+
+
+def _outside(ws: Workspace) -> tuple[str, ...]:
+    """Return what lies outside: the history of git, older backups by name, the model's server, exports, the disk."""
+    from recalld.supervisor.host.last_night import read_last_backup
+
+    found: list[str] = []
+    if ws.files.disk.stat(ws.paths.root / ".git"):
+        found.append(Text("forget.outside_git"))
+    backup = read_last_backup(ws)
+    if backup and backup.file:
+        found.append(Text("forget.outside_backup", path=os.path.join(backup.folder, backup.file)))
+    if not ws.extracting:
+        found.append(Text("forget.outside_model", url=ws.config.llm.base_url or ws.config.llm.provider))
+    return (*found, Text("forget.outside_exports"), Text("forget.outside_disk"))

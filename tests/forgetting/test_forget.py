@@ -1,0 +1,145 @@
+"""Words that are forgotten leave every place, in every spelling, and do not come back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.operations import forget as operations
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.storage.errors import BadRequest
+from tests.world import World, at, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = "暗号是山茶花十七号"  # noqa: S105 - a message
+OTHER = "The door code is hunter2-kestrel, please keep it."
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"))
+    world.model.script = world.model.one_line_each
+    world.write(
+        [
+            message("m-secret-0001", "2026-01-10T09:00", SECRET, session="home"),
+            message("m-secret-0002", "2026-01-10T09:05", OTHER, session="home"),
+            message("m-plain-00001", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。", session="home"),
+            message("m-plain-00002", "2026-01-30T09:10", "The launch is on 15 December in Lisbon."),
+            message("m-secret-0003", "2026-01-30T10:10", f"再说一遍：{SECRET}。"),
+        ]
+    )
+    world.settle()
+    return world
+
+
+def forget(world: World, by: str, value: str = "", **more: Any) -> Any:
+    request = operations.ForgetRequest(by=by, value=value, **{"yes": True, **more})
+    return perform(operations.forget, world.ws, request, Caller(clock=world.clock))
+
+
+def where(world: World, *words: str) -> list[str]:
+    """The files in which one of the words stands, as it is or escaped, or whose names have it."""
+    found = []
+    for path in sorted(world.root.rglob("*")):
+        name = path.relative_to(world.root).as_posix()
+        data = b"" if path.is_dir() else path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        spellings = [s for word in words for s in (word, json.dumps(word)[1:-1])]
+        if any(s.encode() in data or s in name for s in spellings):
+            found.append(name)
+    return found
+
+
+def test_forget_takes_the_words_out_of_every_place(world: World) -> None:
+    world.refresh()
+    world.save_receipt(world.inject("暗号是什么？"))
+    world.probe()
+    assert where(world, "山茶花") != []
+    told = forget(world, "match", "山茶花")
+    assert (told.done, len(told.messages)) == (True, 2)
+    assert where(world, "山茶花", "shanchahua", "暗号") == []
+
+
+def test_forget_keeps_everything_else(world: World) -> None:
+    forget(world, "match", "山茶花")
+    world.settle()
+    world.refresh()
+    assert where(world, "hunter2-kestrel") != []
+    assert [m["id"] for m in world.history()] == ["m-secret-0002", "m-plain-00001", "m-plain-00002"]
+    assert world.found_texts("泳镜")
+    ledger = world.fsck()
+    assert (ledger.lost, ledger.damage) == ([], [])
+
+
+def test_forget_shows_first_and_changes_nothing(world: World) -> None:
+    before = {path: path.read_bytes() for path in world.root.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    told = forget(world, "message", "m-secret-0001", yes=False)
+    assert [one.ref for one in told.messages] == [f"m-secret-0001@{told.messages[0].ref[-8:]}"]
+    assert {spot.place for spot in told.places} >= {"dated", "history", "summaries"}
+    assert {path: path.read_bytes() for path in before} == before
+    assert not told.done
+
+
+def test_forgotten_words_are_not_taken_in_again(world: World) -> None:
+    before = world.history()
+    forget(world, "match", "山茶花")
+    world.write(before)
+    world.append(before[0])
+    world.drop("again.json", before[0])
+    world.settle()
+    assert where(world, "山茶花") == []
+    assert len(world.history()) == 3
+
+
+def test_forgotten_words_leave_a_dated_file_that_is_put_back(world: World) -> None:
+    kept = {path: path.read_bytes() for path in (world.root / "memory").rglob("2026-*.md") if SECRET in path.read_text("utf-8")}
+    assert kept
+    forget(world, "match", "山茶花")
+    for path, data in kept.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+    world.settle()
+    assert where(world, "山茶花") == []
+    assert world.fsck().lost == []
+
+
+def test_forget_of_a_line_leaves_no_earlier_version_with_it(world: World) -> None:
+    line = world.ws.long_term.append("web-chat", "银行卡密码是一二三四五六", world.clock())
+    world.ws.long_term.replace(world.ws.long_term.read().text + "- 喜欢喝茶\n")
+    told = forget(world, "line", f"{line.line}@{line.digest}")
+    assert told.done
+    assert where(world, "银行卡密码") == []
+    assert "喜欢喝茶" in world.ws.long_term.read().text
+
+
+@pytest.mark.parametrize("text", ["", "a", "的", "the", "什么"])
+def test_forget_refuses_a_text_that_says_nothing(world: World, text: str) -> None:
+    with pytest.raises(BadRequest):
+        forget(world, "match", text)
+
+
+def test_forget_of_what_is_not_there_does_nothing(world: World) -> None:
+    assert not forget(world, "message", "nobody").messages
+    forget(world, "message", "m-secret-0001")
+    assert not forget(world, "message", "m-secret-0001").messages
+
+
+def test_forget_refuses_other_messages_than_were_shown(world: World) -> None:
+    shown = forget(world, "match", "山茶花", yes=False).digest
+    world.append({"role": "user", "text": "山茶花开了"})
+    with pytest.raises(BadRequest):
+        forget(world, "match", "山茶花", shown=shown)
+
+
+def test_forget_reaches_what_was_deleted_by_hand(world: World) -> None:
+    path = next(p for p in (world.root / "memory").rglob("2026-01-10-*.md"))
+    blocks = path.read_text("utf-8").split("<!-- {")
+    path.write_text("<!-- {".join(one for one in blocks if SECRET not in one), "utf-8")
+    assert [one.ref[:13] for one in forget(world, "removed").messages] == ["m-secret-0001"]
+    forget(world, "message", "m-secret-0003")
+    assert where(world, "山茶花", "shanchahua") == []
