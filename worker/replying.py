@@ -49,7 +49,7 @@ def reply(
     result = delivered(task, model, clock, lambda: _ask(calls, task), calls)
     said, request = split_request(result.text, task.mark)
     if not request:
-        return result
+        return replace(result, text=said)
     turns = (*task.turns, {"role": "assistant", "content": result.text})
     return replace(result, text=said, request=request, turns=turns, mark=task.mark)
 

@@ -12,9 +12,13 @@ text that was stored before has it, so none can make a request by being repeated
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import outside_code
+
+if TYPE_CHECKING:
+    from recalld.supervisor.text.language import Language
 
 #: What looks further, and reads only.
 LOOKUPS: Final = ("search_memory", "get_recent_history", "get_history_by_time")
@@ -22,6 +26,11 @@ LOOKUPS: Final = ("search_memory", "get_recent_history", "get_history_by_time")
 REMEMBER: Final = "remember"
 OPERATIONS: Final = (*LOOKUPS, REMEMBER)
 _MOST_CHARS: Final = 500
+#: How a model is told the mark of its turn.
+MARK_LINES: Final = {"zh": "（本轮的标记：{mark}）", "en": "(The mark of this turn: {mark})"}
+_ANY_MARK: Final = lazy_re(
+    r"^[ \t]*(?:（本轮的标记：|\(The mark of this turn: )k[0-9a-f]{10}[)）][ \t]*(?:\n|\Z)", re.MULTILINE
+)
 
 
 def mark_of(entropy: bytes) -> str:
@@ -29,11 +38,17 @@ def mark_of(entropy: bytes) -> str:
     return f"k{entropy.hex()[:10]}"
 
 
+def mark_line(mark: str, language: Language) -> str:
+    """Return the line that tells a model the mark of the turn."""
+    return MARK_LINES[language].format(mark=mark)
+
+
 def split_request(answer: str, mark: str) -> tuple[str, str]:
     r"""
     Return the answer without the requests at its end, and the first of them, "" without one.
 
-    A request inside other code, behind a sign of quotation, or with words after it is text like any other.
+    A request inside other code, behind a sign of quotation, or with words after it is text like any other. A line that repeats
+    the mark is no part of the answer.
 
     >>> split_request("Let me see.\n\n```recalld k1\nsearch_memory nginx\n```", "k1")
     ('Let me see.', 'search_memory nginx')
@@ -42,6 +57,7 @@ def split_request(answer: str, mark: str) -> tuple[str, str]:
     """
     if not mark:
         return answer, ""
+    answer = _ANY_MARK.sub("", answer).strip("\n")
     fence = rf"^```recalld[ \t]+{re.escape(mark)}[ \t]*\n([^\n`]*)\n```[ \t]*$"
     found = re.search(rf"{fence}(?:\s*{fence})*\s*\Z", answer, re.MULTILINE)
     if found is None or outside_code(answer[: found.start()])[1]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.index.hit import line_marks
+from recalld.supervisor.protocol.lookup_request import mark_line
 from recalld.supervisor.protocol.prompts import load_template
 from recalld.supervisor.storage.catalogue import Text
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 #: Calls of the model in one look further, at most.
 MOST_CALLS: Final = 5
-_MARK: Final = {"zh": "（本轮的标记：{mark}）", "en": "(The mark of this turn: {mark})"}
 #: Passages of memory that an answer without a model shows, at most.
 _MOST_SHOWN: Final = 5
 
@@ -34,9 +34,9 @@ def system_prompt(language: Language, files: Files, paths: WorkspacePaths) -> st
 
 
 def with_mark(messages: Sequence[Mapping[str, Any]], mark: str, language: Language) -> tuple[dict[str, str], ...]:
-    """Return the messages of the turn with the mark at the end of the last one."""
+    """Return the messages of the turn with the mark at the beginning of the last one: small models repeat what comes last."""
     *before, last = ({"role": str(one["role"]), "content": str(one["content"])} for one in messages)
-    return (*before, {**last, "content": f"{last['content']}\n\n{_MARK[language].format(mark=mark)}"})
+    return (*before, {**last, "content": f"{mark_line(mark, language)}\n\n{last['content']}"})
 
 
 def after_looking(

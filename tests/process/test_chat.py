@@ -90,7 +90,7 @@ def _controls() -> None:
 @pytest.fixture
 def environ(tmp_path: Path, server: Server) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
-    server.script = lambda _number, prompt: Act(text=f"好，{prompt.split()[-2]}")
+    server.script = lambda _number, prompt: Act(text=f"好，{prompt.split()[-1]}")
     found = {**kept, "RECALLD_LLM_BASE_URL": server.url, "RECALLD_LLM_MODEL": "qwen-test", "RECALLD_LANGUAGE": "en"}
     subprocess.run([*RECALLD, "-w", str(tmp_path / "workspace"), "init"], env=found, check=True, stdout=subprocess.DEVNULL)
     return found
@@ -195,3 +195,11 @@ def test_chat_in_a_pipe_answers_once_and_says_what_is_wrong(tmp_path, environ):
     assert (code, err) == (64, "recalld: --message: it is not UTF-8; convert it first, with `iconv` for example.\n")
     code, _, err = run(b"", "--message", "hi", RECALLD_LLM_BASE_URL="http://127.0.0.1:9/v1")
     assert (code, "Traceback" in err, err.count("\n")) == (69, False, 1)
+
+
+def test_chat_keeps_half_an_answer_that_breaks_off_and_says_why(tmp_path, environ, server):
+    server.play(Act(text="一二三四五六七八九十", parts=10, end="close"), Act(text="好的。"))
+    with chatting(tmp_path, environ) as chat:
+        chat.ask("数数", "一二三四五…", "recalld: no answer came: the connection broke")
+        chat.ask("再来", "好的。")
+    assert [(one["text"], one.get("cut")) for one in chat.history()[1::2]] == [("一二三四五", True), ("好的。", None)]

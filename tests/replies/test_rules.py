@@ -31,6 +31,12 @@ def test_request_at_the_end_is_taken_off_and_the_first_counts(answer, said, aske
     assert split_request(answer, MARK) == (said, asked)
 
 
+@pytest.mark.parametrize("line", ["（本轮的标记：k0123456789）", "(The mark of this turn: k7f3a9c2e51)"])
+def test_mark_that_a_model_repeats_is_no_part_of_its_answer(line):
+    assert split_request(f"周五。\n\n{line}", MARK) == ("周五。", "")
+    assert split_request(f"{line}\n周五。\n{ASKS}", MARK) == ("周五。", "search_memory nginx")
+
+
 @pytest.mark.parametrize(
     "answer",
     [

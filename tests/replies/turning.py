@@ -51,7 +51,7 @@ class TurningWorld(ServedWorld):
     @staticmethod
     def question_in(prompt: str) -> str:
         """What was asked, without memory, time and mark."""
-        return MARK.sub("", prompt.rsplit("</memory>", 1)[-1]).split("\n\n")[-2].strip()
+        return prompt.rsplit("\n\n", 1)[-1].strip()
 
     def turn(self, *, worker: bool = True) -> None:
         """Answer what waits; no more is done."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from recalld.supervisor.protocol.lookup_request import MARK_LINES
 from recalld.supervisor.text.thinking import after_thoughts
 
-#: How a request begins, on a line of its own.
-_REQUEST: Final = "```recalld"
+#: How a line begins that is no part of an answer: a request, or the mark that a small model repeats.
+_HIDDEN: Final = ("```recalld", *(line.partition("{")[0] for line in MARK_LINES.values()))
 #: The longest tag that may begin thinking: so much of an answer is held back until it is clear that it begins none.
 _TAG_CHARS: Final = 12
 
@@ -50,9 +51,8 @@ class Seen:
         while place >= 0:
             line_end = self._text.find("\n", place)
             line = self._text[place:] if line_end < 0 else self._text[place:line_end]
-            is_partial = line_end < 0 and bool(line) and _REQUEST.startswith(line)
-            may_be_one = is_partial or line.startswith(_REQUEST)
-            if may_be_one:
+            is_partial = line_end < 0 and bool(line) and any(hidden.startswith(line) for hidden in _HIDDEN)
+            if is_partial or line.startswith(_HIDDEN):
                 return len(self._text[:place].rstrip("\n"))
             if line_end < 0:
                 break
