@@ -1,13 +1,15 @@
 """
 Of passages about the same thing the newest comes first: what was said later may have made the others untrue.
 
-The best passage gives way to a newer one in two cases: both have the same words of the question and nearly the same score; or
-they share rare words, as 老吴 and 工长, and the newer one tells of a change ("is now", "moved to", 改到). The older one stays
-right behind it: two birthdays look alike, too. Pure. The numbers were measured (docs/explanation/recall.md).
+The best passage gives way to a newer one that has the same words of the question, or all but everyday ones; that is nobody
+else's (my shoe size, Anna's); that has rare words in common with it, or both say little else; and that may answer: a time where
+the question is when. A question for what was before a change (原来, "originally") has the oldest first, one for what was keeps
+the order. The others stay right behind: two birthdays look alike, too. Pure. The numbers were measured (recall.md).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from datetime import date
@@ -16,11 +18,13 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.ranking import LOOKED_AT, own_words
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
+from recalld.supervisor.query.tense import TENSE_WORDS, asks_before, asks_now, asks_past
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from recalld.supervisor.index.bm25 import Candidate, Corpus
     from recalld.supervisor.index.ranking import Scored
@@ -28,6 +32,25 @@ if TYPE_CHECKING:
 
 #: The share of the best score from which a passage with the same words of the question may contradict the best one.
 _ALIKE: Final = 0.8
+#: The same where the question does not ask what was, and where the passage lacks only everyday words of the question.
+_NEAR: Final = 0.4
+#: The share of the worth of the question's words in the best passage that another one has as well; less is enough for one that
+#: tells of a change.
+_WORTH: Final = 0.65
+_WORTH_OF_A_CHANGE: Final = 0.45
+_WORTH_OF_ALL: Final = 0.8
+#: The least worth of the words that two passages which say little have in common with the question.
+_TELLING: Final = 0.2
+#: A longer question has words that are not about the thing.
+_LONG_QUESTION: Final = 80
+#: The share of the rare words of a passage that another one about the same thing has; less of one with the same words of the
+#: question and nearly the same score. Two that have hardly more rare words than
+#: this, by their worth, need have none: they say only what is asked.
+_COMMON: Final = 0.25
+_COMMON_OF_EQUALS: Final = 0.12
+_LITTLE: Final = 2.5
+#: A word that is rarer than this is no everyday word of the language.
+_EVERYDAY: Final = 0.6
 #: Two passages are about the same thing from this cosine of their rare words on; and how rare a word has to be.
 _SAME_THING: Final = 0.3
 _RARE: Final = 0.15
@@ -35,39 +58,181 @@ _RARE: Final = 0.15
 _SUBJECT: Final = 0.8
 #: How many rare words two such passages share at least.
 _SHARED: Final = 2
-#: The score of the newer passage, relative to the older one.
+#: The score of the passage that goes first, relative to the best one.
 _AHEAD: Final = 1.001
+#: What is somebody else's has at least this share of the score of what it gives way to.
+_ANOTHERS: Final = 0.7
+_OWN_WORTH: Final = 0.5
 _CHANGED: Final = lazy_re(
-    r"[改换变涨降]|加到|减到|调[到整成了]|取消|不.{0,8}了|重新|推迟|提前|延[期到]|搬"
+    r"[改换变涨降]|加到|减到|调[到整成了]|取消|不.{0,8}了|重新|推迟|提前|延[期到]|搬|挪|转到|退了|更正|升级|作罢|轮到"
     r"|\b(?:now|instead|chang\w+|mov(?:ed|ing)|switch\w*|swap\w*|new|from .{1,20} to|up to|down to|cut|cancel\w*|no longer"
-    r"|any ?more|left|postpon\w*|resched\w*|pushed|replac\w*|turns out|withdrew|gave up|double booked)\b",
+    r"|any ?more|left|postpon\w*|resched\w*|pushed|replac\w*|turns out|withdrew|gave up|double booked|correction|renamed"
+    r"|upgraded|extended|slipped|quit|retired|dropped|declined|rebooked|is off|these days)\b",
     re.IGNORECASE,
 )
-#: A question about what was: a later message does not change it.
-_WAS: Final = lazy_re(
-    r"以前|原来|最初|最早|一开始|当初"
-    r"|\b(?:did|was|were|had|first|before|originally|used to|initially|previous\w*|earlier|old)\b",
+#: Whose something is: of two passages with the same words the one is about me, and the other about her.
+_OWNER: Final = lazy_re(
+    r"我|妈妈?|爸爸?|婆婆|公公|老婆|老公|媳妇|儿子|女儿|爷爷|奶奶|外公|外婆|姥姥|姥爷|岳父|岳母|[大二三]?(?:[伯叔姑舅]|(?<!阿)姨)|[哥姐弟妹]{2}|[大二三小]宝"
+    r"|\b(?:mum|mom|dad|grandma|grandpa|husband|wife|son|daughter|sister|brother)\b"
+    r"|(?<![A-Za-z'’])(?-i:[A-HJ-Z])(?![A-Za-z'’])|\b(?:my|our|i|we|(?-i:[A-Z])\w+['’]s)(?!\w)",
     re.IGNORECASE,
 )
+#: A question that ends in its verb: "when do the fitters come", "where is the car parked".
+_VERB_LAST: Final = lazy_re(r"\b(?:do|does|did|will|can)\b.*|\w+ed\W*$")
+_WORDS: Final = lazy_re(r"\w+")
+_ASKS_WHEN: Final = lazy_re(
+    r"\b(?:when|what (?:time|date)|which day|deadline|the date)\b|哪[一]?天|几[号点月]|什么时[候间]|何时|多少号", re.IGNORECASE
+)
+_ASKS_NUMBER: Final = lazy_re(r"\bhow (?:much|many)\b|多少|几[个片节人]", re.IGNORECASE)
+_NUMBER: Final = lazy_re(
+    r"\d|[一二两三四五六七八九十百千万半]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half)\b", re.IGNORECASE
+)
+_TIME: Final = lazy_re(
+    r"\d|[一二三四五六七八九十]+[月号日点]|[周礼]拜?[一二三四五六日天末]|星期|[明后今]天|月底|上午|下午|晚上|年"
+    r"|\b(?:\w+day|to(?:morrow|night)|january|february|march|april|may|june|july|august|september|october|november|december|spring"
+    r"|summer|autumn|winter|morning|evening|noon|midnight|eight|nine|ten|week\w*|month|year|after|before|soon|half past)s?\b",
+    re.IGNORECASE,
+)
+_CALLED_OFF: Final = lazy_re(
+    r"取消|退了|不.{1,6}了|作罢|\b(?:cancel\w*|called off|is off|dropped|withdrew|declined|sold|no longer|not any ?more)\b",
+    re.IGNORECASE,
+)
+#: Characters of a passage in which whose it is is looked for.
+_READ: Final = 400
+_OURS: Final = frozenset({"my", "our", "i", "we"})
 _DAY: Final = lazy_re(r"\d{4}-\d\d-\d\d")
 
 
 def newest_first(query: Query, found: Sequence[Scored], corpus: Corpus) -> list[Scored]:
-    """Return the answers, best first; the newest of those about the same thing as the best one is before it."""
-    best = next(iter(found), None)
-    if best is None or not best.candidate.day or query.only_days or not (asked := own_words(query.words, best.candidate)):
+    """
+    Return the answers, best first; of those about the same thing as the best one the newest is before it.
+
+    A question for what was before a change has the oldest before it.
+    """
+    if not found or query.only_days:
         return list(found)
-    newer = [one for one in found[1:LOOKED_AT] if one.candidate.day and one.candidate.day > best.candidate.day]
-    later = [one for one in newer if one.score >= _ALIKE * best.score and own_words(query.words, one.candidate) == asked]
-    if not later and not _WAS.search(query.text):
-        subjects = {word for word in asked if query.words[word] > REQUEST_WEIGHT and query.rarity.get(word, 1.0) >= _SUBJECT}
-        later = _changes(best.candidate, subjects, newer, corpus)
-    if not later:
+    found = _own_first(query, found)
+    best = found[0]
+    asked = own_words(query.words, best.candidate)
+    if not best.candidate.day or not asked:
+        return found
+    is_of_before = asks_before(query.text)
+    same = _about_the_same(query, best, found[1:LOOKED_AT], corpus)
+    if not same:
+        return found
+    first = (min if is_of_before else max)(same, key=_day)
+    first.score = best.score * _AHEAD
+    first.because.append("oldest" if is_of_before else "newest")
+    return [first, *(one for one in found if one is not first)]
+
+
+def _about_the_same(query: Query, best: Scored, found: Iterable[Scored], corpus: Corpus) -> list[Scored]:
+    """Return the other answers that may go before the best one: newer ones, or older ones where these are asked for."""
+    asked, is_of_before = own_words(query.words, best.candidate), asks_before(query.text)
+    said = [one for one in found if one.candidate.day and one.candidate.role != "assistant"]
+    others = [one for one in said if (_day(one) < _day(best) if is_of_before else _day(one) > _day(best))]
+    if asks_past(query.text) and not is_of_before:
+        return [one for one in others if one.score >= _ALIKE * best.score and own_words(query.words, one.candidate) == asked]
+    same = [one for one in others if _is_same(query, best, one, corpus) and _may_answer(query, one)]
+    owners = _owners(query.text) & _owners(_text(best))
+    own = [one for one in same if owners & _owners(_text(one))]
+    same = own or ([] if owners and is_of_before else same)
+    lacks = [len({*asked} - {*own_words(query.words, one.candidate)}) for one in same]
+    same = [one for one, count in zip(same, lacks, strict=True) if count == min(lacks)]
+    return same or ([] if is_of_before else _changes(best.candidate, _subjects(query, asked), others, corpus))
+
+
+def _own_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
+    """Return the answers with the first one that is not somebody else's before one that is."""
+    owners = _owners(query.text)
+    best = found[0]
+    if not owners or owners & _owners(_text(best)):
         return list(found)
-    newest = max(later, key=lambda one: one.candidate.day or date.min)
-    newest.score = best.score * _AHEAD
-    newest.because.append("newest")
-    return [newest, *(one for one in found if one is not newest)]
+    worth = _worth(query, own_words(query.words, best.candidate))
+    for one in found[1:LOOKED_AT]:
+        shared = sum(worth.get(word, 0.0) for word in own_words(worth, one.candidate))
+        if shared >= _OWN_WORTH * sum(worth.values()) and owners & _owners(_text(one)) and one.score >= _ANOTHERS * best.score:
+            one.score = best.score * _AHEAD
+            return [one, *(other for other in found if other is not one)]
+    return list(found)
+
+
+def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
+    """Return whether a passage has what the question asks about, as the best one has it, and is nobody else's."""
+    asked, there = (set(own_words(query.words, scored.candidate)) for scored in (best, one))
+    if one.score < _NEAR * best.score or _is_anothers(_owners(query.text) or _owners(_text(best)), one):
+        return False
+    if any(_tells_apart(query, word, asked & there) for word in asked - there):
+        return False
+    rare = [_rare_words(scored.candidate, corpus) for scored in (best, one)]
+    says_little = max(sum(words.values()) for words in rare) <= _LITTLE
+    is_equal = asked <= there and one.score >= _ALIKE * best.score
+    if not says_little and _common(*rare) < (_COMMON_OF_EQUALS if is_equal else _COMMON):
+        return False
+    worth = _worth(query, asked)
+    if is_equal or len(query.asked) > 1 or len(query.text) > _LONG_QUESTION:
+        return is_equal
+    if asked <= there and says_little:
+        return sum(worth.values()) >= _TELLING
+    return _shares_enough(query, worth, asked & there, max(best, one, key=_day))
+
+
+def _shares_enough(query: Query, worth: Mapping[str, float], shared: Collection[str], newer: Scored) -> bool:
+    """Return whether two passages that do not have the same words of the question share enough of their *worth*."""
+    share = sum(worth[word] for word in shared) / sum(worth.values())
+    if _CHANGED.search(_text(newer)):
+        return share >= _WORTH_OF_A_CHANGE
+    if asks_now(query.text) or asks_before(query.text):
+        return share >= _WORTH
+    # what one of them has besides is a verb (开, "come"), since 时间 and 地点 of one thing are two facts
+    return share >= _WORTH_OF_ALL and all(word.isascii() or len(word) == 1 for word in worth.keys() - set(shared))
+
+
+def _worth(query: Query, words: Iterable[str]) -> dict[str, float]:
+    return {word: query.words[word] * max(query.rarity.get(word, 1.0), 0.1) for word in words}
+
+
+def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
+    """Return whether a passage without the *word* is about something else: it is rare, or stands right before a shared word."""
+    if any(match[0].casefold().startswith(word) for match in _CHANGED.finditer(query.text)):
+        return False
+    if query.rarity.get(word, 1.0) >= _EVERYDAY or query.words[word] < 1.0:
+        return True
+    text = TENSE_WORDS.sub(" ", query.text.casefold())
+    if not word.isascii():
+        return any(re.search(f"{re.escape(word)}的?{re.escape(one)}", text) for one in shared)
+    asked = [*query.words]
+    is_verb = bool(_VERB_LAST.search(text)) and word == asked[-1]
+    stems = [next(iter(tokens(one)), "") for one in _WORDS.findall(text)]
+    beside = {other for one, other in itertools.pairwise(stems) if one == word}
+    before = {one for one, other in itertools.pairwise(stems) if other == word and not is_verb}
+    return bool((beside | before) & set(shared))
+
+
+def _may_answer(query: Query, one: Scored) -> bool:
+    """Return whether the passage may answer the question: who asks when is told a time, who asks how much a number."""
+    text = _text(one)
+    if _CALLED_OFF.search(text):
+        return True
+    return not (
+        (_ASKS_WHEN.search(query.text) and not _TIME.search(text))
+        or (_ASKS_NUMBER.search(query.text) and not _NUMBER.search(text))
+    )
+
+
+def _is_anothers(owners: Collection[str], one: Scored) -> bool:
+    theirs = _owners(_text(one))
+    return bool(owners and theirs) and not theirs & set(owners)
+
+
+def _owners(text: str) -> set[str]:
+    """Return whose something is by the text, "" for the user's."""
+    found = {match[0].casefold() for match in _OWNER.finditer(text[:_READ])}
+    return {"" if one in _OURS or one == "我" else one for one in found}
+
+
+def _subjects(query: Query, asked: Iterable[str]) -> set[str]:
+    return {word for word in asked if query.words[word] > REQUEST_WEIGHT and query.rarity.get(word, 1.0) >= _SUBJECT}
 
 
 def _changes(old: Candidate, subjects: set[str], newer: Iterable[Scored], corpus: Corpus) -> list[Scored]:
@@ -76,10 +241,10 @@ def _changes(old: Candidate, subjects: set[str], newer: Iterable[Scored], corpus
     near: dict[date | None, tuple[float, Scored]] = {}
     for one in newer:
         there = set(one.candidate.text.split())
-        if one.candidate.role == "assistant" or not subjects <= there or len(there & worth.keys()) < _SHARED:
+        if not subjects <= there or len(there & worth.keys()) < _SHARED:
             continue
         alike = _cosine(worth, _rare_words(one.candidate, corpus))
-        if alike >= max(_SAME_THING, near.get(one.candidate.day, (0.0,))[0]) and _tells_of_a_change(one.candidate):
+        if alike >= max(_SAME_THING, near.get(one.candidate.day, (0.0,))[0]) and _CHANGED.search(_text(one)):
             near[one.candidate.day] = alike, one
     return [one for _, one in near.values()]
 
@@ -90,10 +255,20 @@ def _rare_words(candidate: Candidate, corpus: Corpus) -> Mapping[str, float]:
     return {word: rare for word, rare in worth.items() if rare >= _RARE and not _DAY.fullmatch(word)}
 
 
+def _common(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Return how much of the worth of the passage that says less is in the other one, too."""
+    least = min(sum(one.values()), sum(other.values()))
+    return sum(one[word] for word in one.keys() & other.keys()) / least if least else 0.0
+
+
 def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     both = sum(one[word] * other[word] for word in one.keys() & other.keys())
     return both / math.sqrt(sum(x * x for x in one.values()) * sum(x * x for x in other.values())) if both else 0.0
 
 
-def _tells_of_a_change(candidate: Candidate) -> bool:
-    return bool(_CHANGED.search(decode_passage(candidate.source[1], "", "dated").text))
+def _day(one: Scored) -> date:
+    return one.candidate.day or date.min
+
+
+def _text(one: Scored) -> str:
+    return decode_passage(one.candidate.source[1], "", "dated").text

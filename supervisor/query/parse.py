@@ -20,6 +20,7 @@ from recalld.supervisor.query.dates import first_talk, spans
 from recalld.supervisor.query.due import due_days, without_asking
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
 from recalld.supervisor.query.relative_days import day_tokens, days_meant
+from recalld.supervisor.query.tense import TENSE_WORDS
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
 from recalld.supervisor.text.tokenizer import HAN, tokens
@@ -75,6 +76,8 @@ _SAYING: Final = frozenset(
     聊 聊聊 聊到 聊天 聊过 提 提到 提过 提起 讲 讲到 讲过 谈 谈到 谈过 谈论 说到 说起 说过 晓得
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
+#: Words that ask for a number, and are in no answer.
+_HOW_MANY: Final = lazy_re("几(?:年级|班)")
 #: 那 typed for 哪, at the end of a question without another word that asks: 钥匙放那儿了. Not so: 你说的是那个？
 _WHERE: Final = lazy_re(
     r"(?:(?<=[在放去到住搁丢藏])那(?=[儿里](?:了|的|啊|呀|来着)*[?？\s]*$)|(?<=..)那(?=[儿里个家](?:了|的|来着)*[?？]\s*$))"
@@ -97,7 +100,7 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     >>> weight_terms("麻烦帮我查一下我妈生日几号", ())
     {'麻烦': 0.1, '帮': 0.1, '查': 0.1, '妈': 1.0, '生日': 1.0, '几号': 0.1}
     """
-    requests = (*([] if sentence.isascii() else _CHINESE), _ENGLISH, _SHORTHAND, _WHICH)
+    requests = (*([] if sentence.isascii() else _CHINESE), _ENGLISH, _SHORTHAND, _WHICH, TENSE_WORDS)
     undated = _without(sentence, [match.span() for pattern in requests for match in pattern.finditer(sentence)])
     known = tokens(undated)
     plain = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
@@ -111,7 +114,8 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
             }
     words |= dict.fromkeys(plain, 1.0)
     little = [] if sentence.isascii() else _LITTLE.findall(sentence)
-    return {word: REQUEST_WEIGHT if word in _SAYING or word in little else counts for word, counts in words.items()}
+    light = {word for word in words if word in _SAYING or word in little or _HOW_MANY.match(word)}
+    return {word: REQUEST_WEIGHT if word in light else counts for word, counts in words.items()}
 
 
 def asks_which_day(text: str) -> bool:

@@ -13,16 +13,24 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.query.calendar import Days
 
+_BEFORE = (
+    r"以前|之前|从前|先前|此前|早先|过去|曾经|原来|原先|原本|本来|起初|最初|最早|最开始|一开始|刚开始|当初"
+    r"|\b(?:before|original(?:ly)?|used to|initial(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|old|at first|first|back then)\b"
+    r"|\b(?:was|were|did)\b.{0,20}\b(?:plan(?:ned)?|supposed)\b"
+)
+_OF_BEFORE = lazy_re(_BEFORE, re.IGNORECASE)
 _WAS = lazy_re(
-    r"以前|之前|从前|先前|此前|早先|过去|曾经|原来|原先|原本|本来|起初|最初|最早|最开始|一开始|刚开始|当初|当时|那时"
-    r"|上一[个家任位次版]|前一[个家任位版]|旧的|老的"
-    r"|\b(?:did|was|were|had|first|before|original(?:ly)?|used to|initial(?:ly)?|previous\w*|former\w*|earlier|old|back then"
-    r"|at the time|in the past)\b",
+    rf"{_BEFORE}|当时|那时|上一[个家任位次版]|前一[个家任位版]|旧的|老的|\b(?:did|was|were|had|at the time|in the past)\b",
     re.IGNORECASE,
 )
-_NOW = lazy_re(
-    r"现在|目前|如今|眼下|当前|最新|这会儿"
-    r"|\b(?:now|currently|current|latest|newest|these days|at the moment|nowadays|any ?more|still)\b",
+_NOW_WORDS = (
+    r"现在|目前|如今|眼下|当前|最新|这会儿|\b(?:now|currently|current|latest|newest|these days|at the moment|nowadays)\b"
+)
+_NOW = lazy_re(rf"{_NOW_WORDS}|\b(?:any ?more|still)\b", re.IGNORECASE)
+#: The words that say when; they are in no answer, and are searched for as words of a request are.
+TENSE_WORDS = lazy_re(
+    rf"{_NOW_WORDS}|以前|之前|从前|先前|原来|原先|原本|本来|起初|最初|最开始|一开始|当初"
+    r"|\b(?:originally|used to|initially|previously|formerly)\b",
     re.IGNORECASE,
 )
 
@@ -32,7 +40,12 @@ def asks_now(text: str) -> bool:
     return bool(_NOW.search(text))
 
 
+def asks_before(text: str) -> bool:
+    """Return whether the question asks for what was before something changed: 原来, "originally"."""
+    return not asks_now(text) and bool(_OF_BEFORE.search(text))
+
+
 def asks_past(text: str, days: Iterable[Days] = (), today: date | None = None) -> bool:
-    """Return whether the question asks for what was: 以前, "used to", or by a day that is over."""
+    """Return whether the question asks for what was: 以前, "used to", "did", or by a day that is over."""
     is_over = today is not None and any(one.last < today for one in days)
     return not asks_now(text) and (bool(_WAS.search(text)) or is_over)

@@ -11,7 +11,9 @@ from recalld.supervisor.index.documents import encode_passage
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.newest import newest_first
 from recalld.supervisor.index.ranking import Scored
+from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.tense import asks_before, asks_now, asks_past
 from recalld.supervisor.text.tokenizer import tokens
 
 TODAY = date(2026, 1, 31)
@@ -19,13 +21,13 @@ COSTS = "took the first levothyroxine, 50 micrograms, the gp wants bloods"
 COSTS_NOW = "the gp rang about the bloods, up to 75 micrograms levothyroxine"
 
 
-def ordered(question, *texts, roles=()):
+def ordered(question, *texts, roles=(), days=()):
     """Return the texts, of one day after another and each scored half of the one before, in the order of the answer."""
     found = []
     for n, text in enumerate(texts):
         words = tokens(text)
         passage = encode_passage(Passage(path="", start=1, end=1, text=text, tier="dated"))
-        day, role = TODAY + timedelta(days=n), (*roles, *["user"] * len(texts))[n]
+        day, role = TODAY + timedelta(days=days[n] if days else n), (*roles, *["user"] * len(texts))[n]
         size = (len(words),) * 3
         one = Candidate(term_numbers(words), " ".join(words), size, str(n), day, role, False, False, ("", passage))
         found.append(Scored(one, 8.0 * 0.5**n))
@@ -60,3 +62,64 @@ def test_newest_first_puts_a_change_before_what_it_changed(question, old, new):
 )
 def test_newest_first_leaves_what_only_looks_alike(question, texts, roles):
     assert ordered(question, *texts, roles=roles) == [*texts]
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        (
+            "when was the launch originally",
+            "the launch is on the 1st of December",
+            "launch slipped, it is the 15th of December",
+        ),
+        ("护照以前放在哪", "护照放在书房第二个抽屉", "护照收进保险箱里了"),
+    ],
+)
+def test_newest_first_puts_the_oldest_first_for_what_was_before(question, old, new):
+    assert ordered(question, new, old, days=(1, 0)) == [old, new]
+
+
+@pytest.mark.parametrize(
+    ("question", "mine", "theirs"),
+    [
+        ("what is my shoe size", "my shoe size is 43", "Anna's shoe size is 38"),
+        ("我的鞋码多少", "我的鞋码四十二", "老婆鞋码三十七"),
+        ("A 项目什么时候交付", "A 项目十月底交付", "B 项目十二月初交付"),
+        ("where is the staging database", "staging database is in Dublin", "moved staging to heron"),
+        ("when does the Leeds office open", "the Leeds office opens at eight", "I live in Leeds now"),
+    ],
+)
+def test_newest_first_takes_nothing_for_newer_that_is_about_another(question, mine, theirs):
+    assert ordered(question, mine, theirs) == [mine, theirs]
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "before", "past"),
+    [
+        ("我现在住在哪", True, False, False),
+        ("我以前住在哪", False, True, True),
+        ("where did I live", False, False, True),
+        ("what's the launch date now", True, False, False),
+        ("when was the launch originally", False, True, True),
+        ("我住在哪", False, False, False),
+    ],
+)
+def test_tense_of_a_question(text, now, before, past):
+    assert (asks_now(text), asks_before(text), asks_past(text)) == (now, before, past)
+
+
+def test_asks_past_by_a_day_that_is_over():
+    assert asks_past("9月发布会在哪", [Days(date(2025, 9, 1), date(2025, 9, 30))], TODAY)
+    assert not asks_past("2月发布会在哪", [Days(date(2026, 2, 1), date(2026, 2, 28))], TODAY)
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("when is the launch", "the launch is on the 1st of December", "launch slipped, it is the 15th of December"),
+        ("牙医现在约的哪天", "牙医约在九月十二号下午三点", "牙医那边来电话，挪到九月二十六号了"),
+        ("项目经理是谁", "项目经理是孙洁", "孙洁调走了，项目经理是郭磊"),
+    ],
+)
+def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question, old, new):
+    assert ordered(question, old, new) == [new, old]

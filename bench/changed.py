@@ -1,0 +1,131 @@
+"""
+What is true now: whether the right one of two messages about the same thing is the first one shown.
+
+    python -m bench.changed                 all of questions/changed
+    python -m bench.changed --misses        with the questions that were answered wrongly
+
+A pair is a fact and what it became weeks later. It is asked for with "now", plainly, and as it was. A third of the pairs was said in
+talks, a third is in daily summaries, a third in lines of memory.md; all pairs of a language are in one memory. "first" is how often the
+right one is the first passage of the block, "before" how often it is shown before the other one. Of pairs that look alike and are not,
+two birthdays or two servers, each is asked for: "hidden" counts those that are not shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import defaultdict
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from bench.recall import BLANK, passages, share
+from recalld.supervisor.context.build import inject, read_input
+from recalld.supervisor.storage.clock import fixed_clock
+from recalld.supervisor.workspace import Workspace, open_workspace
+
+HERE = Path(__file__).parent / "questions/changed"
+ZONE = ZoneInfo("Asia/Shanghai")
+ASKED = datetime(2026, 11, 23, 9, 0, tzinfo=ZONE)
+FIRST = date(2026, 8, 24)
+WHERE = ("talks", "summaries", "lines")
+#: The heading of each fact of a summary, which says nothing about it.
+HEADING = "## …"
+WHOLE = 0.9
+
+
+class Asked(NamedTuple):
+    """One question: the passage that answers it, and the other one of its pair."""
+
+    kind: str
+    where: str
+    how: str
+    question: str
+    right: str
+    other: str
+
+
+def rows(name: str) -> list[list[str]]:
+    """Return the fields of each line of a file of pairs."""
+    return [line.split(" | ") for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def make(root: Path, said: list[tuple[str, str, str]]) -> None:
+    """Make a workspace in which each of (where, day, text) was said."""
+    (root / "memory/summary").mkdir(parents=True)
+    (root / "recalld.toml").write_text(f'[archive]\ntimezone = "{ZONE.key}"\n')
+    files: dict[str, list[str]] = defaultdict(list)
+    for where, day, text in sorted(said):
+        if where == "talks":
+            files[f"memory/{day}-chat.md"].append(f"- 09:{len(files[f'memory/{day}-chat.md']):02} user: {text}\n")
+        elif where == "summaries":
+            files[f"memory/summary/{day}.md"].append(f"{HEADING}\n\n- {text}\n\n")
+        else:
+            files["memory.md"].append(f"{day}|web-chat|{text}\n")
+    for path, lines in files.items():
+        (root / path).write_text("".join(lines), encoding="utf-8")
+
+
+def pairs(language: str) -> tuple[list[tuple[str, str, str]], list[Asked]]:
+    """Return what was said, and what is asked."""
+    said: list[tuple[str, str, str]] = []
+    asked: list[Asked] = []
+    for n, (kind, old, new, now, plain, past) in enumerate(rows(f"{language}.pairs.txt")):
+        where, first = WHERE[n % 3], FIRST + timedelta(days=n % 30)
+        said += [(where, str(first), old), (where, str(first + timedelta(days=21 + n % 29)), new)]
+        asked += [Asked(kind, where, "now", now, new, old), Asked(kind, where, "plainly", plain, new, old)]
+        asked.append(Asked(kind, where, "past", past, old, new))
+    for n, (one, other, ask_one, ask_other) in enumerate(rows(f"{language}.alike.txt")):
+        where, first = WHERE[n % 3], FIRST + timedelta(days=(7 * n) % 40)
+        said += [(where, str(first), one), (where, str(first + timedelta(days=25)), other)]
+        asked += [Asked("alike", where, "alike", ask_one, one, other), Asked("alike", where, "alike", ask_other, other, one)]
+    return said, asked
+
+
+def ask(ws: Workspace, one: Asked) -> tuple[bool, bool, bool]:
+    """Return whether the right one is the first, is before the other, and is shown."""
+    found = ws.searcher.search(one.question, ASKED)
+    read = read_input(one.question, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
+    shown = passages(inject(read, ASKED, found, config=ws.config, paths=ws.paths, events=ws.events).memory)
+    texts = [BLANK.sub("", text) for text in (one.right, one.other)]
+    at = [next((n for n, passage in enumerate(shown) if share(text, passage) >= WHOLE), len(shown)) for text in texts]
+    return at[0] == 0 and bool(shown), at[0] < at[1], at[0] < len(shown)
+
+
+def table(found: list[tuple[Asked, tuple[bool, bool, bool]]]) -> str:
+    """Return the shares by what is asked, by kind and by place."""
+    groups: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
+    for one, right in found:
+        if one.how == "alike":
+            groups["alike"].append(right)
+        else:
+            for name in (one.how, f"{one.how} · {one.kind}", f"{one.how} · {one.where}"):
+                groups[name].append(right)
+    lines = ["| asked | n | first | before | hidden |", "|---|---|---|---|---|"]
+    for name, group in sorted(groups.items()):
+        first, before = (100 * sum(one[n] for one in group) / len(group) for n in (0, 1))
+        lines.append(f"| {name} | {len(group)} | {first:.1f} | {before:.1f} | {sum(not one[2] for one in group)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--misses", action="store_true", help="print the questions whose answer is not the first")
+    options = parser.parse_args()
+    for language in ("zh", "en"):
+        said, asked = pairs(language)
+        with tempfile.TemporaryDirectory(prefix="changed-") as folder:
+            make(Path(folder), said)
+            ws = open_workspace(Path(folder), {"RECALLD_RECALL_TIMEOUT_MS": "60000"}, fixed_clock(ASKED))
+            ws.searcher.refresh()
+            found = [(one, ask(ws, one)) for one in asked]
+        print(f"\n{language}\n\n{table(found)}", flush=True)
+        for one, right in found if options.misses else ():
+            if not right[0]:
+                shown = "shown" if right[2] else "HIDDEN"
+                print(f"{one.how} {one.where} {shown}: {one.question} → {one.right} ({one.other})")
+
+
+if __name__ == "__main__":
+    main()
