@@ -109,14 +109,14 @@ def test_chat_does_every_command(tmp_path, environ):
     with chatting(tmp_path, environ) as chat:
         chat.ask("花生过敏", "好，")
         chat.ask("/help", "/forget WORDS")
-        chat.ask("/remember 我对花生过敏", "1")
-        chat.ask("/search 花生", "memory.md#L1")
+        chat.ask("/remember 周五去体检", "1")
+        chat.ask("/search 体检", "memory.md#L1")
         chat.ask("/why", "花生过敏")
         chat.seen = ""
-        chat.type("/forget 花生\r")
-        chat.expect("Delete this line? [y/N]")
-        chat.ask("y", "Deleted.")
-        chat.ask("/forget 花生", "No line of the long-term memory")
+        chat.type("/forget 周五去体检\r")
+        chat.expect("周五去体检", "Forget this for good? [y/N]")
+        chat.ask("y", "forgotten: 0 messages, 1 lines")
+        chat.ask("/forget 7", "has no line 7")
         chat.ask("/session 工作", "Session 工作.")
         chat.ask("开会", "好，")
         chat.ask("/nonsense", "There is no command /nonsense")
@@ -127,7 +127,7 @@ def test_chat_does_every_command(tmp_path, environ):
         ("user", "工作"),
         ("assistant", "工作"),
     ]
-    assert "花生" not in (chat.root / "memory.md").read_text(encoding="utf-8")
+    assert "体检" not in (chat.root / "memory.md").read_text(encoding="utf-8")
 
 
 def test_chat_edits_chinese_takes_a_paste_and_brings_lines_back(tmp_path, environ):

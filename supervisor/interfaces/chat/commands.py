@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.interfaces.chat.talk import CHANNEL
 from recalld.supervisor.operations.operation import perform
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = ("/why", "/remember", "/forget", "/search", "/session", "/help", "/quit")
 _MOST_HITS: Final = 8
-_EVERY: Final = 1 << 31
 
 
 def run(talk: Talk, call: Call, line: str, confirm: Callable[[str], bool]) -> bool:
@@ -60,23 +59,32 @@ def _remember(talk: Talk, call: Call, given: str, _confirm: object) -> None:
 
 
 def _forget(talk: Talk, call: Call, given: str, confirm: Callable[[str], bool]) -> None:
-    """Delete the one line of the long-term memory that has the words; of several, or of none, say so."""
-    from recalld.supervisor.operations.long_term import DeleteRequest, ReadRequest, delete, read
+    """Take back the messages and lines with these words, or the line of this number, as `recalld forget` does."""
+    from recalld.supervisor.interfaces.cli.forget import show_forgetting
+    from recalld.supervisor.operations.forget import ForgetRequest, forget
 
     if not given:
         call.say(Text("chat.needs_words", name="/forget"), 0)
         return
-    lines = perform(read, talk.ws, ReadRequest(start=1, end=_EVERY), talk.caller).lines
-    found = [one for one in lines if given.casefold() in one.text.casefold() or given == str(one.number)]
-    if len(found) != 1:
-        for one in found:
-            call.show(f"[{one.number}] {one.text}")
-        call.say(Text("chat.forget_one" if found else "chat.forget_none", words=given), 0)
+    by, value = ("line", _ref(talk, int(given))) if given.isdecimal() and given.isascii() else ("match", given)
+    shown = perform(forget, talk.ws, ForgetRequest(by=by, value=value), talk.caller)
+    is_empty = not (shown.messages or shown.lines or shown.files)
+    show_forgetting(call, shown, is_empty=is_empty)
+    if is_empty or not confirm(call.render(Text("chat.forget_sure"))):
         return
-    call.show(f"[{found[0].number}] {found[0].text}")
-    if confirm(call.render(Text("chat.forget_sure"))):
-        perform(delete, talk.ws, DeleteRequest(lines=[f"{found[0].number}@{found[0].digest}"]), talk.caller)
-        call.show(call.render(Text("chat.forgotten")))
+    done = perform(forget, talk.ws, ForgetRequest(by=by, value=value, yes=True, shown=shown.digest), talk.caller)
+    counts = {"messages": len(done.messages), "lines": len(done.lines), "files": len(done.files)}
+    call.show(call.render(Text("forget.done", **counts) if done.done else Text("forget.goes_on")))
+
+
+def _ref(talk: Talk, number: int) -> str:
+    """Return the line of this number with its digest, as it is now."""
+    from recalld.supervisor.operations.long_term import ReadRequest, read
+
+    lines = perform(read, talk.ws, ReadRequest(start=number), talk.caller).lines
+    if number < 1 or not lines:
+        raise BadRequest("/forget", Text("chat.no_line", number=number))
+    return f"{lines[0].number}@{lines[0].digest}"
 
 
 def _search(talk: Talk, call: Call, given: str, _confirm: object) -> None:

@@ -48,7 +48,7 @@ def forget(
     shown = ask()
     is_empty = not (shown.messages or shown.lines or shown.files)
     if not json:
-        _show(call, shown, is_empty=is_empty)
+        show_forgetting(call, shown, is_empty=is_empty)
     if is_empty or not (yes or _wants(call, json=json)):
         if json:
             call.show(as_json(asdict(shown)))
@@ -70,7 +70,8 @@ def _wants(call: Call, *, json: bool) -> bool:
     return typer.confirm(call.render(Text("forget.ask")), default=False, err=True)
 
 
-def _show(call: Call, shown: Forgotten, *, is_empty: bool) -> None:
+def show_forgetting(call: Call, shown: Forgotten, *, is_empty: bool) -> None:
+    """Print what would be forgotten, place by place, or that nothing would."""
     if is_empty:
         call.show(call.render(Text("forget.nothing")))
         return

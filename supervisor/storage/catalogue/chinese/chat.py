@@ -9,17 +9,15 @@ TEXTS: Final = {
     "no_model": "还没有设置模型（`llm.base_url`、`llm.model`）：只给出记忆里的内容。",
     "help": "/why               上一轮给模型看了哪些记忆，为什么\n"
     "/remember 内容     在长期记忆里加一行\n"
-    "/forget 内容       删除含有这些字的那一行，也可以给行号\n"
+    "/forget 内容       收回所有含有这些字的话，也可以给行号\n"
     "/search 内容       查找记忆\n"
     "/session [名称]    显示当前会话，或换到另一个会话\n"
     "/quit              结束聊天，和 Ctrl-D 一样\n"
     "Alt-Enter 换行；方向键可以找回之前的输入。",
     "no_command": "没有 {name} 这个命令，可用的有 {names}。",
     "needs_words": "{name} 后面要写内容。",
-    "forget_one": "含有“{words}”的不止一行；请多写几个字，或给出行号。",
-    "forget_none": "长期记忆里没有含“{words}”的行。",
-    "forget_sure": "删除这一行？[y/N]",
-    "forgotten": "已删除。",
+    "no_line": "长期记忆里没有第 {number} 行",
+    "forget_sure": "永远忘掉这些吗？[y/N]",
     "session": "会话 {session}。",
     "much": "一共 {count} 个字符，要发送吗？[y/N]",
     "empty": "里面没有字，请写点内容",

@@ -9,17 +9,15 @@ TEXTS: Final = {
     "no_model": "No model is set (`llm.base_url`, `llm.model`): you get what memory holds.",
     "help": "/why               what memory put before the model in the last turn, and why\n"
     "/remember WORDS    adds a line to the long-term memory\n"
-    "/forget WORDS      deletes the line that has these words, or this number\n"
+    "/forget WORDS      takes back what has these words, everywhere; or the line of this number\n"
     "/search WORDS      finds memories\n"
     "/session [NAME]    shows the session, or goes on in another one\n"
     "/quit              ends the chat, as Ctrl-D does\n"
     "Alt-Enter begins a new line; the arrow keys bring back earlier ones.",
     "no_command": "There is no command {name}; there are {names}.",
     "needs_words": "{name} needs words after it.",
-    "forget_one": "More than one line has {words}; give more words, or the number of the line.",
-    "forget_none": "No line of the long-term memory has {words}.",
-    "forget_sure": "Delete this line? [y/N]",
-    "forgotten": "Deleted.",
+    "no_line": "the long-term memory has no line {number}",
+    "forget_sure": "Forget this for good? [y/N]",
     "session": "Session {session}.",
     "much": "These are {count} characters. Send them? [y/N]",
     "empty": "there are no words in it; give some",
