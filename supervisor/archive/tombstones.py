@@ -65,6 +65,8 @@ class Act:
     """
     One act of forgetting: *messages*, keyed digests of *lines* and of *files*; *finished* is "" until nothing of them is left.
 
+    *versions* are keyed digests of the dated files that had the messages: what a worker still makes of them is refused.
+
     *begun* is its name, too: no two acts of a workspace begin in one millisecond.
     """
 
@@ -72,6 +74,7 @@ class Act:
     messages: tuple[Grave, ...] = ()
     lines: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
     finished: str = ""
 
 
@@ -152,10 +155,10 @@ class Tombstones:
             self._write(key, (*acts, act))
         return act
 
-    def add_files(self, act: Act, files: Iterable[tuple[str, str]]) -> None:
-        """Add versions of dated files to the act: what a worker still makes of them is refused."""
+    def add_versions(self, act: Act, files: Iterable[tuple[str, str]]) -> None:
+        """Add versions of dated files to the act."""
         more = [self._keyed(_mark("file", *file)) for file in files]
-        self._change(act, lambda one: replace(one, files=tuple(dict.fromkeys([*one.files, *more]))))
+        self._change(act, lambda one: replace(one, versions=tuple(dict.fromkeys([*one.versions, *more]))))
 
     def finish(self, act: Act, now: datetime) -> None:
         """Write down that nothing of the act is left."""
@@ -220,6 +223,7 @@ def _fields(act: Act) -> dict[str, Any]:
         "messages": [[one.id, one.at, *one.digests] for one in act.messages],
         "lines": list(act.lines),
         "files": list(act.files),
+        "versions": list(act.versions),
     }
 
 
@@ -235,9 +239,10 @@ def _known(data: bytes, stat: Stat, paths: WorkspacePaths) -> _Known:
                 key = bytes.fromhex(raw["key"])
                 continue
             messages = tuple(Grave(str(one[0]), str(one[1]), tuple(map(str, one[2:]))) for one in raw["messages"])
-            acts.append(Act(str(raw["begun"]), messages, tuple(raw["lines"]), tuple(raw["files"]), str(raw["finished"])))
+            lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
+            acts.append(Act(str(raw["begun"]), messages, lines, files, versions, str(raw["finished"])))
         except (ValueError, TypeError, KeyError, IndexError):
             continue
     digests = frozenset(digest for act in acts for one in act.messages for digest in one.digests)
-    others = frozenset(digest for act in acts for digest in (*act.lines, *act.files))
+    others = frozenset(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))
     return _Known(stat, key, tuple(acts), digests, others)

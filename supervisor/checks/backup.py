@@ -33,7 +33,7 @@ from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
@@ -281,9 +281,9 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
         return backup.contents, fsck(Workspace(folder, config, files, events, environ))
 
 
-def restore(file: Path, into: Path, now: datetime) -> Contents:
+def restore(file: Path, into: Path, now: datetime, clean: Callable[[Path], object] | None = None) -> Contents:
     """
-    Unpack the backup into a new or empty folder, durably, and return its own description.
+    Unpack the backup into a new or empty folder, durably, and return its own description; *clean* is called with it before.
 
     BadRequest if the folder is not empty; BadBackup if the file is no backup or was changed. A new folder gets its name by one
     rename; an empty one, which may be a mount point, gets history.json last. After any error it is empty.
@@ -298,6 +298,8 @@ def restore(file: Path, into: Path, now: datetime) -> Contents:
         try:
             files.make_folder(parent)
             with _unpacked(backup, files, parent) as folder:
+                if clean:
+                    clean(folder)
                 if parent == place:
                     _moved_up(files, folder, place)
                 else:

@@ -93,7 +93,7 @@ def _forget_dated(aim: Aim, act: Act | None) -> None:
         return
     versions = {path: version for path in there if (version := ws.files.read_stable(path))}
     if act and versions:
-        ws.journal.tombstones.add_files(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
+        ws.journal.tombstones.add_versions(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
     for path, version in versions.items():
         aim.note(path)
         aim.renamed[path.name] = _made_anew(aim, path, version.data)

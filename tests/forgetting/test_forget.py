@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from recalld.supervisor.checks import backup
+from recalld.supervisor.forgetting.restored import forget_in
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import World, at, message
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.task import Task
 
 SECRET = "暗号是山茶花十七号"  # noqa: S105 - a message
 OTHER = "The door code is hunter2-kestrel, please keep it."
@@ -143,3 +149,30 @@ def test_forget_reaches_what_was_deleted_by_hand(world: World) -> None:
     assert [one.ref[:13] for one in forget(world, "removed").messages] == ["m-secret-0001"]
     forget(world, "message", "m-secret-0003")
     assert where(world, "山茶花", "shanchahua") == []
+
+
+def test_forgotten_words_leave_a_backup_that_is_restored(world: World, tmp_path: Path) -> None:
+    made = backup.create(world.ws, tmp_path / "a.tar", world.clock(), "recalld 1")
+    forget(world, "match", "山茶花")
+
+    def clean(folder: Path) -> int:
+        return forget_in(folder, world.root, world.files, {}, world.clock)
+
+    backup.restore(made.file, tmp_path / "restored", world.clock(), clean)
+    again = World(tmp_path / "restored", world.clock())
+    assert where(again, "山茶花", "shanchahua") == []
+    assert again.fsck().lost == []
+    assert len(again.history()) == 3
+
+
+def test_result_of_a_worker_that_read_forgotten_words_is_dropped(world: World) -> None:
+    def slow(task: Task, blocks: Sequence[Block]) -> str:
+        world.model.script = world.model.one_line_each
+        forget(world, "match", "山茶花")  # while the worker is at work
+        return world.model.one_line_each(task, blocks)
+
+    world.model.script = slow
+    world.add(message("m-late-000001", "2026-01-10T11:00", "泳池九点开门。", session="home"))
+    world.settle()
+    assert world.model.script is not slow
+    assert where(world, "山茶花") == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +16,7 @@ from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # 
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire
 from recalld.supervisor.interfaces.locate import version
 from recalld.supervisor.storage.clock import fixed_clock, utc_now
-from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoWorkspace
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -116,9 +118,19 @@ def backup_restore(
     from recalld.supervisor.checks.backup import restore, zone_of
 
     _leave_nothing_when_ended()
-    contents = restore(_absolute(file), _absolute(into), utc_now())
+    contents = restore(_absolute(file), _absolute(into), utc_now(), partial(_forget_in, call))
     found = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
     _show(call, found, None if json else zone_of(_absolute(file), os.environ))
+
+
+def _forget_in(call: Call, folder: Path) -> None:
+    """Take out of a restored folder what was forgotten in the workspace of this command, if it has one."""
+    from recalld.supervisor.forgetting.restored import forget_in
+    from recalld.supervisor.storage.disk import RealDisk
+    from recalld.supervisor.storage.files import Files
+
+    with suppress(BadRequest, NoWorkspace):  # a new machine has none
+        forget_in(folder, call.root_of(None), Files(RealDisk()), os.environ, utc_now)
 
 
 #: The signals that systemd sends, and a terminal that is closed.

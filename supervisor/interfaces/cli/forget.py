@@ -86,7 +86,7 @@ def show_forgetting(call: Call, shown: Forgotten, *, is_empty: bool) -> None:
 
 
 def _line(one: ToForget) -> str:
-    return "  ".join(filter(None, ("", one.ref, one.at[:10], one.role, " ".join(one.text.split()))))
+    return "  " + "  ".join(filter(None, (one.ref, one.at[:10], one.role, " ".join(one.text.split()))))
 
 
 def register(app: typer.Typer) -> None:

@@ -1,0 +1,28 @@
+"""A restored backup: what was forgotten since it was made is taken out before its folder gets its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recalld.supervisor.archive.tombstones import Tombstones
+from recalld.supervisor.forgetting.sweep import sweep
+from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.workspace import open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.files import Files
+
+
+def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str], clock: Clock) -> int:
+    """Take out of the unpacked *folder* what was forgotten in the workspace *known*; return how many acts that were."""
+    lists = Tombstones(files, WorkspacePaths(known))
+    if not lists.acts() or not Tombstones(files, WorkspacePaths(folder)).merge(lists):
+        return 0
+    ws = open_workspace(folder, environ, clock)
+    ws.prepare()
+    ws.journal.refresh()
+    return sweep(ws, clock())
