@@ -18,6 +18,7 @@ from recalld.supervisor.archive.places import OTHERS, PLACES, place_of
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.nightly_backup import nightly_backup
 from recalld.supervisor.checks.table import account
+from recalld.supervisor.context.inbox_file import InboxFile
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.host.lock import supervisor_lock
@@ -155,6 +156,7 @@ def questions(world: World) -> None:
     """Asked, with a receipt; made ready for the inbox; by a canary; and of every message where it is, before a backup."""
     world.ask(message("q1", "2026-01-31T10:00", "nginx 的配置在哪里？"))
     world.prepared_contexts().update()
+    InboxFile(world.files, world.paths, world.ws.config, world.events).take_out({("q0", "没有这一条")})
     world.refresh()
     world.save_receipt(world.context("nginx 的配置在哪里？"))
     world.probe()
