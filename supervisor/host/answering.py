@@ -9,6 +9,7 @@ finds the task, the result or the answer (docs/decisions/0055). Source: docs/ref
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
 _POLL_S: Final = 0.05
 #: Seconds between two looks while an input waits for the model, or for tomorrow.
 _WAIT_S: Final = 5.0
+#: Seconds until a worker that could not work is started again.
+_REST_S: Final = 30.0
 #: How long after a fault of the model an answer may try it again.
 _PROBE_AFTER: Final = timedelta(seconds=60)
 
@@ -83,6 +86,7 @@ class FileTurns:
         self._first_seen: dict[str, datetime] = {}
         self._waits = False
         self._probed_at: datetime | None = None
+        self._rests_until_s = 0.0
 
     def step(self, _until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
         """Do what is next, and return the seconds until there may be more to do."""
@@ -94,8 +98,7 @@ class FileTurns:
             return 0.0
         places = self._ws.task_queue.replies().values()
         if any(place in {"queue", "running"} for place in places):
-            self._keep_a_worker(is_claimed="running" in places)
-            return _POLL_S
+            return _POLL_S if self._keep_a_worker(is_claimed="running" in places) else _WAIT_S
         return _WAIT_S if self._waits else NEVER_S
 
     def _look(self) -> tuple[Stat | None, Stat | None, dict[str, str]]:
@@ -108,10 +111,21 @@ class FileTurns:
         if self._worker:
             self._worker.stop()
 
-    def _keep_a_worker(self, *, is_claimed: bool) -> None:
+    def _keep_a_worker(self, *, is_claimed: bool) -> bool:
+        """Start a worker where none does the tasks; False for a while after one could not work, which an event says."""
         worker = self._worker
-        if worker:
-            self._ws.attempt("worker for answers", lambda: worker.ensure(is_claimed=is_claimed), None)
+        if worker is None:
+            return True
+        if time.monotonic() < self._rests_until_s:
+            return False
+
+        def ensure() -> bool:
+            worker.ensure(is_claimed=is_claimed)
+            return True
+
+        works = self._ws.attempt("worker for answers", ensure, False)
+        self._rests_until_s = 0.0 if works else time.monotonic() + _REST_S
+        return works
 
     # ── all that waits ───────────────────────────────────────────────────────
 

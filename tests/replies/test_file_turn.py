@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.replies.waiting import Input, answer_id
+from recalld.supervisor.storage.errors import NoSummary
 from tests.llm.server import Act
 from tests.replies.turning import NOW, TurningWorld, asked, scripted
 from tests.world import message, parsed
@@ -283,3 +284,18 @@ def test_status_says_which_inputs_wait_and_which_were_set_aside(world, server):
     ]
     world.turn()
     assert any("worker/failed/reply-" in line for line in world.verdict()[0])
+
+
+def test_file_turn_starts_a_worker_that_cant_work_once_in_a_while(world):
+    class Broken:
+        tried = 0
+
+        def ensure(self, *, is_claimed: bool) -> None:
+            Broken.tried += 1
+            raise NoSummary("llm.model: no model is named", "provider")
+
+    world.turns._worker = Broken()
+    world.ask(asked("q1", "周五部署吗？"))
+    assert [world.turns.step() for _ in range(5)] == [0.0, 5.0, 5.0, 5.0, 5.0]
+    assert Broken.tried == 1
+    assert len(world.events.of("degraded")) == 1
