@@ -44,6 +44,10 @@ _NO: Final = ("no", "false", "0")
 _MOST_ANSWER: Final = 16 << 20
 #: Turns whose block is kept for the requests in which a model gets the result of a tool.
 _MOST_BLOCKS: Final = 64
+#: Searches that are made at once: many more take as long one by one.
+_SEARCHES: Final = 4
+#: Seconds in which a request is sent.
+_ON_ITS_WAY_S: Final = 0.02
 #: Seconds that the end waits for what is still written.
 _END_S: Final = 2.0
 #: What errors are called in the protocols; others are of the server.
@@ -72,6 +76,7 @@ class Proxy:
         self._upstream = Upstream()
         self._running: set[asyncio.Task[Any]] = set()
         self._blocks: dict[Turn, str] = {}
+        self._searching = asyncio.Semaphore(_SEARCHES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and its answer back, until either side goes away."""
@@ -103,8 +108,10 @@ class Proxy:
         if _is_for_memory(request):
             asked = await self._alone("reading the request", self._asked, path, body, session)
         if asked:
-            kept = self._task(self._alone("keeping the question", keep_question, self._site, asked.turn))
-            body = await self._with_memory(asked, body)
+            try:
+                body = await self._with_memory(asked, body)
+            finally:
+                kept = self._task(self._keep_question(asked))
         headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=asked is not None)
         address = f"/{path}?{request.url.query}" if request.url.query else f"/{path}"
         response = await self._upstream.send(ws.config, request.method, address, headers, body)
@@ -136,11 +143,12 @@ class Proxy:
         config, key = self._site.workspace.config, asked.turn
         block = self._blocks.get(key, "") if asked.talk.is_continued else ""
         if not block and asked.room.memory:
-            asking = self._task(self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows))
+            asking = self._task(self._memory(asked))
             await asyncio.wait({asking}, timeout=config.recall.timeout_ms / 1000)
+            block = asking.result() if asking.done() else ""
             if not asking.done():
+                asking.cancel()  # a search that has begun goes on to its end, one that waits for its turn does not begin
                 self._tell("memory took too long")
-            block = (asking.done() and asking.result()) or ""
             self._blocks[key] = block  # while tools are called, the same one, so that the server's cache holds
             while len(self._blocks) > _MOST_BLOCKS:
                 del self._blocks[next(iter(self._blocks))]
@@ -148,6 +156,15 @@ class Proxy:
             return body
         made = await self._alone("memory", with_memory, asked.talk, block, config.context.memory_in, asked.room.begin)
         return body if made is None else made
+
+    async def _memory(self, asked: _Asked) -> str:
+        async with self._searching:
+            return await self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows) or ""
+
+    async def _keep_question(self, asked: _Asked) -> None:
+        """Keep the question, once the request is on its way: Python would share the time between both."""
+        await asyncio.sleep(_ON_ITS_WAY_S)
+        await self._alone("keeping the question", keep_question, self._site, asked.turn)
 
     async def _keep_answer(self, asked: _Asked, kept: asyncio.Task[None], data: bytes, *, is_stream: bool) -> None:
         """Keep what was answered, once the question is kept."""

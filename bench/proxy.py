@@ -1,0 +1,151 @@
+"""
+What the proxy costs a turn, beside the bare server in one run.
+
+    python -m bench.proxy                                    5,000 messages, 60 turns, 100 streams: two minutes
+
+A model's server of the test, a process of its own, streams 100 pieces, one each 30 ms, and writes into each when it was sent. A
+client asks it directly and through the proxy, in turn, a new question each time, with memory in it. Shown are the milliseconds to the first byte of the answer,
+how long a piece is on its way, and both with many streams at once. Without memory: with `X-Recalld-Record: no`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench.served import served
+from bench.speed import write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PIECES, GAP_S = 100, 0.03
+QUESTIONS = ("花生 过敏 是 谁", "what was the deploy timeout", "上次 备份 在 哪里", "what is the weekend plan", "谁 换 了 端口")
+HEAD = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+
+
+class Timed(NamedTuple):
+    """A stream: milliseconds to its first byte, and those that each piece was on its way."""
+
+    first: float
+    pieces: list[float]
+
+
+async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Be the model's server for one connection."""
+    try:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            size = next((int(one[15:]) for one in head.decode().lower().split("\r\n") if one.startswith("content-length:")), 0)
+            await reader.readexactly(size)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for n in range(PIECES):
+                ended = '"stop"' if n == PIECES - 1 else "null"
+                piece = f'data: {{"at": {time.monotonic()}, "choices": [{{"index": 0, "delta": {{"content": "字 "}}, "finish_reason": {ended}}}]}}\n\n'.encode()
+                writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                await writer.drain()
+                await asyncio.sleep(GAP_S)
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        pass
+    finally:
+        writer.close()
+
+
+async def serve(port: int) -> None:
+    async with await asyncio.start_server(answer, "127.0.0.1", port) as server:
+        await server.serve_forever()
+
+
+async def timed(port: int, key: str, question: str, *, records: bool = True) -> Timed:
+    """Ask, and return when what came."""
+    body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
+    more = "" if records else "X-Recalld-Record: no\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    began, first, ways = time.monotonic(), 0.0, []
+    writer.write(f"{HEAD.format(port=port, key=key)}{more}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    await reader.readuntil(b"\r\n\r\n")
+    while len(ways) < PIECES:
+        line = await reader.readline()
+        now = time.monotonic()
+        if line.startswith(b"data: "):
+            first = first or (now - began) * 1000
+            ways.append((now - json.loads(line[6:])["at"]) * 1000)
+    writer.close()
+    return Timed(first, ways)
+
+
+def shown(name: str, found: Iterable[Timed]) -> float:
+    all_of = [*found]
+    first, ways = [one.first for one in all_of], [way for one in all_of for way in one.pieces]
+    hundredths = statistics.quantiles(ways, n=100)
+    print(
+        f"{name:34} first byte {statistics.median(first):6.1f} ms, a piece {statistics.median(ways):5.2f} ms, p99 {hundredths[98]:6.2f} ms"
+    )
+    return statistics.median(first)
+
+
+async def measure(bare: int, port: int, key: str, turns: int, streams: int) -> None:
+    questions = (f"{one} {n}" for n, one in enumerate(itertools.cycle(QUESTIONS)))
+    for _ in range(3):
+        await timed(port, key, next(questions))
+    direct, through, passed = [], [], []
+    for _ in range(turns):
+        direct.append(await timed(bare, key, next(questions)))
+        through.append(await timed(port, key, next(questions)))
+        passed.append(await timed(port, key, next(questions), records=False))
+    first = shown("bare server", direct)
+    print(f"  {shown('through the proxy', through) - first:.1f} ms more to the first byte with memory")
+    print(f"  {shown('through the proxy, no memory', passed) - first:.1f} ms more without")
+    for name, where in (("bare server", bare), ("through the proxy", port)):
+        found = await asyncio.gather(*(timed(where, key, next(questions)) for _ in range(streams)))
+        shown(f"{name}, {streams} streams", found)
+
+
+def free_port() -> int:
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        return int(line.getsockname()[1])
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--messages", type=int, default=5_000)
+    options.add_argument("--turns", type=int, default=60)
+    options.add_argument("--streams", type=int, default=100)
+    options.add_argument("--serve", type=int, default=0, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.serve:
+        asyncio.run(serve(given.serve))
+        return
+    bare, port = free_port(), free_port()
+    model = subprocess.Popen([sys.executable, "-m", "bench.proxy", "--serve", str(bare)])
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            write(root, given.messages)
+            with served(root) as here:  # which makes the index
+                here.await_rest()
+            where = {"RECALLD_SERVE_PORT": str(port), "RECALLD_SERVE_UPSTREAM": f"http://127.0.0.1:{bare}/v1"}
+            with served(root, **where) as here:
+                here.await_rest()
+                key = (root / ".recalld" / "token").read_text().strip()
+                asyncio.run(measure(bare, port, key, given.turns, given.streams))
+                print(f"memory: {here.memory_mb():.0f} MB")
+    finally:
+        model.terminate()
+        model.wait()
+
+
+if __name__ == "__main__":
+    main()
