@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,7 @@ HOW_TOS: Final = (
         "run-in-a-container",
         "see-what-it-remembers",
         "talk-to-it",
+        "put-memory-before-a-model-server",
     ),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
@@ -61,6 +63,8 @@ BOOTED: Final = re.compile(r"^(?:docker|sudo|systemctl|recalld (?:-w \S+ )?(?:de
 PACKAGES: Final = ("git", "restic")
 #: The address of the model's server in the pages.
 OLLAMA: Final = "http://127.0.0.1:11434/v1"
+#: The port of the service in the pages.
+PORT: Final = "8377"
 
 
 class Block(NamedTuple):
@@ -94,11 +98,15 @@ class Shell:
     """
     Runs examples as a reader would who has just installed recalld.
 
-    *home* is their home folder, *ending* that of the pages in their language, *model* the address of their server.
+    *home* is their home folder, *ending* that of the pages in their language, *model* the address of their server. Where a page has
+    port 8377, it is one that is free here.
     """
 
     def __init__(self, home: Path, ending: str, model: str = OLLAMA) -> None:
         self.home, self.model = home, model
+        with socket.socket() as line:
+            line.bind(("127.0.0.1", 0))
+            self.port = str(line.getsockname()[1])
         bin_folder = home / "bin"
         if not bin_folder.exists():
             bin_folder.mkdir(parents=True)
@@ -126,7 +134,7 @@ class Shell:
     def ended(self, *words: str) -> subprocess.CompletedProcess[str]:
         """The command after its end, with both of its outputs as one."""
         done = subprocess.run(
-            [word.replace(OLLAMA, self.model) for word in words],
+            [word.replace(OLLAMA, self.model).replace(PORT, self.port) for word in words],
             cwd=self.home,
             env=self.environ,
             stdout=subprocess.PIPE,

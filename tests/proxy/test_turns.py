@@ -135,6 +135,17 @@ def test_turn_is_kept_once_and_other_words_at_its_place_are_revisions(proxied: P
     assert len({one["id"] for one in kept}) == 2
 
 
+def test_question_alone_is_another_one_after_ten_minutes(proxied: Proxied):
+    proxied.ask("继续")
+    proxied.history(2)
+    proxied.service.world.clock.forward(minutes=11)
+    proxied.ask("继续")
+    proxied.history(4)
+    proxied.ask("继续")  # asked for again
+    proxied.ask("继续", "好。", "停")
+    assert [one["text"] for one in proxied.history(6)] == ["继续", "好。", "继续", "好。", "停", "好。"]
+
+
 def test_tool_calls_and_results_are_not_kept_and_the_block_stays(proxied: Proxied):
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     proxied.play(chat("我查一下。", tool_calls=[call]), chat("花生。"))

@@ -136,7 +136,7 @@ class Proxy:
         config = ws.config
         memory = config.recall.memory_tokens + config.recall.pinned_tokens
         window = Window(config.context.window_tokens, memory, config.tokens.cjk_weight, config.conversation.keep_turns)
-        return _Asked(talk, turn_of(ws, talk, session), room(talk, window))
+        return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), room(talk, window))
 
     async def _with_memory(self, asked: _Asked, body: bytes) -> bytes:
         """Return the body with memory in it, and without what does not fit the window; unchanged where there is neither."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.interfaces.proxy.talk import MOST_SESSION, digest, first_session, named_session
@@ -22,6 +23,8 @@ from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from recalld.supervisor.interfaces.http.site import Site
     from recalld.supervisor.interfaces.proxy.answers import Answer
     from recalld.supervisor.interfaces.proxy.talk import Talk
@@ -33,6 +36,8 @@ SESSION: Final = "x-recalld-session"
 _CHANNEL: Final = "proxy"
 #: A part of a question that is searched for at most; it may be a pasted file.
 _MOST_CHARS: Final = 20_000
+#: How long a question without a beginning is taken for the one before it, edited or asked again.
+_AGAIN: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +58,21 @@ def session_given(value: str) -> str:
     return value.strip()
 
 
-def turn_of(ws: Workspace, talk: Talk, session: str) -> Turn:
-    """Return the turn of a request, in the *session* of its header, else that which its fields name, else one of its own."""
+def turn_of(ws: Workspace, talk: Talk, session: str, now: datetime) -> Turn:
+    """
+    Return the turn of a request, in the *session* of its header, else that which its fields name, else one of its own.
+
+    Where nothing was said before, the question follows the last answer of the session: of one that the server keeps, else the
+    last that is no longer asked for again.
+    """
     before, response = talk.before, talk.value("previous_response_id")
     if isinstance(response, str) and response:
         session = session or _session_of(ws, response) or named_session(talk) or f"proxy-{digest(response)}"
         return Turn(session, digest(response, before), talk.question)
     is_kept_there = talk.kind == "responses" and talk.value("conversation") is not None
     session = session or named_session(talk) or first_session(talk)
-    return Turn(session, digest(_last_answer(ws, session) if is_kept_there else "", before), talk.question)
+    last = "" if before else _last_answer(ws, session, now if is_kept_there else now - _AGAIN)
+    return Turn(session, digest(last, before), talk.question)
 
 
 def _session_of(ws: Workspace, response: str) -> str:
@@ -69,10 +80,10 @@ def _session_of(ws: Workspace, response: str) -> str:
     return next((str(one.raw.get("session", "")) for one in _newest(ws) if one.raw.get("response") == response), "")
 
 
-def _last_answer(ws: Workspace, session: str) -> str:
-    """Return the id of the last answer in the session: there the server keeps what was said before."""
-    is_of = (one.id for one in _newest(ws) if one.role == "assistant" and one.raw.get("session") == session)
-    return next(is_of, "")
+def _last_answer(ws: Workspace, session: str, until: datetime) -> str:
+    """Return the id of the last answer in the session that was given *until* then; "" for none."""
+    answers = (one for one in _newest(ws) if one.role == "assistant" and one.raw.get("session") == session)
+    return next((one.id for one in answers if one.created_at and one.created_at <= until), "")
 
 
 def _newest(ws: Workspace) -> list[Message]:
