@@ -76,6 +76,7 @@ class Proxy:
         self._upstream = Upstream()
         self._running: set[asyncio.Task[Any]] = set()
         self._blocks: dict[Turn, str] = {}
+        self._kept: dict[str, asyncio.Task[None]] = {}
         self._searching = asyncio.Semaphore(_SEARCHES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,14 +105,14 @@ class Proxy:
     async def _answer(self, request: Request, body: bytes, send: Send) -> None:
         ws, path = self._site.workspace, request.url.path.removeprefix(PROXY)
         session = session_given(request.headers.get(SESSION, ""))
-        asked, kept = None, None
+        asked = None
         if _is_for_memory(request):
             asked = await self._alone("reading the request", self._asked, path, body, session)
         if asked:
             try:
                 body = await self._with_memory(asked, body)
             finally:
-                kept = self._task(self._keep_question(asked))
+                self._keep_question(asked)
         headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=asked is not None)
         address = f"/{path}?{request.url.query}" if request.url.query else f"/{path}"
         response = await self._upstream.send(ws.config, request.method, address, headers, body)
@@ -119,9 +120,9 @@ class Proxy:
         try:
             await _pass_on(response, send, data if asked else None)
         finally:
-            if asked and kept and response.is_success:
+            if asked and response.is_success:
                 is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-                self._task(self._keep_answer(asked, kept, bytes(data), is_stream=is_stream))
+                self._keep_answer(asked, bytes(data), is_stream=is_stream)
             # subtle: a task of its own, since this one may be cancelled, and a connection has to be closed all the same
             await asyncio.shield(self._task(response.aclose()))
 
@@ -161,19 +162,31 @@ class Proxy:
         async with self._searching:
             return await self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows) or ""
 
-    async def _keep_question(self, asked: _Asked) -> None:
+    # ── what is kept ─────────────────────────────────────────────────────────
+
+    def _keep_question(self, asked: _Asked) -> None:
         """Keep the question, once the request is on its way: Python would share the time between both."""
-        await asyncio.sleep(_ON_ITS_WAY_S)
-        await self._alone("keeping the question", keep_question, self._site, asked.turn)
+        self._keep(asked.turn.session, "keeping the question", lambda: keep_question(self._site, asked.turn), _ON_ITS_WAY_S)
 
-    async def _keep_answer(self, asked: _Asked, kept: asyncio.Task[None], data: bytes, *, is_stream: bool) -> None:
-        """Keep what was answered, once the question is kept."""
-        await asyncio.wait({kept})
-
+    def _keep_answer(self, asked: _Asked, data: bytes, *, is_stream: bool) -> None:
         def keep() -> None:
             keep_answer(self._site, asked.turn, read_answer(asked.talk.kind, data, is_stream=is_stream))
 
-        await self._alone("keeping the answer", keep)
+        self._keep(asked.turn.session, "keeping the answer", keep)
+
+    def _keep(self, session: str, step: str, keep: Callable[[], None], after_s: float = 0.0) -> None:
+        """Keep something while the client goes on, behind what was said in the session before."""
+        before = self._kept.get(session)
+
+        async def run() -> None:
+            await asyncio.sleep(after_s)
+            if before:
+                await asyncio.wait({before})
+            await self._alone(step, keep)
+            if self._kept.get(session) is task:
+                del self._kept[session]
+
+        task = self._kept[session] = self._task(run())
 
     # ── beside the answer ────────────────────────────────────────────────────
 
