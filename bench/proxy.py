@@ -1,9 +1,9 @@
 """
 What the proxy costs a turn, beside the bare server in one run.
 
-    python -m bench.proxy                                    5,000 messages, 60 turns, 100 streams: two minutes
+    python -m bench.proxy                                    5,000 messages, 40 turns, 100 streams: five minutes
 
-A model's server of the test, a process of its own, streams 100 pieces, one each 30 ms, and writes into each when it was sent. A
+A model's server of the test, a process of its own, streams 50 pieces, one each 30 ms, and writes into each when it was sent. A
 client asks it directly and through the proxy, in turn, a new question each time, with memory in it. Shown are the milliseconds to the first byte of the answer,
 how long a piece is on its way, and both with many streams at once. Without memory: with `X-Recalld-Record: no`.
 """
@@ -29,7 +29,7 @@ from bench.speed import write
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PIECES, GAP_S = 100, 0.03
+PIECES, GAP_S = 50, 0.03
 QUESTIONS = ("花生 过敏 是 谁", "what was the deploy timeout", "上次 备份 在 哪里", "what is the weekend plan", "谁 换 了 端口")
 HEAD = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
 
@@ -121,7 +121,7 @@ def free_port() -> int:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--messages", type=int, default=5_000)
-    options.add_argument("--turns", type=int, default=60)
+    options.add_argument("--turns", type=int, default=40)
     options.add_argument("--streams", type=int, default=100)
     options.add_argument("--serve", type=int, default=0, help=argparse.SUPPRESS)
     given = options.parse_args()
