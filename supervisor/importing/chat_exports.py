@@ -25,8 +25,10 @@ _TOOLS: Final = ("code", "execution_output", "tether_quote", "tether_browsing_di
 
 
 def conversation_files(source: Source) -> list[str]:
-    """Return the files of an export that hold conversations: `conversations.json`, or numbered ones."""
-    return [*source.named("conversations.json"), *source.named("conversations-[0-9]*.json")]
+    """Return the files of an export that hold conversations: `conversations.json`, numbered ones, or one of any other name."""
+    return [*source.named("conversations.json"), *source.named("conversations-[0-9]*.json")] or (
+        source.named("*.json") if len(source.names) == 1 else []
+    )
 
 
 def chatgpt(log: Reading) -> Talk:

@@ -46,6 +46,8 @@ class Imported:
     """
     What an import did, or would do: *added* of *messages* were new; the rest was there already.
 
+    *left* of them were not looked at, since it was told to stop; *first* and *last* are the times of the oldest and newest.
+
     *kinds* are what was read, *notes* how many Markdown notes next to it were not copied. *unread* counts what could not be
     read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked for, and *days_of_calls* how many
     days the cap of calls makes of that; None without a model.
@@ -53,6 +55,7 @@ class Imported:
 
     messages: int
     added: int
+    left: int
     conversations: int
     days: int
     first: datetime | None
@@ -119,12 +122,10 @@ class _Import:
     def run(self, control: Control, *, dry_run: bool) -> Imported:
         """Add what is new, a batch of days after another, and return what was done."""
         ws, total, done, added = self._ws, self._staged.count(), 0, 0
-        times: list[datetime] = []
         days: set[date] = set()
         for batch in self._whole_days():
             if control.should_stop():
                 break
-            times += [from_wire(batch[0]["createdAt"]), from_wire(batch[-1]["createdAt"])]
             new, is_filed = self._new(batch)
             days |= {local_day(from_wire(raw["createdAt"]), ws.zone) for raw in new}
             if not dry_run and (new or not is_filed):
@@ -132,13 +133,15 @@ class _Import:
             done, added = done + len(batch), added + len(new)
             control.progress("import", done, total)
         calls, days_of_calls = self._calls(days)
+        first, last = self._staged.span()
         return Imported(
             messages=total,
             added=added,
+            left=total - done,
             conversations=self._staged.conversations,
             days=len(days),
-            first=times[0] if times else None,
-            last=times[-1] if times else None,
+            first=first,
+            last=last,
             undated=self._staged.undated,
             unread=dict(self._unread.counts),
             unread_file=self._keep_unread() if self._unread.counts and not dry_run else None,

@@ -113,6 +113,11 @@ class Staging:
         for (raw,) in self._database.execute("SELECT raw FROM said ORDER BY at, of, place"):
             yield parse_json(raw)
 
+    def span(self) -> tuple[datetime | None, datetime | None]:
+        """Return the times of the oldest and of the newest message; None without messages."""
+        first, last = self._database.execute("SELECT min(at), max(at) FROM said").fetchone()
+        return (None, None) if first is None else (_EPOCH + first * _MS, _EPOCH + last * _MS)
+
     def has(self, identity: str) -> bool:
         """Return whether one of the messages has this id."""
         return self._database.execute("SELECT 1 FROM keys WHERE id = ? LIMIT 1", (identity,)).fetchone() is not None

@@ -222,3 +222,18 @@ def test_import_of_what_is_none_adds_nothing_and_says_why(world, log, make: Call
 def test_import_of_nothing_says_so(world, log):
     with pytest.raises(BadRequest, match="does not exist"):
         run(world, log / "none")
+
+
+def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log):
+    path = days_of_talk(log, 4)
+    stops = iter([False, True])
+    stopped = run(world, path, Control(lambda: next(stops)))
+    assert 0 < stopped.added == stopped.messages - stopped.left < 2800
+    assert stopped.last == run(world, path, dry_run=True).last, "what is found is told whole"
+    rest = run(world, path)
+    assert (rest.added, rest.left) == (stopped.left, 0)
+
+
+def test_import_knows_an_export_under_another_name(world, log):
+    path = days_of_talk(log, 1, each=2).rename(log / "我的聊天.json")
+    assert (run(world, path).added, run(world, path).kinds) == (2, ("ChatGPT",))

@@ -84,7 +84,7 @@ ANSWERS: Final = {
     "import": (
         "import . --dry-run",
         [
-            *("messages", "added", "conversations", "days", "first", "last", "undated", "unread", "unreadFile"),
+            *("messages", "added", "left", "conversations", "days", "first", "last", "undated", "unread", "unreadFile"),
             *("calls", "daysOfCalls", "kinds", "notes"),
         ],
     ),

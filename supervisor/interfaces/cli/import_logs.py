@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.control import Control
 
 #: The orders that `--dates` takes.
+#: The exit code of a command that a signal ended.
+_STOPPED = 130
 _ORDERS = ("dmy", "mdy", "ymd")
 
 
@@ -56,7 +58,7 @@ def import_logs(
         if not paths:
             raise BadRequest("import", Text("importing.no_logs", client=client.label))
     ws, at = call.opened(workspace, now)
-    is_whole = True
+    is_whole, is_stopped = True, False
     for path in paths:
         with _control() as control:
             done = bring_in(ws, path.absolute(), at, control, branches=branches, dates=dates, dry_run=dry_run)
@@ -64,7 +66,12 @@ def import_logs(
         if left := getattr(done, "unread", None):
             file, count = getattr(done, "unread_file", None), sum(left.values())
             call.say(Text("importing.unread_in", count=count, file=file) if file else Text("importing.unread", count=count), 0)
+        is_stopped |= bool(getattr(done, "left", 0))
+        if is_stopped:
+            break
         is_whole &= not (left or getattr(done, "different", ()) or getattr(done, "too_large", ()))
+    if is_stopped:
+        raise typer.Exit(_STOPPED)
     if not is_whole:
         raise typer.Exit(BadFile.exit_code)
 
@@ -111,15 +118,19 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
         first, last = (f"{t.astimezone(zone):%Y-%m-%d}" if t else "-" for t in (done.first, done.last))
         counts = {"messages": done.messages, "conversations": done.conversations, "first": first, "last": last}
         told = [Text("importing.found", kinds=done.kinds, **counts)]
-        code = "importing.known" if not done.added else "importing.would_add" if dry_run else "importing.added"
+        code = (
+            "importing.known" if not done.added and not done.left else "importing.would_add" if dry_run else "importing.added"
+        )
         told.append(Text(code, added=done.added, days=done.days))
+        if done.left:
+            told.append(Text("importing.stopped", count=done.left))
         if done.undated:
             told.append(Text("importing.undated", count=done.undated))
         if done.notes:
             told.append(Text("importing.notes_left", count=done.notes))
         if done.calls:
             told.append(Text("importing.calls", calls=done.calls, days=done.days_of_calls))
-        elif done.added and not dry_run:
+        elif done.added and not done.left and not dry_run:
             told.append(Text("importing.next"))
     return "\n".join(map(call.render, told))
 

@@ -31,6 +31,7 @@ TEXTS: Final = {
     "notes_would": "{notes} 篇笔记：会复制 {copied} 篇到 {folder}，{known} 篇已经有了。",
     "nothing": "认出是 {kinds}，但里面没有消息",
     "save_utf8": "请另存为 UTF-8，或者先把它拿掉；没有复制任何内容",
+    "stopped": "没有做完就停下了，还有 {count} 条没有看。再执行一次同样的命令会接着做，不会重复。",
     "too_large": "超过了 100 MB",
     "two_dates": "{name} 里的日期可能是日在前，也可能是月在前",
     "undated": "{count} 条消息没有自己的时间，用了前后消息的时间。",

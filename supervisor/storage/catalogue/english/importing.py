@@ -31,6 +31,7 @@ TEXTS: Final = {
     "notes_would": "Notes {notes}: would be copied to {folder} {copied}, there already {known}.",
     "nothing": "{kinds} was recognised, but there is no message in it",
     "save_utf8": "save it as UTF-8, or take it out; nothing was copied",
+    "stopped": "Stopped before the end; not looked at yet: {count}. The same command goes on there, and adds nothing twice.",
     "too_large": "it is larger than 100 MB",
     "two_dates": "the dates in {name} may have the day or the month first",
     "undated": "Messages without a time of their own: {count}; they got that of their neighbours.",
