@@ -40,6 +40,7 @@ HOW_TOS: Final = (
         "see-what-it-remembers",
         "talk-to-it",
         "put-memory-before-a-model-server",
+        "forget",
     ),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.

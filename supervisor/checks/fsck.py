@@ -59,6 +59,7 @@ class Ledger:
     set_aside: int = 0
     removed: int = 0
     removed_ids: list[str] = field(default_factory=list)
+    forgotten: int = 0
     lost: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
     dated_files: int = 0
@@ -70,7 +71,6 @@ class Ledger:
     attachments: int = 0
     unnamed: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    forgotten: int = 0
 
     @property
     def is_sound(self) -> bool:

@@ -100,6 +100,7 @@ TEXTS: Final = {
     "set_aside": "搁置",
     "removed": "人删掉的",
     "removed_ids": "人删掉的编号",
+    "forgotten": "已忘掉的",
     "lost": "丢失",
     "damage": "损坏",
     "edited_files": "改过的文件",

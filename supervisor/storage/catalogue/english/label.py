@@ -100,6 +100,7 @@ TEXTS: Final = {
     "set_aside": "set aside",
     "removed": "removed",
     "removed_ids": "removed ids",
+    "forgotten": "forgotten",
     "lost": "lost",
     "damage": "damage",
     "edited_files": "edited files",
