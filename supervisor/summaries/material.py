@@ -20,6 +20,7 @@ from recalld.supervisor.text.chinese import is_place, pinyin, to_simplified
 from recalld.supervisor.text.figures import Figure, figures
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import HEADING
+from recalld.supervisor.text.places import is_latin_place, other_names
 from recalld.supervisor.text.tokenizer import ENGLISH, HAN, spelled, stem, tokens
 from recalld.supervisor.text.word_frequency import is_known, rarity, telling_words
 
@@ -242,6 +243,8 @@ class Material:
 
     def lacks_name(self, name: str) -> bool:
         """Return whether no text has the name, in Chinese characters or in Latin letters."""
+        if any(other in self.bare for other in other_names(to_simplified(name))):
+            return False
         if _LETTERS.sub("", to_simplified(name).casefold()) in self.bare:
             return False
         if not name.isascii():  # jieba may take the verb for a part of a name: 许安欠
@@ -273,7 +276,7 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
     for match in _LATIN_NAME.finditer(text):
         word = match[0].casefold()
         is_common = word in ENGLISH or is_known(stem(word)) or next(figures(match[0]), None) is not None
-        if not (is_common or match.start() in in_code or _is_label(text, match)):
+        if not ((is_common and not is_latin_place(word)) or match.start() in in_code or _is_label(text, match)):
             yield match.start(), match[0]
     for match in _HAN_NAME.finditer(text):
         at = match.start()

@@ -124,9 +124,9 @@ def _echoes_prompt(text: str, material: Material) -> bool:
 
 def _leaks_example(text: str, material: Material) -> bool:
     """Return whether the text has words of a prompt's example about what the material does not speak of."""
-    own = telling_words(text)
+    own = {word for word in telling_words(text) - telling_words(material.text) if not word.isdigit()}  # 35 may be a difference
     for example in material.examples:
-        if len((telling_words(example) & own) - telling_words(material.text)) >= _EXAMPLE_WORDS:
+        if len(telling_words(example) & own) >= _EXAMPLE_WORDS:
             return True
         for line in filter(None, example.splitlines()):
             run = SequenceMatcher(None, line, text, autojunk=False).find_longest_match()

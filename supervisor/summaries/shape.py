@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -56,6 +57,9 @@ _SENTENCES: Final = lazy_re(r"[\n。！？!?；;]|\.\s")
 _CLAUSES: Final = lazy_re(r"[\n。！？!?；;，,：:、]|\.\s")
 _CLAUSE_LETTERS: Final = {True: 16, False: 8}  # in ASCII, and not
 _CLAUSE_TIMES: Final = 4
+#: Fewer letters are enough where a clause comes more often, and nothing is between the times.
+_SHORTEST_CLAUSE: Final = 4
+_IN_A_ROW: Final = 6
 #: Horizontal rules, the line under a table's head, dot leaders.
 _PUNCTUATION_RUN: Final = lazy_re(r"(\W)\1{2,}")
 _NO_WORD: Final = lazy_re(r"[\W_]+")
@@ -185,5 +189,8 @@ def _repeats_sentences(text: str) -> bool:
 
 
 def _repeats_a_clause(text: str) -> bool:
-    clauses = Counter(_NO_WORD.sub("", clause).casefold() for clause in _CLAUSES.split(text))
-    return any(times >= _CLAUSE_TIMES and len(one) >= _CLAUSE_LETTERS[one.isascii()] for one, times in clauses.items())
+    clauses = [one for clause in _CLAUSES.split(text) if (one := _NO_WORD.sub("", clause).casefold())]
+    if any(len(one) >= _SHORTEST_CLAUSE and sum(1 for _ in same) >= _IN_A_ROW for one, same in groupby(clauses)):
+        return True
+    times = Counter(clauses).items()
+    return any(n >= _CLAUSE_TIMES and len(one) >= _CLAUSE_LETTERS[one.isascii()] for one, n in times)

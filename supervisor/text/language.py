@@ -37,7 +37,7 @@ def count_words(text: str) -> int:
     Return about how many words the text has, in any language.
 
     >>> count_words("用 pnpm install 装依赖就行"), count_words("ask her about the rent")
-    (7, 5)
+    (6, 5)
     """
     han, kana, words = (len(pattern.findall(text)) for pattern in _COUNTED)
     return round((han + kana) * _WORDS_A_HAN) + words

@@ -34,6 +34,6 @@ def is_accepted(answer: Answer) -> bool:
 
 def test_gate_refuses_at_most_2_of_100_good_answers_and_95_of_100_bad():
     accepted = [answer for answer in answers() if is_accepted(answer)]
-    assert sum(answer.is_good for answer in accepted) >= 98
+    assert sum(answer.is_good for answer in accepted) >= 98  # 100, and the four that swap who pays whom, when this was written
     faults = Counter(answer.what for answer in accepted if not answer.is_good)
     assert sum(faults.values()) <= 5, faults

@@ -37,6 +37,7 @@ def new(text: str) -> list[str]:
         "脚本是 `/srv/backup/nightly.sh`，0.16.4 版。",
         "三件事都在周一说了。",
         "约 3,000 元的房租。",
+        "Water is paid first, then two weeks in Lisbon.",
         "The flight leaves on March 12th at 7:15 am; Priya waters.",
     ],
 )
@@ -54,6 +55,7 @@ def test_new_places_are_none_where_the_same_is_said_in_other_words(text):
         ("Zdenka waters the tomatoes.", ["Zdenka"]),
         ("脚本是 `/srv/backup/weekly.sh`。", ["/srv/backup/weekly.sh"]),
         ("版本 0.16.5。", ["0.16.5"]),
+        ("The script was moved to Berlin.", ["Berlin"]),
         ("去上海，找吴德海。", ["上海", "吴德海"]),
     ],
 )
