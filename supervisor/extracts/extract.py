@@ -53,7 +53,7 @@ _PLAIN: Final = 0.5
 _CUED: Final = 0.8
 #: How much the length of a sentence counts against it; the columns added to its length: its bullet, and the trouble of reading
 #: one more.
-_LENGTH: Final = 0.8
+_LENGTH: Final = 0.77
 _EACH: Final = 24
 #: How much the worth of a word grows with the lines that have it, how much its rarity counts, and what a lone digit is worth.
 _CENTRAL: Final = 0.35
