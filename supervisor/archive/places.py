@@ -68,7 +68,7 @@ PLACES: Final = (
     Place("sessions", r"\.recalld/sessions/session-[0-9a-f]{16}\.json", "remade"),
     Place("chats", r"\.recalld/sessions/chat-[0-9a-f]{16}\.jsonl", "messages"),
     # the worker
-    Place("tasks", r"worker/(?:queue|running|results)/.+", "remade"),
+    Place("tasks", r"worker/(?:(?:queue|running|results)/.+|failed/reply-[0-9a-f]{16}\.json)", "remade"),
     Place("failures", r"worker/failed/.+", "none"),
     Place("pieces", r"\.recalld/pieces/.+", "remade"),
     Place("calls", r"\.recalld/calls\.jsonl", "none"),

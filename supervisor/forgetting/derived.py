@@ -65,13 +65,16 @@ def _files_in(aim: Aim, folder: Path) -> Iterator[Path]:
 
 
 def _drop_tasks(aim: Aim) -> None:
-    """Drop every task and result of a day or month whose files are made anew, and of a session with the words in it."""
+    """Drop every task and result of a day or month whose files are made anew, and what else of the worker has the words."""
     queue, labels = aim.ws.task_queue, {name[:10] for name in aim.names} | {name[:7] for name in aim.names}
     for folder in (queue.queue, queue.running, queue.results):
         for path in _files_in(aim, folder):
             period = period_of_group(path.name.rsplit("-", 2)[0])
             if (period and period.label in labels) or _has_words(aim, path):
                 aim.remove(path)
+    for path in _files_in(aim, queue.failed):  # inputs that were set aside
+        if _has_words(aim, path):
+            aim.remove(path)
     for path in _files_in(aim, aim.ws.paths.pieces):
         if any(label in path.name for label in labels) or _has_words(aim, path):
             aim.remove(path)

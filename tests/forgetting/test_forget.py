@@ -12,6 +12,7 @@ from recalld.supervisor.checks import backup
 from recalld.supervisor.forgetting.restored import forget_in
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import World, at, message
 
@@ -69,6 +70,16 @@ def test_forget_takes_the_words_out_of_every_place(world: World) -> None:
     told = forget(world, "match", "山茶花")
     assert (told.done, len(told.messages)) == (True, 2)
     assert where(world, "山茶花", "shanchahua", "暗号") == []
+
+
+def test_forget_reaches_answers_in_the_making_and_inputs_set_aside(world: World) -> None:
+    kept = {"attempts": 3, "failedAt": "2026-01-31T01:00:00.000Z", "reason": "empty", "inputs": [{"id": "q", "text": SECRET}]}
+    world.put("worker/failed/reply-0123456789abcdef.json", json.dumps(kept))
+    turns = ({"role": "user", "content": f"记忆：{SECRET}"},)
+    task = AskedTask(id="reply-0123456789abcdef-0123456789-0", kind="reply", group="reply-0123456789abcdef", turns=turns)
+    world.ws.task_queue.submit(task)
+    forget(world, "match", "山茶花")
+    assert where(world, "山茶花") == []
 
 
 def test_forget_keeps_everything_else(world: World) -> None:
