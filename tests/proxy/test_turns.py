@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.process.command import until
 from tests.proxy.model_server import MUTE, chat, chat_stream
+from tests.world import FaultyDisk
 
 if TYPE_CHECKING:
     from tests.proxy.conftest import Proxied
@@ -99,12 +101,20 @@ def test_other_paths_and_methods_pass_untouched(proxied: Proxied):
     proxied.play(chat()._replace(pieces=(b'{"data": []}',)))
     assert proxied.service.ask("GET", "/v1/models?limit=2").content == b'{"data": []}'
     proxied.post("/v1/embeddings", b'{"input": "x"}')
-    proxied.service.ask("DELETE", "/v1/files/7")
+    proxied.service.ask("DELETE", "/v1/files/a%2Fb%20c?x=%2F")
     assert [(one.method, one.path, one.body) for one in proxied.model.got] == [
         ("GET", "/v1/models?limit=2", b""),
         ("POST", "/v1/embeddings", b'{"input": "x"}'),
-        ("DELETE", "/v1/files/7", b""),
+        ("DELETE", "/v1/files/a%2Fb%20c?x=%2F", b""),
     ]
+
+
+@pytest.mark.parametrize("path", ["/v1/../admin", "/v1/%2e%2e/admin", "/v1/files/..%2f..%2fadmin"])
+def test_path_that_leaves_the_upstream_is_404(proxied: Proxied, path):
+    head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{proxied.service.port}\r\nAuthorization: Bearer {proxied.service.token}\r\n"
+    answer = proxied.service.raw(f"{head}Connection: close\r\n\r\n".encode())
+    assert answer.status == 404
+    assert not proxied.model.got
 
 
 # ── what is kept ─────────────────────────────────────────────────────────────
@@ -177,6 +187,15 @@ def test_request_that_says_so_is_neither_kept_nor_given_memory(proxied: Proxied,
     assert "<memory>" not in proxied.model.got[0].body.decode()
 
 
+def test_title_that_a_client_asks_for_passes_as_it_came_and_is_not_kept(proxied: Proxied):
+    task = "### Task:\nGenerate a concise title summarizing the chat history.\n<chat_history>\nUSER: 我对什么过敏？\n</chat_history>"
+    body = json.dumps({"messages": [{"role": "user", "content": task}], "stream": False}).encode()
+    proxied.post("/v1/chat/completions", body)
+    assert proxied.model.got[0].body == body
+    proxied.ask(QUESTION)
+    assert proxied.kept(2) == [("user", QUESTION), ("assistant", "好。")]
+
+
 def test_words_of_the_client_itself_and_private_ones_are_not_kept(proxied: Proxied):
     proxied.ask("<system-reminder>今天周五</system-reminder>我叫<private>小周</private>安娜")
     assert proxied.kept(2)[0] == ("user", "我叫安娜")
@@ -220,7 +239,7 @@ def test_key_of_the_client_stays_here_and_the_server_gets_its_own(proxied: Proxi
     proxied.ask(QUESTION, **{"X-Recalld-Chat": "x", "X-Trace": "7"})
     got = proxied.model.got[0].headers
     assert got["authorization"] == "Bearer sk-upstream"
-    assert got["x-trace"] == "7"
+    assert (got["x-trace"], got["accept-encoding"]) == ("7", "identity")
     assert not [name for name in got if name.startswith("x-recalld")]
     assert proxied.service.token not in json.dumps(got)
 
@@ -277,6 +296,11 @@ def test_memory_that_takes_too_long_does_not_hold_the_turn(proxied: Proxied):
     assert proxied.kept(2) == [("user", QUESTION), ("assistant", "好。")]
 
 
-def test_broken_workspace_does_not_fail_the_turn(proxied: Proxied):
-    proxied.service.world.put(".recalld/seen.jsonl", '{"version": 99}\n')
+def test_disk_that_is_full_does_not_fail_the_turn_and_is_told(proxied: Proxied):
+    disk = FaultyDisk()
+    proxied.service.world.reopen(disk=disk)
+    disk.break_down()
     assert proxied.ask(QUESTION).status_code == 200
+    assert until(lambda: len(proxied.faults) >= 2)  # the question, and the answer
+    assert "花生" in proxied.model.got[0].body.decode()
+    disk.heal()

@@ -84,6 +84,8 @@ class Proxy:
         request = Request(scope, receive)
         if not self._site.workspace.config.serve.upstream:
             raise Refused(404, Text("proxy.none"))
+        if ".." in request.url.path.split("/"):
+            raise Refused(404, Text("http.no_path"))  # it would leave what `upstream` names
         body = await request.body()
         answering = asyncio.create_task(self._answer(request, body, send))
         leaving = asyncio.create_task(_until_gone(receive))
@@ -103,7 +105,7 @@ class Proxy:
         await self._upstream.close()
 
     async def _answer(self, request: Request, body: bytes, send: Send) -> None:
-        ws, path = self._site.workspace, request.url.path.removeprefix(PROXY)
+        ws, path = self._site.workspace, request.scope["raw_path"].decode("ascii").removeprefix(PROXY)
         session = session_given(request.headers.get(SESSION, ""))
         asked = None
         if _is_for_memory(request):
