@@ -24,16 +24,18 @@ from recalld.supervisor.summaries.llm_state import (
     provider_state,
     summary_writer,
 )
+from recalld.supervisor.summaries.meanwhile import waits_for_no_model
 from recalld.supervisor.summaries.retry import is_due
 from recalld.supervisor.summaries.schedule import due_summaries, files_by_period
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from recalld.supervisor.archive.coverage import ExistingSummary
     from recalld.supervisor.archive.plan import DayFile
     from recalld.supervisor.protocol.period import Period
+    from recalld.supervisor.summaries.schedule import SummaryJob
     from recalld.supervisor.workspace import Workspace
 
 
@@ -116,6 +118,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     writer = summary_writer(ws.config, failures, ws.model_use.asked)
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
     sizes = bytes_by_group(work, there_then)
+    spared = [one for one in work if not ws.extracting and _is_spared(ws, one, {file.name for file in files}, summaries)]
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
@@ -133,8 +136,8 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
                 "group": one.period.group,
                 "files": len(one.sources),
                 "messages": sum(source.count for source in one.sources),
-                "calls": calls_needed(sizes[one.period.group], ws.config.llm),
-                "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_PER_TOKEN,
+                "calls": 0 if one in spared else calls_needed(sizes[one.period.group], ws.config.llm),
+                "tokens": 0 if ws.extracting or one in spared else sizes[one.period.group] // BYTES_PER_TOKEN,
                 "inFlight": one.period.group in active,
                 "waitsUntil": to_wire(failure.next_at)
                 if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)
@@ -143,6 +146,14 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
             for one in work
         ],
     }
+
+
+def _is_spared(ws: Workspace, job: SummaryJob, present: Collection[str], summaries: Mapping[Period, ExistingSummary]) -> bool:
+    """Return whether no model is asked for the job, whose files are there; an extract that waits was found to need one."""
+    existing = summaries.get(job.period)
+    if (existing and (existing.waits or not existing.extract)) or any(source.name not in present for source in job.sources):
+        return False
+    return waits_for_no_model(job.period, job.sources, ws.memory, ws.config)
 
 
 def _as_written(ws: Workspace, days: Sequence[DayFile], now: datetime) -> Iterator[MemoryFile]:

@@ -59,6 +59,11 @@ def write_extracts(now: datetime, *, memory: MemoryFolder, use: ModelUse, contro
     return written
 
 
+def waits_for_no_model(period: Period, sources: tuple[Source, ...], memory: MemoryFolder, config: Config) -> bool:
+    """Return whether the extract of the group will stand, without a call."""
+    return bool(config.summarize.least) and needs_no_model(*_read(period, sources, memory, config), period, config)
+
+
 def stands_alone(now: datetime, period: Period, sources: tuple[Source, ...], memory: MemoryFolder, use: ModelUse) -> bool:
     """Return whether the group needs no model; then its extract stands."""
     blocks, text = _read(period, sources, memory, use.config)

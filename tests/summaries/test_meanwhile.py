@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.checks import status
 from recalld.supervisor.summaries.retry import refused_mark
 from recalld.worker.providers.extractive import Extractive
 from tests.world import GOOD_SUMMARY, WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
@@ -233,3 +234,12 @@ def test_late_words_make_a_day_long_enough_for_a_model(world):
     world.settle()
     assert len(world.model.requests) == 1
     assert "enough: true" not in world.summary("2026-01-10")
+
+
+def test_plan_counts_no_call_for_what_needs_no_model(world):
+    without_model(world)
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    for toml, calls in ((WITH_MODEL, 1), (LITTLE, 0)):
+        world.reopen(toml)
+        assert [one["calls"] for one in status.plan(world.ws, world.clock())["summaries"]] == [calls]
