@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recalld.supervisor.archive.coverage import ExistingSummary
+    from recalld.supervisor.archive.flags import Failure
     from recalld.supervisor.archive.plan import DayFile
     from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.summaries.schedule import SummaryJob
@@ -113,7 +114,6 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars, ws.slugs)
     failures = ws.failures()
-    active = ws.task_queue.active_groups()
     there_then = [*files, *_as_written(ws, days, now)]
     writer = summary_writer(ws.config, failures, ws.model_use.asked)
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
@@ -131,20 +131,24 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
         "providerPausedUntil": _paused_until(ws, now),
         "providerPausedBecause": configured_state(ws.task_queue, ws.endpoint).reason or None,
-        "summaries": [
-            {
-                "group": one.period.group,
-                "files": len(one.sources),
-                "messages": sum(source.count for source in one.sources),
-                "calls": 0 if one in spared else calls_needed(sizes[one.period.group], ws.config.llm),
-                "tokens": 0 if ws.extracting or one in spared else sizes[one.period.group] // BYTES_PER_TOKEN,
-                "inFlight": one.period.group in active,
-                "waitsUntil": to_wire(failure.next_at)
-                if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)
-                else None,
-            }
-            for one in work
-        ],
+        "summaries": [_planned(ws, one, sizes[one.period.group], failures, now, is_spared=one in spared) for one in work],
+    }
+
+
+def _planned(
+    ws: Workspace, job: SummaryJob, size: int, failures: Mapping[str, Failure], now: datetime, *, is_spared: bool
+) -> dict[str, Any]:
+    """Return what a summary that is due will take; nothing of a model where its extract stands."""
+    failure = failures.get(job.period.group)
+    waits = failure is not None and not is_due(failure.failed_at, failure.next_at, now)
+    return {
+        "group": job.period.group,
+        "files": len(job.sources),
+        "messages": sum(source.count for source in job.sources),
+        "calls": 0 if is_spared else calls_needed(size, ws.config.llm),
+        "tokens": 0 if ws.extracting or is_spared else size // BYTES_PER_TOKEN,
+        "inFlight": job.period.group in ws.task_queue.active_groups(),
+        "waitsUntil": to_wire(failure.next_at) if failure and waits else None,
     }
 
 
