@@ -30,6 +30,7 @@ from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.protocol.turn import Candidate, Receipt, turn_id
 from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.text.same_words import same_words, sentences_in, without_sentences
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
@@ -161,6 +162,8 @@ def context(
         asked = with_summary(asked, kept, now)
     tokens = budget - _summary_tokens(asked.summary, config)
     history = attempt("history block", lambda: history_block(asked, tokens, config), Window(), paths, events)
+    shown = sentences_in([said.text for said in history.said if said.is_whole])
+    asked = replace(asked, summary=without_sentences(asked.summary, shown))
     return _build(asked, history, now, result, system, config, paths, events)
 
 
@@ -189,10 +192,11 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
     questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
     ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
     audience = Audience(chat=asked.chat, in_groups=recall.in_groups)
-    hits, hidden = admit(result.hits, audience, Contained(ids, questions))
+    sentences = sentences_in([asked.summary, *(one.text for one in asked.before if one.id in in_history)])
+    hits, hidden = admit(result.hits, audience, Contained(ids, questions, sentences))
     hits, elsewhere = for_project(hits, asked.project, recall.projects)
     language = turn_language(asked, config)
-    pinned = _pinned(asked, result, config)
+    pinned = [one for one in _pinned(asked, result, config) if same_words(one.text) not in sentences]
     may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
     limits = BlockLimits(
         tokens=tokens,
@@ -241,8 +245,9 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
     entries = [read_message({**one, "text": one.get("content")}, config.archive.zone) for one in receipt.history]
     chat = chat_of({"session": receipt.session, "chat": receipt.chat})
     audience = Audience(chat=chat, in_groups=config.recall.in_groups)
-    result = recall(receipt.question, receipt.at, [one for one in entries if isinstance(one, Message)], audience)
-    asked = Asked(receipt.question, chat, known=frozenset(receipt.known), project=receipt.project)
+    before = tuple(one for one in entries if isinstance(one, Message))
+    result = recall(receipt.question, receipt.at, before, audience)
+    asked = Asked(receipt.question, chat, before=before, known=frozenset(receipt.known), project=receipt.project)
     in_history = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
     tokens = receipt.budgets.get("memory", config.recall.memory_tokens)
     now = memory_block(asked, result, tokens, in_history, config)

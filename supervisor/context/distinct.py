@@ -1,14 +1,21 @@
-"""Shows the same words once: of hits with the same words, and of summaries that quote a message that is shown. Pure."""
+"""
+Shows the same words once: of hits that say the same, and of summaries that quote a message that is shown. Pure.
+
+What is the same but for case, width, punctuation, courtesy or the day on which it was said is shown once, the newest, with how
+often it was said (`text/same_words`). A text of several lines has to be the same to the letter.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recalld.supervisor.context.render import shown
+from recalld.supervisor.text.same_words import same_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from recalld.supervisor.index.hit import Hit, Passage
 
@@ -16,28 +23,47 @@ if TYPE_CHECKING:
 _MIN_QUOTE: Final = 6
 
 
-def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], list[tuple[Hit, str]]]:
-    """Return the hits to show in addition to the *pinned* ones, best first, and the rejected: "same words" or "empty"."""
-    places = {lines_of(hit.unit) for hit in pinned}
-    seen: set[tuple[object, ...]] = {_words_of(hit.unit) for hit in pinned}
-    kept: list[Hit] = []
-    rejected: list[tuple[Hit, str]] = []
-    told = _Told([], [])
+class Distinct(NamedTuple):
+    """The hits to *show*, best first, how often each was said, by its place, and the *rejected*: "same words" or "empty"."""
+
+    show: list[Hit]
+    said: Mapping[tuple[str, int, int], int]
+    rejected: list[tuple[Hit, str]]
+
+
+def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> Distinct:
+    """Return the hits to show in addition to the *pinned* ones."""
+    places, seen = {lines_of(hit.unit) for hit in pinned}, set[tuple[str, int, int]]()
+    there = {_words_of(hit.unit) for hit in pinned}
+    groups: dict[str, list[Hit]] = {}
+    found = Distinct([], {}, [])
+    said: dict[tuple[str, int, int], int] = {}
     for hit in sorted(hits, key=lambda hit: -hit.rank):
-        unit = hit.unit
-        keys = {lines_of(unit), _words_of(unit)}
-        if lines_of(unit) in places:
+        if lines_of(hit.unit) in places:
             continue
-        if not is_visible(unit.text):
-            rejected.append((hit, "empty"))
+        if not is_visible(hit.unit.text):
+            found.rejected.append((hit, "empty"))
             continue
-        left = None if seen & keys else told.without(hit)
+        if lines_of(hit.unit) in seen:
+            found.rejected.append((hit, "same words"))
+            continue
+        seen.add(lines_of(hit.unit))
+        groups.setdefault(_words_of(hit.unit), []).append(hit)
+    told = _Told([], [])
+    for words, group in groups.items():
+        newest = max(group, key=_newest)
+        left = None if words in there else told.without(replace(newest, score=group[0].score))
         if left:
-            kept.append(left)
-        else:
-            rejected.append((hit, "same words"))
-        seen |= keys
-    return kept, rejected
+            found.show.append(left)
+            said[lines_of(left.unit)] = len(group)
+        found.rejected.extend((hit, "same words") for hit in group if left is None or hit is not newest)
+    return found._replace(said=said)
+
+
+def _newest(hit: Hit) -> tuple[bool, date, float]:
+    """Return the sort key of hits that say the same: the user's own words before the assistant's, then by time."""
+    unit = hit.unit
+    return unit.role != "assistant", unit.day or date.min, unit.at.timestamp() if unit.at else 0.0
 
 
 class _Told(NamedTuple):
@@ -76,8 +102,9 @@ def lines_of(unit: Passage) -> tuple[str, int, int]:
     return (unit.path, unit.start, unit.end)
 
 
-def _words_of(unit: Passage) -> tuple[object, ...]:
-    return (unit.day, unit.role, unit.speaker, unit.text)
+def _words_of(unit: Passage) -> str:
+    """Return the words by which passages are compared; who said them counts where somebody has a name."""
+    return f"{unit.speaker}\n{unit.text if chr(10) in unit.text else same_words(unit.text)}"
 
 
 def is_visible(text: str) -> bool:

@@ -43,7 +43,7 @@ from recalld.supervisor.text.snippet import excerpt
 from recalld.supervisor.text.token_count import token_cost, whole_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
     from recalld.supervisor.context.choice import BlockLimits
@@ -66,6 +66,10 @@ _ASKED_EXCERPT_CHARS: Final = 1_000
 _CHARS_PER_TOKEN: Final = 6
 #: The tiers whose passages are messages of their day; a summary was written later.
 _SAID: Final = frozenset({"dated", "unfiled", "original"})
+
+
+#: How often the same was said, after its words.
+TIMES: Final = {"zh": "（说过 {} 次）", "en": " (said {} times)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     """
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
-    kept, rejected = distinct(hits, block.shown)
+    kept, block.said, rejected = distinct(hits, block.shown)
     kept, worthless = worthy(kept, limits)
     order = best_files_first(kept, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
@@ -131,6 +135,7 @@ class MemoryBlock:
 
     def __init__(self, limits: BlockLimits, terms: Sequence[str] = ()) -> None:
         self.shown: list[Hit] = []
+        self.said: Mapping[tuple[str, int, int], int] = {}  # how often each hit was said, by its place
         self._limits, self._terms = limits, terms
         has_note = limits.note and limits.hit == "file"
         self._head = f"{HEADER}\n{NOTE[limits.language]}\n" if has_note else f"{HEADER}\n"
@@ -264,6 +269,8 @@ class MemoryBlock:
             if "\n" in lines:
                 text = fenced(unit.role, lines + mark, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
+        if (times := self.said.get(lines_of(unit), 1)) > 1 and not is_line:
+            mark += TIMES[language].format(times)
         text = spoken("" if is_line else unit.role, shown(said, chars, self._terms) + mark, unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 

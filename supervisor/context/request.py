@@ -15,6 +15,7 @@ from recalld.supervisor.conversation.sessions import modern
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
 from recalld.supervisor.protocol.message import UNSAID, Message
 from recalld.supervisor.storage.clock import truncate_to_ms
+from recalld.supervisor.text.same_words import same_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -140,10 +141,11 @@ def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Contained:
-    """What the turn contains already: ids of messages that it shows whole, and texts of questions."""
+    """What the turn contains already: ids of messages that it shows whole, texts of questions, and sentences (`same_words`)."""
 
     messages: frozenset[str] = frozenset()
     questions: frozenset[str] = frozenset()
+    sentences: frozenset[str] = frozenset()
 
 
 def admit(
@@ -182,5 +184,7 @@ def for_project(
 
 def _repeats(passage: Passage, contained: Contained) -> str:
     if passage.message and passage.message in contained.messages:
+        return "in the history"
+    if contained.sentences and "\n" not in passage.text and same_words(passage.text) in contained.sentences:
         return "in the history"
     return "the question" if passage.text.strip() in contained.questions else ""

@@ -68,20 +68,20 @@ def test_history_window_keeps_500_characters_whole():
 
 
 def test_history_window_cuts_old_user_messages_before_dropping_any():
-    found = window(talk(10, user="问" * 900, assistant="答" * 100), LIMITS)
+    found = window(talk(10, user="{:03}" + "问" * 897, assistant="{:03}" + "答" * 97), LIMITS)
     assert [said.is_whole for said in found.said if said.role == "user"] == [False, False, False, True, True]
     assert len(found.said) == 10
 
 
 def test_history_window_drops_the_oldest_if_cut_messages_do_not_fit():
-    found = window(talk(20, user="问" * 600, assistant="答" * 600), LIMITS)
+    found = window(talk(20, user="{:03}" + "问" * 597, assistant="{:03}" + "答" * 597), LIMITS)
     assert ids(found) == [f"m{n}" for n in range(12, 20)]
     assert all(len(said.text) == 500 + len(CUT) for said in found.said)
 
 
 @pytest.mark.parametrize("tokens", [160, 300, 1000, 2000])
 def test_history_window_keeps_five_by_cutting_the_assistant_shorter(tokens):
-    found = window(talk(20, user="问" * 600, assistant="答" * 600), replace(LIMITS, tokens=tokens))
+    found = window(talk(20, user="{:03}" + "问" * 597, assistant="{:03}" + "答" * 597), replace(LIMITS, tokens=tokens))
     assert ids(found) == [f"m{n}" for n in range(15, 20)]
     assert found.tokens <= tokens
     lengths = {said.role: len(said.text) for said in found.said}

@@ -218,11 +218,35 @@ def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     assert [why for _, why in block.left_out] == ["characters"] * 2
 
 
-def test_memory_block_shows_equal_text_once_per_day():
+def test_memory_block_shows_equal_text_once_the_newest_with_how_often():
     hits = [hit(9, start=4), hit(8, path="memory/b.md"), hit(7, path="memory/c.md", day=date(2026, 1, 29))]
     block = pack(hits, [], ZH)
-    assert [one.score for one in block.shown] == [9, 7]
-    assert [(one.score, why) for one, why in block.left_out] == [(8, "same words")]
+    assert [(one.unit.path, one.score) for one in block.shown] == [("memory/c.md", 9)]
+    assert [(one.score, why) for one, why in block.left_out] == [(9, "same words"), (8, "same words")]
+    assert "（说过 3 次）" in block.text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("请记住：发布会是１２月15日。", "记住 发布会是12月15日", True),
+        ("The Launch is on Friday!", "please, the launch is on friday", True),
+        ("发布会是12月1日", "发布会是12月15日", False),
+        ("it costs 1.5 euros", "it costs 15 euros", False),
+        ("we write it in C", "we write it in C++", False),
+        ("it is -5 degrees", "it is 5 degrees", False),
+        ("Ana is here?", "Ana is here", False),
+        ("I don't eat shrimp", "I do eat shrimp", False),
+    ],
+)
+def test_memory_block_merges_what_is_the_same_and_never_what_contradicts(one, other, is_same):
+    block = pack([hit(9, one, start=4), hit(8, other, path="memory/b.md")], [], ZH)
+    assert len(block.shown) == (1 if is_same else 2)
+
+
+def test_memory_block_shows_the_users_words_before_the_assistants_same():
+    hits = [hit(9, role="assistant", start=4, day=date(2026, 1, 29)), hit(8, path="memory/b.md")]
+    assert [one.unit.role for one in pack(hits, [], ZH).shown] == ["user"]
 
 
 def test_a_message_with_nothing_to_see_is_left_out_as_empty():
@@ -253,10 +277,8 @@ def test_memory_block_without_citations_tags_only_the_path():
 @given(HITS, TERMS, LIMITS)
 def test_memory_block_keeps_every_limit_for_any_hits(hits, terms, limits):
     block = pack(hits, terms, limits)
-    places = [
-        (one.unit.path, one.unit.start, one.unit.end, one.score) for one in (*block.shown, *(one for one, _ in block.left_out))
-    ]
-    assert sorted(places) == sorted((one.unit.path, one.unit.start, one.unit.end, one.score) for one in hits)
+    places = [(one.unit.path, one.unit.start, one.unit.end) for one in (*block.shown, *(one for one, _ in block.left_out))]
+    assert sorted(places) == sorted((one.unit.path, one.unit.start, one.unit.end) for one in hits)
     assert block.tokens == estimate_tokens(block.text, limits.cjk_weight) <= limits.tokens
     assert not limits.max_chars or len(block.text) <= limits.max_chars
     if not block.text:
