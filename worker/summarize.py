@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
+from recalld.supervisor.protocol.said_back import SaidBack
 from recalld.supervisor.protocol.summary_file import parse_summary
 from recalld.supervisor.protocol.task import AskedTask, Result
 from recalld.supervisor.storage.clock import to_wire
@@ -119,12 +120,15 @@ def _outcome(write: Callable[[], str]) -> _Outcome:
 
 def _read_material(task: Task, files: Files, paths: WorkspacePaths, *, with_extracts: bool) -> list[Block]:
     """
-    Return the messages to read, oldest first; MaterialLost when a file is gone or differs from what the task names.
+    Return the messages to read, oldest first, without answers that only say back what memory had.
+
+    MaterialLost when a file is gone or differs from what the task names.
 
     *with_extracts*: a daily summary may be an extract. A model never reads one: it reads the dated files.
     """
     digests = {source.name: source.digest for source in task.sources}
     blocks: list[Block] = []
+    said_back = SaidBack(files, paths)
     for name in task.material:
         version = next(filter(None, (files.read_stable(path) for path in (paths.dated(name), paths.original(name)))), None)
         period = period_of_name(name.removeprefix("summary/"))
@@ -134,7 +138,7 @@ def _read_material(task: Task, files: Files, paths: WorkspacePaths, *, with_extr
             raise MaterialLost(f"{name} is gone or was changed")
         parsed = parse_dated(version.data, paths.dated(name))
         if parsed:
-            blocks.extend(parsed.blocks)
+            blocks.extend(said_back.without(parsed.blocks))
         elif period:
             summary = parse_summary(version.data, period.label, paths.summary(period))
             if summary.extract and not with_extracts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.said_back import SaidBack
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.files import Files
 
@@ -145,6 +147,13 @@ class SessionFiles:
 
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files, self._paths = files, paths
+
+    @cached_property
+    def said_back(self) -> SaidBack:
+        """The receipts, by which answers that are no news are known."""
+        from recalld.supervisor.protocol.said_back import SaidBack  # here: it loads the tokeniser, which a turn may not need
+
+        return SaidBack(self._files, self._paths)
 
     @contextmanager
     def locked(self, session: str, wait_s: float | None = None) -> Iterator[None]:

@@ -209,10 +209,10 @@ class SessionLines:
         self._events.emit("conversation_failed", reason=error.reason, attempts=failure.attempts)
 
     def _shown(self, blocks: Sequence[Block]) -> list[dict[str, Any]]:
-        """Return the messages as a model may read them, with speakers' names and times, and without secrets."""
+        """Return the messages that are news as a model may read them, with names and times, and without secrets."""
         privacy = self._config.privacy
         shown = []
-        for block in blocks:
+        for block in self._files.said_back.without(blocks):
             text = without_secrets(block.shown, language_of(block.shown), privacy)
             name = {"name": block.speaker} if block.speaker else {}
             shown.append({"role": block.role, "content": text, **name, "createdAt": block.created_at.isoformat()})

@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.protocol.said_back import SaidBack
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.tokenizer import spelled, tokens
@@ -249,7 +250,7 @@ def probe(
     # gather
     store = CanaryStore(files, paths)
     before = store.read()
-    state = _with_new(before, memory, searcher.index.frequency, now, rare)
+    state = _with_new(before, memory, SaidBack(files, paths), searcher.index.frequency, now, rare)
     # decide, one by one
     asked = 0
     for canary in due(state.canaries, now, PER_CHECK):
@@ -273,6 +274,7 @@ def probe(
 def _with_new(
     state: CanaryState,
     memory: MemoryFolder,
+    said_back: SaidBack,
     frequency: Callable[[str], int],
     now: datetime,
     rare: Callable[[Sequence[str]], Sequence[Sequence[RareWord]]],
@@ -284,7 +286,8 @@ def _with_new(
         if file.ours and file.created and (until is None or until < file.created <= now):
             runs.setdefault(file.created, []).append(file)
     files = [file for run in sorted(runs)[-(KEPT // PER_RUN) :] for file in sample(runs[run])]
-    sampled = [sample([(block.id, block.words) for block in memory.blocks(file.name)], _SAMPLE) for file in files]
+    news = [said_back.without(memory.blocks(file.name)) for file in files]
+    sampled = [sample([(block.id, block.words) for block in blocks], _SAMPLE) for blocks in news]
     words = iter(rare([text for messages in sampled for _, text in messages]) if sampled else ())
     found = [
         choose_canary(file.name, [(identity, next(words)) for identity, _ in messages], frequency)
