@@ -149,7 +149,7 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     from recalld.supervisor.index.hit import BY_ID
     from recalld.supervisor.longterm.long_term_file import Ended
     from recalld.supervisor.protocol.struck import Struck
-    from recalld.supervisor.recall.ended import name_of, write_ended
+    from recalld.supervisor.recall.ended import name_of, read_ended, write_ended
 
     ws, now, target = memory.ws, memory.caller.clock(), request.target.strip()
     bare, _, cited = target.partition("#")
@@ -164,6 +164,9 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
         raise BadRequest("target", Text("longterm.nothing_to_end"))
     until = ws.today(now)
     kind, name = ("line", name_of(found.text)) if is_summary else ("message", unquote(place.removeprefix(BY_ID)))
+    before = read_ended(ws.files, ws.paths)
+    if there := (before.lines if is_summary else before.messages).get(name):
+        raise BadRequest("target", Text("longterm.ended_before", place=place, until=there.until))
     write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(request.reason)))
     return Ended(place, found.text, until)
 
