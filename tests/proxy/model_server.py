@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from typing import Any, NamedTuple
 
 from tests.loopback import Handler, Loopback
@@ -45,7 +46,9 @@ class ModelServer(Loopback):
         self.handler = _Answering
         self.replies = list(replies)
         self.got: list[Got] = []
-        self.gone = 0  # clients that have hung up while it waited
+        self.gone = 0  # clients that have hung up before the end
+        self.open = 0  # requests that are being answered
+        self.guard = threading.Lock()
         super().__init__()
 
     def next(self) -> Reply:
@@ -56,13 +59,23 @@ class _Answering(Handler):
     server: ModelServer
 
     def do_POST(self) -> None:  # noqa: N802 - the name of http.server
+        with self.server.guard:
+            self.server.open += 1
+        is_gone = True
+        with contextlib.suppress(ConnectionError):
+            is_gone = self._answer()
+        with self.server.guard:
+            self.server.open -= 1
+            self.server.gone += is_gone
+
+    def _answer(self) -> bool:
+        """Answer, and return whether the client has hung up before the end."""
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.got.append(Got(self.command, self.path, headers, body))
         reply = self.server.next()
         if reply is MUTE:
-            self._wait()
-            return
+            return self._wait()
         self.send_response_only(reply.status)
         for name, value in (*reply.headers, ("Transfer-Encoding", "chunked")):
             self.send_header(name, value)
@@ -70,24 +83,24 @@ class _Answering(Handler):
         for piece in reply.pieces:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.wfile.flush()
+        self.close_connection = reply.breaks or reply.waits
         if reply.waits:
-            self._wait()
-        if reply.breaks or reply.waits:
-            self.close_connection = True
-            return
-        self.wfile.write(b"0\r\n\r\n")
+            return self._wait()
+        if not reply.breaks:
+            self.wfile.write(b"0\r\n\r\n")
+        return False
 
     do_GET = do_POST  # noqa: N815 - the names of http.server
     do_DELETE = do_POST  # noqa: N815
 
-    def _wait(self) -> None:
-        """Wait until the client hangs up, or the test ends."""
+    def _wait(self) -> bool:
+        """Wait until the client hangs up, and return True, or until the test ends."""
         self.connection.settimeout(0.02)
         while not self.server.ended.is_set():
             with contextlib.suppress(TimeoutError):
                 if not self._received():
-                    self.server.gone += 1
-                    return
+                    return True
+        return False
 
     def _received(self) -> bytes:
         """Return what the client sends, b"" once it has closed or reset the connection."""
