@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld.supervisor.checks import backup
+from recalld.supervisor.checks.memory import forgetting
+from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.restored import forget_in
+from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.task import AskedTask
@@ -80,6 +83,14 @@ def test_forget_reaches_answers_in_the_making_and_inputs_set_aside(world: World)
     world.ws.task_queue.submit(task)
     forget(world, "match", "山茶花")
     assert where(world, "山茶花") == []
+
+
+def test_check_says_how_much_an_interrupted_forgetting_has_still_to_do(world: World) -> None:
+    meant = wanted(world.ws, "match", "山茶花", world.clock())
+    sweep.begin(world.ws, meant, world.clock(), bytes(32))
+    assert [fault.state for fault in forgetting(world.look())] == ["odd"]
+    world.round()
+    assert [*forgetting(world.look())] == []
 
 
 def test_forget_keeps_everything_else(world: World) -> None:
