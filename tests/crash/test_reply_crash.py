@@ -24,7 +24,7 @@ from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import render_json
 from recalld.supervisor.workspace import Workspace
 from recalld.worker.loop import Worker
-from recalld.worker.providers import Completion, Listed, Usage
+from recalld.worker.providers import Completion, Usage
 from tests.crash.explorer import Explorer, Report
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.storage.files import Files
+    from recalld.worker.providers.server_pages import Listed
     from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof

@@ -27,7 +27,7 @@ from recalld.supervisor.summaries import model as port
 from recalld.supervisor.summaries.model import CallLimits, QueuedModel
 from recalld.supervisor.workspace import Workspace
 from recalld.worker.loop import Worker
-from recalld.worker.providers import Completion, Listed, Usage
+from recalld.worker.providers import Completion, Usage
 from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.conversation.session_lines import SessionLines
     from recalld.supervisor.conversation.sessions import Intent, Progress
     from recalld.supervisor.storage.files import Files
+    from recalld.worker.providers.server_pages import Listed
     from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
