@@ -6,6 +6,7 @@ import ssl
 import threading
 import traceback
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,7 @@ from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, ProviderError, choose
 from recalld.worker.providers.extractive import Extractive
-from recalld.worker.providers.openai import MOST_BYTES, OpenAi
+from recalld.worker.providers.openai import MOST_BYTES, Answer, OpenAi
 from recalld.worker.providers.server_pages import Capacity
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
@@ -309,8 +310,13 @@ def test_openai_counts_no_time_while_a_server_writes_for_others(server, monkeypa
     assert ask(model).text == TEXT
 
 
-def test_openai_says_which_model_has_answered(server):
-    assert ask(replace(provider(server), model="another")).model == "qwen-test"
+@pytest.mark.parametrize(
+    ("told", "named"), [("qwen-test", "qwen-test"), ("org/q-8b", "org/q-8b"), ("/srv/m/q-8b.gguf", "q-8b.gguf")]
+)
+def test_openai_says_which_model_has_answered_without_its_folder(told, named):
+    answer = Answer("?", 1.0)
+    answer.take(SimpleNamespace(choices=[], model=told))
+    assert answer.model == named
 
 
 # ── which provider, and its key ──────────────────────────────────────────────

@@ -92,7 +92,7 @@ class Answer:
             raise ValueError("no chunk of a chat completion")
         self.began = True
         if isinstance(named := getattr(chunk, "model", None), str):
-            self.model = named
+            self.model = named.rpartition("/")[2] if named.startswith("/") else named  # llama.cpp gives the path of the file
         usage = getattr(chunk, "usage", None)
         if usage is not None and isinstance(usage.prompt_tokens, int) and isinstance(usage.completion_tokens, int):
             self._reported = usage.prompt_tokens, usage.completion_tokens
