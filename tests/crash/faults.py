@@ -231,9 +231,9 @@ def written_first(original: Callable[..., Any]) -> Callable[..., Any]:
 def count_again(original: Callable[..., Any]) -> Callable[..., Any]:
     """Count a failure each time its result is looked at."""
 
-    def fail(stores: Any, result: Any, reason: Any, now: Any) -> None:
+    def fail(stores: Any, result: Any, *rest: Any) -> None:
         attempts, *_ = stores.use.task_queue.failures().get(result.group, (result.attempt,))
-        original(stores, replace(result, attempt=attempts), reason, now)
+        original(stores, replace(result, attempt=attempts), *rest)
 
     return fail
 
