@@ -45,7 +45,8 @@ def forget_tables(aim: Aim) -> None:
                 for path in sorted(there, key=lambda path: path.name != "meta.json"):  # the list before what it names
                     files.disk.unlink(path)
                 files.disk.sync_folder(folder)
-    aim.ws.index.close()
+    if aim.applies:
+        aim.ws.index.close()  # it is opened again when it is made
     if files.disk.stat(paths.files):
         aim.remove(paths.files)
     for name in sorted(files.disk.names(paths.root)):
