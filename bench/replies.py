@@ -8,6 +8,7 @@ The model is a server on loopback that answers at once, and takes four seconds f
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -100,11 +101,13 @@ def measure(root: Path, server: Server, queued: Callable[[], int]) -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     with tempfile.TemporaryDirectory() as folder, Server() as server:
         root = Path(folder) / "workspace"
         server.script = script
         environ = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
         environ |= {"RECALLD_LLM_BASE_URL": server.url, "RECALLD_LLM_MODEL": "qwen-test", "RECALLD_TURNS_REPLY": "worker"}
+        environ |= {"RECALLD_SUMMARIZE_LEAST": "0"}  # each day is asked for
         subprocess.run([*RECALLD, "-w", str(root), "init"], env=environ, check=True, stdout=subprocess.DEVNULL)
         (root / "history.json").write_text(json.dumps(old_days(20), ensure_ascii=False), encoding="utf-8")
         running = subprocess.Popen([*RECALLD, "-w", str(root), "run"], env=environ, stdout=subprocess.DEVNULL)

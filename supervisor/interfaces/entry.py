@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Commands that a running supervisor answers, since it has the index open and its modules loaded.
 SERVED_COMMANDS: Final = frozenset(
-    {"inject", "context", "search", "get", "why", "append", "status", "plan", "write", "read", "delete", "stats"}
+    {"inject", "context", "search", "get", "why", "append", "status", "plan", "write", "read", "delete", "stats", "invalidate"}
 )
 #: The exit code of a message whose id can't be printed (protocol.md, 8.2).
 _UNPRINTED: Final = 74

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from recalld.supervisor.operations.days import period_in
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire, within
@@ -46,6 +47,8 @@ class ForgetRequest:
             refuse_no_text(name, getattr(self, name))
         if self.by not in KINDS:
             raise BadRequest("by", Text("argument.not_allowed", value=self.by, allowed=", ".join(KINDS)))
+        if self.by == "day":
+            period_in("day", self.value, "value")
         if self.by == "match":
             refuse_vague(self.value)
 

@@ -103,7 +103,7 @@ def as_of_now(hits: Sequence[Hit], ended: Ended, *, is_past: bool, standing: Cal
     """
     Return the hits without what is no longer true; where the past is asked for, with it, and with the day on which it ended.
 
-    What a person has struck without a day comes behind the best hit that stands. Nothing of this is the only hit: *standing*
+    What a person has struck without a day comes behind the best hit that stands, and is never the only hit. *standing*
     returns the passage that stands in the place of a line of memory.md, if one does.
     """
     if not ended.messages and not ended.lines and not any("~~" in hit.unit.text for hit in hits):
@@ -123,11 +123,9 @@ def as_of_now(hits: Sequence[Hit], ended: Ended, *, is_past: bool, standing: Cal
             if passage and (passage.path, passage.start) not in there:
                 there.add((passage.path, passage.start))
                 stand.append(replace(hit, unit=passage, score=hit.rank * _BEHIND))
-    if not stand:
-        return []
-    best = max(hit.rank for hit in stand)
+    is_alone, best = not stand, max((hit.rank for hit in stand), default=0.0)
     for hit, found in gone:
-        if is_past or found.until is None:
+        if is_past if found.until else not is_alone:  # a day says for itself that this is over
             unit = replace(hit.unit, text=str(found)) if hit.unit.message else hit.unit
             rank = hit.rank if found.until else min(hit.rank, best * _BEHIND)
             stand.append(replace(hit, unit=unit, score=rank))

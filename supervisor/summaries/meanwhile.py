@@ -16,7 +16,6 @@ from recalld.supervisor.storage.clock import local_day, to_wire
 from recalld.supervisor.storage.error_collector import ErrorCollector
 from recalld.supervisor.storage.errors import Conflict
 from recalld.supervisor.summaries.llm_state import summary_writer
-from recalld.supervisor.summaries.quality import reject_form
 from recalld.supervisor.summaries.reading import blocks_of, extract_of, quotes_all
 from recalld.supervisor.summaries.schedule import extracts_due
 from recalld.supervisor.text.language import count_words
@@ -105,6 +104,8 @@ def write_extract(
     refused: str = "",
 ) -> bool:
     """Write the extract *text* of the group in the place of none or of another extract; return whether it was written."""
+    from recalld.supervisor.summaries.quality import reject_form  # imported here, since `status` only counts extracts
+
     archive = use.config.archive
     version, before = memory.read_summary(period)
     if (before and not before.extract) or (text and reject_form(text, archive.summarise_chars)):

@@ -15,7 +15,6 @@ from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
-from recalld.supervisor.summaries.material import Material
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.protocol.summary_file import Source
+    from recalld.supervisor.summaries.material import Material
 
 #: Characters of the material that an answer is compared with: a month of long days.
 _MOST_CHARS: Final = 400_000
@@ -61,6 +61,8 @@ def quotes_all(text: str, said: Iterable[str]) -> bool:
 
 def material_of(memory: MemoryFolder, period: Period, sources: Iterable[Source], config: Config) -> Material:
     """Return what an answer about the period is judged against."""
+    from recalld.supervisor.summaries.material import Material  # imported here, since `status` reads no material
+
     zone = config.archive.zone
     blocks = blocks_of(memory, (source.name for source in sources), zone)
     said = [(local_day(block.created_at, zone), block.text) for block in blocks]

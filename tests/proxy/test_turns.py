@@ -139,10 +139,17 @@ def test_turn_is_kept_once_and_other_words_at_its_place_are_revisions(proxied: P
     proxied.ask(QUESTION)
     proxied.play(chat("花生。"))
     proxied.ask(QUESTION)  # asked for again
-    proxied.ask("我对海鲜过敏吗？")  # edited
-    kept = proxied.history(4)
-    assert [one["text"] for one in kept] == [QUESTION, "好。", "花生。", "我对海鲜过敏吗？"]
-    assert len({one["id"] for one in kept}) == 2
+    proxied.ask(QUESTION, "花生。", "谁会来？")
+    proxied.ask(QUESTION, "花生。", "几个人来？")  # edited
+    kept = proxied.history(6)
+    assert [one["text"] for one in kept] == [QUESTION, "好。", "花生。", "谁会来？", "花生。", "几个人来？"]
+    assert len({one["id"] for one in kept}) == 4
+
+
+def test_question_alone_with_other_words_is_another_message(proxied: Proxied):
+    for question in (QUESTION, "我的皮划艇在九号码头。", "无线网络叫 Moorfrosch。"):
+        proxied.ask(question)
+    assert len({one["id"] for one in proxied.history(6)}) == 6
 
 
 def test_question_alone_is_another_one_after_ten_minutes(proxied: Proxied):

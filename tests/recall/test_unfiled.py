@@ -172,7 +172,7 @@ def test_context_shows_a_message_of_its_history_only_there(world):
     turn = memory_of(world).context(ASKED)
     assert not turn.memory
     assert sum(FACT in one["content"] for one in turn.messages) == 1
-    world.append(*exchanges(15))
+    world.append(*({**one, "text": f"{n}: {one['text']}"} for n, one in enumerate(exchanges(15))))
     world.clock.forward(seconds=1)
     turn = memory_of(world).context(ASKED)
     assert FACT in turn.memory

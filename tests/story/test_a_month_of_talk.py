@@ -136,7 +136,7 @@ def test_history_keeps_the_latest_messages_in_order_and_all_archived(lived):
 
 
 def test_events_report_no_trouble_in_sixty_days(lived):
-    quiet = {"seen", "archived", "submitted", "summarised", "moved", "trimmed"}
+    quiet = {"seen", "archived", "submitted", "extracted", "summarised", "moved", "trimmed"}
     assert {event for event, _ in lived.events.all} <= quiet
 
 

@@ -59,7 +59,7 @@ def _read() -> str:
     if len(data) > _MOST_BYTES:
         raise BadRequest("--message", Text("chat.too_long", most=_MOST_BYTES >> 20))
     try:
-        return data.decode()
+        return data.decode().rstrip("\r\n")
     except UnicodeDecodeError:
         raise BadRequest("--message", Text("chat.not_utf8")) from None
 

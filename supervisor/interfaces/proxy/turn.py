@@ -36,7 +36,7 @@ SESSION: Final = "x-recalld-session"
 _CHANNEL: Final = "proxy"
 #: A part of a question that is searched for at most; it may be a pasted file.
 _MOST_CHARS: Final = 20_000
-#: How long a question without a beginning is taken for the one before it, edited or asked again.
+#: How long the same words without a beginning are taken for the question before, asked again.
 _AGAIN: Final = timedelta(minutes=10)
 
 
@@ -71,8 +71,10 @@ def turn_of(ws: Workspace, talk: Talk, session: str, now: datetime) -> Turn:
         return Turn(session, digest(response, before), talk.question)
     is_kept_there = talk.kind == "responses" and talk.value("conversation") is not None
     session = session or named_session(talk) or first_session(talk)
-    last = "" if before else _last_answer(ws, session, now if is_kept_there else now - _AGAIN)
-    return Turn(session, digest(last, before), talk.question)
+    if before or is_kept_there:
+        return Turn(session, digest("" if before else _last_answer(ws, session, now), before), talk.question)
+    # a client without a history: the same words again are the same question for a while, other words another one
+    return Turn(session, digest(_last_answer(ws, session, now - _AGAIN), "", talk.question), talk.question)
 
 
 def _session_of(ws: Workspace, response: str) -> str:

@@ -30,6 +30,7 @@ TEXTS: Final = {
     "history_invalid": "history.json 读不了，读得了之前不会写它",
     "quarantine_full": "损坏的文件没能恢复，因为存放副本的地方满了",
     "repaired": "`fsck --repair` 修复了内容，或者夜间检查找回了图片",
+    "forgotten": "要忘记的内容已从每一处去掉",
     "accepted": "`fsck --accept`：按日文件里缺的内容不要了",
     "history_restored": "history.json 已由备份和消息账本恢复",
     "put_back": "别的程序改写时丢掉的、尚未归档的消息放回来了",
