@@ -14,6 +14,7 @@ from recalld.supervisor.conversation.sessions import OVERFLOW
 from recalld.supervisor.longterm.lines import parse_entry
 from recalld.supervisor.protocol.attachments import attachments_of
 from recalld.supervisor.protocol.dated_file import undated_in
+from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.marks import is_shared
 from recalld.supervisor.protocol.message import InvalidEntry, Message, why_undated
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, is_unfinished
@@ -97,6 +98,15 @@ def forgetting(look: Look) -> Faults:
     """Yield how much a forgetting has still to take out, after it was interrupted."""
     if count := sum(len(act.messages) + len(act.lines) + len(act.files) for act in look.ws.journal.tombstones.unfinished()):
         yield odd(Text("forget.unfinished", count=count))
+
+
+def inbox(look: Look) -> Faults:
+    """Yield that inbox.json is no JSON, so that nothing in it is read."""
+    version = look.ws.files.read_stable(look.ws.paths.inbox)
+    try:
+        parse_inbox(version.data if version else b"[]", look.ws.zone)
+    except ValueError:
+        yield bad(Text("status.inbox_invalid"))
 
 
 def why_unread(one: Unread, kept: Path) -> Text:

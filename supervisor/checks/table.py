@@ -49,6 +49,7 @@ TABLE: Final = (
     Check("status", "memory", memory.unread),
     Check("status", "memory", memory.forgetting),
     Check("status", "memory", memory.dropped),
+    Check("status", "machine", memory.inbox),
     Check("status", "machine", memory.waiting),
     Check("status", "machine", machine.lasting),
     Check("files", "memory", memory.gone),

@@ -186,6 +186,10 @@ def a_model_without_a_name(it: Broken) -> None:
     it.world.reopen(f'{WITHOUT_MODEL}[llm]\nbase_url = "http://127.0.0.1:9/v1"\n')
 
 
+def an_inbox_that_is_no_json(it: Broken) -> None:
+    it.world.put("inbox.json", '[{"id": "q1", "text": "备份在哪'.encode())
+
+
 def an_index_that_is_damaged(it: Broken) -> None:
     for path in (it.world.root / ".recalld" / "index").glob("*.store"):
         os.truncate(path, path.stat().st_size // 2)
@@ -256,6 +260,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_port_that_another_program_uses: services.port,
     a_backup_that_failed: services.last_night,
     a_model_without_a_name: model.paused,
+    an_inbox_that_is_no_json: memory.inbox,
     an_index_that_is_damaged: memory.index,
     a_key_in_a_file_of_variables: model.key,
     a_key_file_that_is_not_there: services.units,

@@ -15,6 +15,7 @@ TEXTS: Final = {
     "history_invalid": "history.json 读不了：{why}；用 `recalld restore` 恢复它。",
     "waits_unsupervised": "从 {time} 起就有消息等着归档，而 supervisor 没有运行；请用 `recalld run` 启动。",
     "config_refused": "recalld.toml 改错了；supervisor 仍按改之前的配置运行。",
+    "inbox_invalid": "inbox.json 不是 JSON，里面等着的提问读不到；请改好这个文件，或者删掉它。",
     "index_stale": "新的记忆暂时搜不到。",
     "words_alone": "目前只按字词查找记忆。",
     "attachments_gone": "消息里提到的图片或文件有 {count} 个不见了，第一个是 {name}；有副本的用 `recalld fsck --repair` 找回，其余的用 `recalld fsck` 列出。",

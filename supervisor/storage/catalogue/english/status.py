@@ -15,6 +15,7 @@ TEXTS: Final = {
     "history_invalid": "history.json can't be read: {why}; `recalld restore` puts it together again.",
     "waits_unsupervised": "messages wait to be written since {time}, and no supervisor runs; start one with `recalld run`.",
     "config_refused": "recalld.toml was changed and is wrong; the supervisor keeps the configuration before it.",
+    "inbox_invalid": "inbox.json is no JSON, so what waits in it is not read; mend the file, or delete it.",
     "index_stale": "new memories are not found for now.",
     "words_alone": "memories are found by their words alone for now.",
     "attachments_gone": "pictures or files of messages are gone ({count}), the first is {name}; `recalld fsck --repair` brings back those of which there is a copy, `recalld fsck` lists the others.",
