@@ -118,7 +118,8 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     writer = summary_writer(ws.config, failures, ws.model_use.asked)
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
     sizes = bytes_by_group(work, there_then)
-    spared = [one for one in work if not ws.extracting and _is_spared(ws, one, {file.name for file in files}, summaries)]
+    present, active = {file.name for file in files}, ws.task_queue.active_groups()
+    spared = [one for one in work if not ws.extracting and _is_spared(ws, one, present, summaries)]
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
@@ -131,15 +132,25 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
         "providerPausedUntil": _paused_until(ws, now),
         "providerPausedBecause": configured_state(ws.task_queue, ws.endpoint).reason or None,
-        "summaries": [_planned(ws, one, sizes[one.period.group], failures, now, is_spared=one in spared) for one in work],
+        "summaries": [
+            _planned(
+                ws,
+                one,
+                sizes[one.period.group],
+                failures.get(one.period.group),
+                now,
+                is_spared=one in spared,
+                in_flight=one.period.group in active,
+            )
+            for one in work
+        ],
     }
 
 
 def _planned(
-    ws: Workspace, job: SummaryJob, size: int, failures: Mapping[str, Failure], now: datetime, *, is_spared: bool
+    ws: Workspace, job: SummaryJob, size: int, failure: Failure | None, now: datetime, *, is_spared: bool, in_flight: bool
 ) -> dict[str, Any]:
     """Return what a summary that is due will take; nothing of a model where its extract stands."""
-    failure = failures.get(job.period.group)
     waits = failure is not None and not is_due(failure.failed_at, failure.next_at, now)
     return {
         "group": job.period.group,
@@ -147,7 +158,7 @@ def _planned(
         "messages": sum(source.count for source in job.sources),
         "calls": 0 if is_spared else calls_needed(size, ws.config.llm),
         "tokens": 0 if ws.extracting or is_spared else size // BYTES_PER_TOKEN,
-        "inFlight": job.period.group in ws.task_queue.active_groups(),
+        "inFlight": in_flight,
         "waitsUntil": to_wire(failure.next_at) if failure and waits else None,
     }
 
