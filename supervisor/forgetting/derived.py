@@ -165,10 +165,8 @@ def _has_words(aim: Aim, path: Path, *names: str) -> bool:
     version = aim.ws.files.read_stable(path)
     if version is None:
         return False
-    named = (path.name, *names)
-    return (
-        aim.trace.is_in_bytes(version.data) or aim.trace.is_in(named[0]) or any(one.encode() in version.data for one in names)
-    )
+    data = version.data
+    return aim.trace.is_in_bytes(data) or aim.trace.is_in(path.name) or any(one.encode() in data for one in names)
 
 
 def _rename_in(aim: Aim, path: Path) -> None:

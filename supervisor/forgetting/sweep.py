@@ -50,7 +50,7 @@ class Spot:
 
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     """Return place by place what forgetting these would do; nothing is changed."""
-    aim = _aim(ws, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, now, applies=False)
+    aim = Aim(ws, now, wanted.messages, tuple(line.text for line in wanted.lines), wanted.files, applies=False)
     _go_through(aim, None)
     return spots(aim.touched)
 
@@ -80,8 +80,8 @@ def sweep(ws: Workspace, now: datetime) -> int:
     unfinished = ws.journal.tombstones.unfinished()
     act = unfinished[-1] if unfinished else None
     for _ in range(_TIMES):
-        found = _forgotten_ones(ws, now)
-        aim = _aim(ws, *found, now, applies=True)
+        messages, lines, files = _forgotten_ones(ws, now)
+        aim = Aim(ws, now, messages, lines, files, applies=True)
         _go_through(aim, act)
         if not any(_forgotten_ones(ws, now)):
             break
@@ -112,18 +112,6 @@ def _go_through(aim: Aim, act: Act | None) -> None:
         forget_made(aim)
         aim.ws.files.sweep(aim.ws.paths.memory)
     forget_tables(aim)
-
-
-def _aim(
-    ws: Workspace,
-    messages: Mapping[Key, Standing],
-    lines: tuple[str, ...],
-    files: tuple[str, ...],
-    now: datetime,
-    *,
-    applies: bool,
-) -> Aim:
-    return Aim(ws, now, messages, lines, files, applies)
 
 
 def _forgotten_ones(ws: Workspace, now: datetime) -> tuple[dict[Key, Standing], tuple[str, ...], tuple[str, ...]]:

@@ -125,9 +125,8 @@ def blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
 def standing(ws: Workspace, now: datetime) -> dict[Key, Standing]:
     """Return every message of the workspace, wherever it stands."""
     found: dict[Key, Standing] = {}
-    for message in (*history_copies(ws.files, ws.paths, ws.zone), *ws.unfiled.messages(now)):
-        found.setdefault(message.key, Standing(message))
-    for message in [*ws.journal.unwritten.values()]:
+    unfiled = (*ws.unfiled.messages(now), *ws.journal.unwritten.values())
+    for message in (*history_copies(ws.files, ws.paths, ws.zone), *unfiled):
         found.setdefault(message.key, Standing(message))
     for path in dated_paths(ws):
         for block in blocks_at(ws, path):

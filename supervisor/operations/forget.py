@@ -82,6 +82,16 @@ class Forgotten:
     done: bool = False
     waits: bool = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is meant that stands anywhere."""
+        return not (self.messages or self.lines or self.files)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many messages, lines and files are meant."""
+        return {"messages": len(self.messages), "lines": len(self.lines), "files": len(self.files)}
+
 
 @operation("forget", ForgetRequest, owner=True, within_s=600.0)
 def forget(memory: Visible, request: ForgetRequest) -> Forgotten:

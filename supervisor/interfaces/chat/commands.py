@@ -60,7 +60,7 @@ def _remember(talk: Talk, call: Call, given: str, _confirm: object) -> None:
 
 def _forget(talk: Talk, call: Call, given: str, confirm: Callable[[str], bool]) -> None:
     """Take back the messages and lines with these words, or the line of this number, as `recalld forget` does."""
-    from recalld.supervisor.interfaces.cli.forget import show_forgetting
+    from recalld.supervisor.interfaces.cli.forget import show_forgetting, show_forgotten
     from recalld.supervisor.operations.forget import ForgetRequest, forget
 
     if not given:
@@ -68,13 +68,10 @@ def _forget(talk: Talk, call: Call, given: str, confirm: Callable[[str], bool]) 
         return
     by, value = ("line", _ref(talk, int(given))) if given.isdecimal() and given.isascii() else ("match", given)
     shown = perform(forget, talk.ws, ForgetRequest(by=by, value=value), talk.caller)
-    is_empty = not (shown.messages or shown.lines or shown.files)
-    show_forgetting(call, shown, is_empty=is_empty)
-    if is_empty or not confirm(call.render(Text("chat.forget_sure"))):
+    show_forgetting(call, shown)
+    if shown.is_empty or not confirm(call.render(Text("chat.forget_sure"))):
         return
-    done = perform(forget, talk.ws, ForgetRequest(by=by, value=value, yes=True, shown=shown.digest), talk.caller)
-    counts = {"messages": len(done.messages), "lines": len(done.lines), "files": len(done.files)}
-    call.show(call.render(Text("forget.done", **counts) if done.done else Text("forget.goes_on")))
+    show_forgotten(call, perform(forget, talk.ws, ForgetRequest(by=by, value=value, yes=True, shown=shown.digest), talk.caller))
 
 
 def _ref(talk: Talk, number: int) -> str:

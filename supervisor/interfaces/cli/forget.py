@@ -46,21 +46,19 @@ def forget(
         return call.perform(operations.forget, operations.ForgetRequest(by=by, value=value, **more), workspace, now)
 
     shown = ask()
-    is_empty = not (shown.messages or shown.lines or shown.files)
     if not json:
-        show_forgetting(call, shown, is_empty=is_empty)
-    if is_empty or not (yes or _wants(call, json=json)):
+        show_forgetting(call, shown)
+    if shown.is_empty or not (yes or _wants(call, json=json)):
         if json:
             call.show(as_json(asdict(shown)))
-        elif not is_empty:
+        elif not shown.is_empty:
             call.say(Text("forget.kept"), 0)
         return
     done = ask(yes=True, shown=shown.digest)
     if json:
         call.show(as_json(asdict(done)))
-        return
-    counts = {"messages": len(done.messages), "lines": len(done.lines), "files": len(done.files)}
-    call.show(call.render(Text("forget.done", **counts) if done.done else Text("forget.goes_on")))
+    else:
+        show_forgotten(call, done)
 
 
 def _wants(call: Call, *, json: bool) -> bool:
@@ -70,13 +68,17 @@ def _wants(call: Call, *, json: bool) -> bool:
     return typer.confirm(call.render(Text("forget.ask")), default=False, err=True)
 
 
-def show_forgetting(call: Call, shown: Forgotten, *, is_empty: bool) -> None:
+def show_forgotten(call: Call, done: Forgotten) -> None:
+    """Print how much was forgotten, or that the supervisor goes on with it."""
+    call.show(call.render(Text("forget.done", **done.counts) if done.done else Text("forget.goes_on")))
+
+
+def show_forgetting(call: Call, shown: Forgotten) -> None:
     """Print what would be forgotten, place by place, or that nothing would."""
-    if is_empty:
+    if shown.is_empty:
         call.show(call.render(Text("forget.nothing")))
         return
-    counts = {"messages": len(shown.messages), "lines": len(shown.lines), "files": len(shown.files)}
-    lines = [call.render(Text("forget.head", **counts))]
+    lines = [call.render(Text("forget.head", **shown.counts))]
     lines += [_line(one) for one in (*shown.messages, *shown.lines)]
     lines += [f"  {name}" for name in shown.files]
     lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
