@@ -25,10 +25,9 @@ _TOOLS: Final = ("code", "execution_output", "tether_quote", "tether_browsing_di
 
 
 def conversation_files(source: Source) -> list[str]:
-    """Return the files of an export that hold conversations: `conversations.json`, numbered ones, or one of any other name."""
-    return [*source.named("conversations.json"), *source.named("conversations-[0-9]*.json")] or (
-        source.named("*.json") if len(source.names) == 1 else []
-    )
+    """Return the files of an export that hold conversations: `conversations.json`, numbered ones, or those of other names."""
+    named = [*source.named("conversations.json"), *source.named("conversations-[0-9]*.json")]
+    return named or source.json_with(frozenset({"mapping"}), frozenset({"chat_messages"}))
 
 
 def chatgpt(log: Reading) -> Talk:

@@ -54,6 +54,7 @@ class Source:
         self.path = path
         self._members: dict[str, tuple[zipfile.ZipFile | None, str]] = {}
         self._archives: list[zipfile.ZipFile] = []
+        self._keys: dict[str, frozenset[str]] = {}
         try:
             self._find(path)
         except OSError as error:
@@ -182,6 +183,11 @@ class Source:
 
     def keys(self, name: str) -> frozenset[str]:
         """Return the keys of a JSON file's object, or of the first object of its array; none if it is no JSON."""
+        if name not in self._keys:  # each kind asks
+            self._keys[name] = self._read_keys(name)
+        return self._keys[name]
+
+    def _read_keys(self, name: str) -> frozenset[str]:
         import ijson
 
         found: set[str] = set()

@@ -237,3 +237,5 @@ def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log):
 def test_import_knows_an_export_under_another_name(world, log):
     path = days_of_talk(log, 1, each=2).rename(log / "我的聊天.json")
     assert (run(world, path).added, run(world, path).kinds) == (2, ("ChatGPT",))
+    made._json(log / "设置.json", {"theme": "dark"})
+    assert (run(world, log).added, run(world, log).messages) == (0, 2), "of a folder, the files that are conversations"
