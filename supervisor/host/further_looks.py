@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.lookup_request import REMEMBER, read_request
+from recalld.supervisor.protocol.lookup_request import looks_further
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.replies.remember import asked_to_remember
 from recalld.supervisor.replies.talk import MOST_CALLS, after_looking
@@ -55,9 +55,8 @@ class FurtherLooks:
 
     def begin(self, asked: Conversation, result: Result, language: Language) -> Text:
         """Do what the answer asked for, before it stands in history.json; return words of ours for one that has none."""
-        operation, _ = read_request(result.request)
         chat, raw = asked.last.chat, asked.last.message.raw
-        if operation == REMEMBER:
+        if not looks_further(result.request):
             wanted = asked_to_remember(one.message.text for one in asked.inputs)
             if wanted:
                 source = raw.get("channel")
@@ -83,8 +82,8 @@ class FurtherLooks:
             note_result(result, now, self._ws.model_use)
             began = first.created_at or now
             in_time = now - began <= max(self._ws.config.llm.timeout, timedelta(seconds=1))
-            step, operation = result.attempt + 1, read_request(result.request)[0]
-            if result.request and operation != REMEMBER and step < MOST_CALLS and in_time:
+            step = result.attempt + 1
+            if looks_further(result.request) and step < MOST_CALLS and in_time:
                 self._submit(digest, result, step, chat_of(first.raw), language_of(first.text))
             elif result.status == "done" and result.text:
                 self._append([second_message(first.raw, digest, result.text, now)])

@@ -65,6 +65,11 @@ def split_request(answer: str, mark: str) -> tuple[str, str]:
     return answer[: found.start()].rstrip(), " ".join(found[1].split())[:_MOST_CHARS]
 
 
+def looks_further(request: str) -> bool:
+    """Return whether a request is one to look further: there is one, and it is not to remember a line."""
+    return bool(request) and read_request(request)[0] != REMEMBER
+
+
 def read_request(request: str) -> tuple[str, str]:
     """
     Return the operation that a request names, and what it is given; an unknown operation as it is named.

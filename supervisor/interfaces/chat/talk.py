@@ -17,7 +17,7 @@ from recalld.supervisor.operations.history import AppendRequest, append
 from recalld.supervisor.operations.looking import LookingUp
 from recalld.supervisor.operations.operation import Caller, Visible, perform
 from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.lookup_request import REMEMBER, mark_of, read_request
+from recalld.supervisor.protocol.lookup_request import looks_further, mark_of
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.replies.remember import asked_to_remember
@@ -108,7 +108,7 @@ class Talk:
     def _go_on(self, turn: Turn, first: Result, answer: dict[str, Any], asked: Input, language: Language) -> None:
         """Keep the first message, do what it asked for, and keep the second."""
         operations = LookingUp(lambda: self.ws, self._clock, keep_fresh=True)
-        if read_request(first.request)[0] == REMEMBER:
+        if not looks_further(first.request):
             wanted = asked_to_remember([asked.message.text])
             if wanted:
                 operations.remember(wanted, CHANNEL, asked.chat)
@@ -127,7 +127,7 @@ class Talk:
             results = operations.look(result.request, asked.chat, language)
             turns = after_looking(result.turns, results, step, language, self.ws.files, self.ws.paths)
             turn.second, further = self._ask(turn, "lookup", turns, result.mark, asked.digest, step)
-            if further is None or not further.request or read_request(further.request)[0] == REMEMBER:
+            if further is None or not looks_further(further.request):
                 break
             result = further
         if turn.second:
