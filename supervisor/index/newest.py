@@ -44,8 +44,8 @@ _TELLING: Final = 0.2
 #: A longer question has words that are not about the thing.
 _LONG_QUESTION: Final = 80
 #: The share of the rare words of a passage that another one about the same thing has; less of one with the same words of the
-#: question and nearly the same score. Two that have hardly more rare words than
-#: this, by their worth, need have none: they say only what is asked.
+#: question and nearly the same score. Two that have hardly more rare words than this, by their worth, need have none in common:
+#: they say only what is asked.
 _COMMON: Final = 0.25
 _COMMON_OF_EQUALS: Final = 0.12
 _LITTLE: Final = 2.5

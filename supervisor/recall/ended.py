@@ -1,8 +1,8 @@
 """
-What is no longer true, and where an answer has it: only where the past is asked for, and never alone.
+What is no longer true, and where an answer has it: only where the past is asked for.
 
 Lines are struck in their file (`protocol/struck`). A message and a line of a summary stay as they are; that they ended is in
-.recalld/ended.jsonl. What a person struck without a day stands behind what is true (docs/reference/protocol.md, 10.8).
+.recalld/ended.jsonl. What a person struck without a day stands behind what is true, never alone (protocol.md, 10.8).
 """
 
 from __future__ import annotations

@@ -49,11 +49,10 @@ def connect(
     root = machine.paths.root
     is_made, writes = machine.paths.config.exists(), yes and not dry_run
     found, refused = _changes(machine, clients or [], machine.changes)
-    is_wanted = writes and bool(found)  # where nothing can be connected nothing is made
-    if is_wanted and not is_made:
-        make_workspace(root, os.environ, call.language)
     done = [one for one in found if one.kind != "there"]
-    if is_wanted:
+    if writes and found:  # where nothing can be connected nothing is made
+        if not is_made:
+            make_workspace(root, os.environ, call.language)
         machine.apply(found)
         _forget_findings(call, workspace)
     if json:
