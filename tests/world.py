@@ -61,6 +61,7 @@ from recalld.supervisor.storage.files import Files
 from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.summaries.submit import submit_again
 from recalld.supervisor.workspace import Workspace
+from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import NoCall
 
@@ -557,7 +558,7 @@ class World:
         return Supervisor(self.ws, self.clock, None, self.clock.monotonic, background, manager=manager)
 
     def worker(self, files: Files | None = None, model: Any = None) -> Worker:
-        return Worker(files or self.files, self.paths, self.ws.config, model or self.provider(), self.clock)
+        return Worker(FolderDesk(files or self.files, self.paths, self.ws.config), model or self.provider(), self.clock)
 
     def provider(self) -> Any:
         return self.model

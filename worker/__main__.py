@@ -21,6 +21,7 @@ if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.protocol.prompts import load_templates
 from recalld.supervisor.protocol.queue import TaskQueue
@@ -33,6 +34,7 @@ from recalld.supervisor.storage.output import line_printer
 from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.printable import printable, printable_json
 from recalld.worker.answering import answer
+from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Model, choose
 from recalld.worker.talking import talk
@@ -71,7 +73,7 @@ def main() -> int:
     try:
         if options.talk:
             files, paths, config, clock = _open(options.workspace.resolve())
-            talk(choose(config, os.environ), config, files, paths, clock)
+            talk(choose(config, os.environ), config, CallLog(files, paths, config.archive.zone), clock)
             return 0
         with line_printer(sys.stdout, lost) as print_line:
             root = options.workspace.resolve()
@@ -100,7 +102,7 @@ def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object
     if isinstance(provider, Model) and not asked_only:
         load_templates(files, paths)  # a wrong prompt is reported now, not after the first task
     idle_s = config.worker.idle.total_seconds() if idle_s is None else idle_s
-    Worker(files, paths, config, provider, clock).run(idle_s, report, asked_only=asked_only)
+    Worker(FolderDesk(files, paths, config), provider, clock).run(idle_s, report, asked_only=asked_only)
 
 
 def do(root: Path) -> bytes:
@@ -114,7 +116,8 @@ def do(root: Path) -> bytes:
     task = parse_task(sys.stdin.buffer.read())
     if not isinstance(task, AskedTask):
         raise BadRequest("--task", Text("model.only_queued"))
-    result = answer(task, choose(config, os.environ), config, files, paths, clock, lambda: os.getppid() != asker)
+    log = CallLog(files, paths, config.archive.zone)
+    result = answer(task, choose(config, os.environ), config, log, clock, lambda: os.getppid() != asker)
     return render_result(result).rstrip()
 
 

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.task import AskedTask, Result
     from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.files import Files
+    from recalld.worker.calls import CallBook
     from recalld.worker.providers import Model, Summariser
 
 #: The most tokens of the answer to a test: a model that thinks first needs some hundred.
@@ -40,8 +39,7 @@ def answer(
     task: AskedTask,
     provider: Model | Summariser,
     config: Config,
-    files: Files,
-    paths: WorkspacePaths,
+    log: CallBook,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
     heard: Callable[[str], None] | None = None,
@@ -58,9 +56,9 @@ def answer(
     if task.kind == "model-list":
         return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
     if task.kind in REPLY_KINDS:
-        return reply(task, provider, config, files, paths, clock, cancelled, heard)
+        return reply(task, provider, config, log, clock, cancelled, heard)
     is_test = task.kind == "model-test"
-    calls = Calls(provider, config, files, paths, clock, cancelled, is_asked=is_test)
+    calls = Calls(provider, config, log, clock, cancelled, is_asked=is_test)
     return delivered(task, provider, clock, lambda: _ask(calls, task.prompt, _TEST_TOKENS if is_test else None), calls)
 
 

@@ -7,9 +7,8 @@ Source: docs/reference/protocol.md, 6.7.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.prompts import text_of
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.text.token_count import estimate_tokens
@@ -17,13 +16,12 @@ from recalld.worker.providers import NoCall, ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.llm import Account
-    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.files import Files
     from recalld.worker.providers import Model
 
 #: Tokens reserved for the answer: the context divided by this, and at most so many. Thinking may use more if there is room.
@@ -35,14 +33,21 @@ _ESTIMATE_ERROR: Final = 10
 SERVER_TOKENS: Final = 32
 
 
+class CallBook(Protocol):
+    """Where calls are counted before they are made: `protocol.llm.CallLog`, or what a pool allows a task."""
+
+    def begin(self, now: datetime, most: int | None, account: Account = "summaries") -> bool:
+        """Count a call; False when there were *most* today. Busy or OSError when it can't be counted."""
+        ...
+
+
 @dataclass(slots=True)
 class Calls:
     """The calls of one task; *usage* is right at any time."""
 
     model: Model
     config: Config
-    files: Files
-    paths: WorkspacePaths
+    log: CallBook
     clock: Clock
     cancelled: Callable[[], bool]
     is_asked: bool = False  # a person asked for it: its calls are counted, and not held back
@@ -85,7 +90,7 @@ class Calls:
         spending = self.config.turns if self.account == "replies" else self.config.llm
         most = None if self.is_asked else spending.max_calls_per_day
         try:
-            may_call = CallLog(self.files, self.paths, self.config.archive.zone).begin(self.clock(), most, self.account)
+            may_call = self.log.begin(self.clock(), most, self.account)
         except (OSError, Busy) as error:
             raise NoCall(f"a call can't be written down: {error}") from None
         if not may_call:

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.task import AskedTask, Result
     from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.files import Files
+    from recalld.worker.calls import CallBook
     from recalld.worker.providers import Model
 
 #: The most characters of an answer; what a model writes beyond them is cut off.
@@ -34,8 +33,7 @@ def reply(
     task: AskedTask,
     model: Model,
     config: Config,
-    files: Files,
-    paths: WorkspacePaths,
+    log: CallBook,
     clock: Clock,
     cancelled: Callable[[], bool],
     heard: Callable[[str], None] | None = None,
@@ -45,7 +43,7 @@ def reply(
 
     *heard* is called with each piece of it as it comes in. Raises Cancelled once *cancelled* returns true.
     """
-    calls = Calls(model, config, files, paths, clock, cancelled, account="replies", heard=heard)
+    calls = Calls(model, config, log, clock, cancelled, account="replies", heard=heard)
     result = delivered(task, model, clock, lambda: _ask(calls, task), calls)
     said, request = split_request(result.text, task.mark)
     if not request:

@@ -19,13 +19,12 @@ from recalld.worker.providers import Cancelled
 
 if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.files import Files
+    from recalld.worker.calls import CallBook
     from recalld.worker.providers import Model, Summariser
 
 
-def talk(provider: Model | Summariser, config: Config, files: Files, paths: WorkspacePaths, clock: Clock) -> None:
+def talk(provider: Model | Summariser, config: Config, log: CallBook, clock: Clock) -> None:
     """Answer until standard input ends. Lines printed: {"said": a piece}, and {"result": …} when an answer is whole."""
     asker = os.getppid()
 
@@ -41,8 +40,7 @@ def talk(provider: Model | Summariser, config: Config, files: Files, paths: Work
                 task,
                 provider,
                 config,
-                files,
-                paths,
+                log,
                 clock,
                 lambda: os.getppid() != asker,
                 lambda piece: tell(said=piece),

@@ -2,17 +2,13 @@
 The summary of a task by a model: the template of the material's language, the material quoted, in pieces if need be.
 
 Each piece is read together with the summary so far. After a refusal a day is asked for exchange by exchange, each in its own
-language, and a month day by day; code joins the answers. Finished pieces of an unfinished summary are kept in
-`.recalld/pieces/<group>.<digest>.md`, found by what was asked for them, so that a worker that was killed, a second worker
-and the next attempt pay for none of them again. They are deleted when their task is done, may be deleted at any time, and
-are limited in number. Source: protocol.md, 6.
+language, and a month day by day; code joins the answers. Finished pieces of an unfinished summary are kept (`desk.py`).
+Source: protocol.md, 6.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from itertools import groupby
@@ -21,8 +17,7 @@ from zoneinfo import ZoneInfo
 
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.period import period_of_group
-from recalld.supervisor.protocol.prompts import PromptTemplate, load_template, text_of, version_of, without_secrets
+from recalld.supervisor.protocol.prompts import PromptTemplate, text_of, version_of, without_secrets
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import Language, language_of
@@ -35,69 +30,16 @@ from recalld.worker.providers import ProviderError, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import tzinfo
-    from pathlib import Path
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import Task
-    from recalld.supervisor.storage.files import Files
     from recalld.worker.calls import Calls
+    from recalld.worker.desk import Claim
 
-#: The most pieces that are kept, of all groups together; the oldest are deleted first.
-_MAX_PIECES: Final = 512
-_DIGEST_DIGITS: Final = 24
 #: What divides two exchanges, and the characters of one that is not asked for by itself.
 _SILENCE: Final = timedelta(minutes=10)
 _SHORT_CHARS: Final = 120
 _ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
-
-
-class Pieces:
-    """The finished pieces of one group's unfinished summary."""
-
-    def __init__(self, files: Files, paths: WorkspacePaths, group: str) -> None:
-        if period_of_group(group) is None:
-            raise ValueError(f"{group!r} is no group")
-        self._files = files
-        self._folder = paths.pieces
-        self._group = group
-
-    def find(self, request: str) -> str | None:
-        """Return the kept answer to *request*, None when there is none."""
-        with suppress(NotADirectoryError):
-            self._files.check_folder(self._folder)
-            version = self._files.read_stable(self._path(request))
-            return version.data.decode("utf-8", "replace") if version else None
-        return None
-
-    def keep(self, request: str, answer: str) -> None:
-        """Keep the answer. An error of the disk costs this piece at the next try, not the summary."""
-        with suppress(OSError):  # FileExistsError among them: another worker was faster
-            self._files.make_folder(self._folder)
-            self._files.check_folder(self._folder)
-            self._make_room()
-            self._files.create(self._path(request), answer.encode("utf-8", "replace"))
-
-    def clear(self) -> None:
-        """Delete the group's pieces, and temporary files that a crash left of them."""
-        with suppress(OSError):
-            self._files.check_folder(self._folder)
-            for name in self._files.disk.names(self._folder):
-                if name.removeprefix(".").startswith(f"{self._group}."):
-                    self._files.remove(self._folder / name)
-
-    def _make_room(self) -> None:
-        names = self._files.disk.names(self._folder)
-        if len(names) < _MAX_PIECES:
-            return
-        stats = {name: self._files.disk.stat(self._folder / name) for name in names}
-        oldest = sorted((stat.mtime_ns, name) for name, stat in stats.items() if stat)
-        for _, name in oldest[: len(names) - _MAX_PIECES + 1]:
-            self._files.remove(self._folder / name)
-
-    def _path(self, request: str) -> Path:
-        digest = hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()[:_DIGEST_DIGITS]
-        return self._folder / f"{self._group}.{digest}.md"
 
 
 @dataclass(slots=True)
@@ -105,6 +47,7 @@ class Writing:
     """The summary of one task while it is written by *calls*; *version* (of the templates) is right at any time."""
 
     calls: Calls
+    claim: Claim[Task]
     is_joined: bool = False  # code joined the text from summaries of days
     _templates: dict[str, PromptTemplate] = field(default_factory=dict)
     _used: set[PromptTemplate] = field(default_factory=set)
@@ -164,7 +107,6 @@ class Writing:
     ) -> str:
         """Return the summary of everything, each piece read with the summary so far."""
         config = self.calls.config
-        pieces = Pieces(self.calls.files, self.calls.paths, task.group)
         fold = Fold(entries, so_far, language, config.tokens.cjk_weight)
         while fold.left:
             name = "merge-summary" if fold.so_far else task.kind
@@ -178,7 +120,7 @@ class Writing:
             prompt = template.turns(**_values(task.period, quote(fold.piece(room), language), previous))
             self._used.add(template)
             try:
-                answer = self._answer(prompt, pieces, last=fold.is_last and is_last)
+                answer = self._answer(prompt, last=fold.is_last and is_last)
             except ProviderError as error:
                 if not error.overflow or not fold.halve():
                     raise
@@ -186,11 +128,11 @@ class Writing:
                 fold.take(continued(fold.so_far, answer))
         return fold.so_far
 
-    def _answer(self, prompt: Prompt, pieces: Pieces, *, last: bool) -> str:
+    def _answer(self, prompt: Prompt, *, last: bool) -> str:
         """Return the model's answer, or the kept piece. The last answer is the result and is not kept."""
-        model = self.calls.model
+        model, kept_answers = self.calls.model, self.claim.kept
         request = f"{model.name}\n{model.model}\n{text_of(prompt)}"
-        kept = None if last else pieces.find(request)
+        kept = None if last else kept_answers.find(request)
         if kept is not None:
             return kept
         calls = self.calls
@@ -198,7 +140,7 @@ class Writing:
             raise ProviderError("input", "it needs more calls than llm.max_calls_per_day; it goes on from here", usage=Usage())
         answer = calls.complete(prompt)
         if not last:
-            pieces.keep(request, answer)
+            kept_answers.keep(request, answer)
         return answer
 
     def _room(self, name: str, language: Language, so_far: str) -> int:
@@ -212,7 +154,7 @@ class Writing:
     def _template(self, name: str, language: Language) -> PromptTemplate:
         file = f"{name}.{language}.md"
         if file not in self._templates:
-            self._templates[file] = load_template(name, language, self.calls.files, self.calls.paths)
+            self._templates[file] = self.claim.template(name, language)
         return self._templates[file]
 
     def _hiding(self, language: Language) -> Callable[[str], str]:

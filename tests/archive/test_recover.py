@@ -10,7 +10,7 @@ import pytest
 from recalld.supervisor.protocol.message import Archived, Message
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
-from recalld.worker.writing import Pieces
+from recalld.worker.desk import Pieces
 from tests.world import FaultyDisk, World, message_on, talk, unreachable
 
 

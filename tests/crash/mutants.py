@@ -29,10 +29,10 @@ from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.archive.quarantine import Quarantine
 from recalld.supervisor.archive.replaced import ReplacedHistories
 from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.protocol.lease import Lease
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.storage.files import Files, FsyncTracker
-from recalld.worker.loop import Lease
 from tests.crash import faults, others, people, talking, working
 from tests.crash.model_disk import ModelDisk
 

@@ -23,6 +23,7 @@ from recalld.supervisor.replies import waiting
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import render_json
 from recalld.supervisor.workspace import Workspace
+from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
 from tests.crash.explorer import Explorer, Report
@@ -89,7 +90,7 @@ class Answering(Case):
         clock = Clock(NOW)
         append = adder(ws, clock)
         turns = FileTurns(ws, clock, append, FurtherLooks(ws, clock, append, self))
-        worker = Worker(ws.files, ws.paths, ws.config, self, clock)
+        worker = Worker(FolderDesk(ws.files, ws.paths, ws.config), self, clock)
         for _ in range(20):
             turns._seen = None
             turns.step()

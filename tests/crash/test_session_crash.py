@@ -26,6 +26,7 @@ from recalld.supervisor.storage.lenient_json import render_json
 from recalld.supervisor.summaries import model as port
 from recalld.supervisor.summaries.model import CallLimits, QueuedModel
 from recalld.supervisor.workspace import Workspace
+from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, Usage
 from tests.conversation.talk import Scripted, fenced
@@ -119,7 +120,7 @@ class Asking(Summarizing):
 
     def step(self, lines: SessionLines) -> None:
         ws = self.ws
-        worker = Worker(ws.files, ws.paths, ws.config, self, Clock(NOW))
+        worker = Worker(FolderDesk(ws.files, ws.paths, ws.config), self, Clock(NOW))
         with suppress(NoSummary):
             lines.summarize(SESSION, lambda messages: asyncio.run(self.asked(ws, worker, messages)), NOW)
 

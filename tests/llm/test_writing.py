@@ -439,14 +439,14 @@ def test_writing_continues_when_a_piece_can_not_be_saved(small, monkeypatch):
     source = small.day("2026-01-15", long_day(60))
     small.submit_task("day-2026-01-15", source)
     worker = small.worker()
-    create = worker.files.create
+    create = worker.desk.files.create
 
     def full(path, data):
         if "pieces" in path.parts:
             raise OSError(28, "No space left on device")
         create(path, data)
 
-    monkeypatch.setattr(worker.files, "create", full)
+    monkeypatch.setattr(worker.desk.files, "create", full)
 
     assert worker.run_once().status == "done"
 

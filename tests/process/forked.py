@@ -224,8 +224,10 @@ def warm() -> None:
 def _work_once(root: Path) -> None:
     """Let a worker of this very process do one task, without the threads of its loop."""
     from recalld.supervisor.workspace import open_workspace
+    from recalld.worker.desk import FolderDesk
     from recalld.worker.loop import Worker
     from recalld.worker.providers import choose
 
     ws = open_workspace(root, {}, recalld.supervisor.storage.clock.utc_now)
-    Worker(ws.files, ws.paths, ws.config, choose(ws.config, {}), recalld.supervisor.storage.clock.utc_now).run_once()
+    desk = FolderDesk(ws.files, ws.paths, ws.config)
+    Worker(desk, choose(ws.config, {}), recalld.supervisor.storage.clock.utc_now).run_once()

@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
+from recalld.supervisor.protocol.lease import Lease
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Task, task_id
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
-from recalld.worker.loop import Lease
 from tests.world import GOOD_SUMMARY, WITH_MODEL, FaultyDisk, message_on
 
 SOURCES = (Source("2026-01-15-部署.md", "9f8a3c0012345678", 3),)

@@ -1,0 +1,236 @@
+"""
+Where a worker gets its tasks and leaves its results: a claim holds one task, with all that is needed to do it.
+
+The desk of a workspace is its folders: the queue, the log of calls, and `.recalld/pieces/`, where the finished pieces of an
+unfinished summary are kept. They are found by what was asked for them, so that a worker that was killed, a second worker and
+the next attempt pay for none of them again; they are deleted when their task is done, may be deleted at any time, and are
+limited in number. Source: docs/reference/protocol.md, 6.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from recalld.supervisor.protocol.lease import Lease
+from recalld.supervisor.protocol.llm import CallLog, endpoint_of
+from recalld.supervisor.protocol.paths import WORKERS
+from recalld.supervisor.protocol.period import period_of_group
+from recalld.supervisor.protocol.prompts import load_template
+from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.task import AskedTask, Task
+from recalld.supervisor.protocol.task_material import read_material
+from recalld.supervisor.storage.errors import Busy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.protocol.task import Result
+    from recalld.supervisor.storage.files import Files
+    from recalld.supervisor.text.language import Language
+    from recalld.worker.calls import CallBook
+
+#: The most pieces that are kept, of all groups together; the oldest are deleted first.
+_MAX_PIECES: Final = 512
+_DIGEST_DIGITS: Final = 24
+
+T_co = TypeVar("T_co", bound="Task | AskedTask", covariant=True)
+
+
+class Kept(Protocol):
+    """The answers that were paid for while their summary is unfinished."""
+
+    def find(self, request: str) -> str | None:
+        """Return the kept answer to *request*, None when there is none."""
+        ...
+
+    def keep(self, request: str, answer: str) -> None:
+        """Keep the answer."""
+        ...
+
+    def clear(self) -> None:
+        """Delete all of them."""
+        ...
+
+
+class Claim(Protocol[T_co]):
+    """One task, held by this process."""
+
+    @property
+    def task(self) -> T_co:
+        """What is to be done."""
+        ...
+
+    @property
+    def config(self) -> Config:
+        """The workspace's: zone, context, privacy, tokens."""
+        ...
+
+    @property
+    def log(self) -> CallBook:
+        """Where its calls are counted."""
+        ...
+
+    @property
+    def kept(self) -> Kept:
+        """The finished pieces of its group."""
+        ...
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was lost when that was last looked at; free of cost, for frequent calls."""
+        ...
+
+    def material(self, *, with_extracts: bool) -> list[Block]:
+        """Return what is to be summarised (`protocol.task_material`)."""
+        ...
+
+    def template(self, name: str, language: Language) -> PromptTemplate:
+        """Return the workspace's prompt, else the shipped one; BadConfig when it is wrong."""
+        ...
+
+    def held(self) -> bool:
+        """Return whether this process still has the task."""
+        ...
+
+    def finish(self, result: Result) -> None:
+        """Deliver the result."""
+        ...
+
+    def give_back(self) -> None:
+        """Let another do the task, unless it is lost."""
+        ...
+
+
+@dataclass(slots=True)
+class FolderDesk:
+    """The desk of one workspace."""
+
+    files: Files
+    paths: WorkspacePaths
+    config: Config
+    queue: TaskQueue = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the queue."""
+        self.queue = TaskQueue(self.files, self.paths)
+
+    def claim(self, *, asked_only: bool = False) -> FolderClaim | None:
+        """Claim the next task, with *asked_only* one that somebody waits for; None when there is none."""
+        task = self.queue.claim(endpoint_of(self.config.llm, {}).server, asked_only=asked_only)
+        return FolderClaim(self, task, Lease(self.files, self.queue, task)) if task else None
+
+    def open(self) -> contextlib.ExitStack:
+        """Hold one of the worker locks until the process ends: it shows the supervisor that a worker is alive."""
+        lock = contextlib.ExitStack()
+        for slot in range(WORKERS):
+            with contextlib.suppress(Busy):
+                lock.enter_context(self.files.lock_for_life(self.paths.worker_lock(slot), wait_s=0))
+                return lock
+        raise Busy(self.paths.worker_lock(0), timedelta())
+
+
+@dataclass(slots=True, eq=False)
+class FolderClaim:
+    """A task in `running/`, held by its lease."""
+
+    desk: FolderDesk
+    task: Task | AskedTask
+    lease: Lease
+
+    @property
+    def config(self) -> Config:
+        """The workspace's."""
+        return self.desk.config
+
+    @property
+    def log(self) -> CallLog:
+        """The workspace's log of calls."""
+        return CallLog(self.desk.files, self.desk.paths, self.config.archive.zone)
+
+    @property
+    def kept(self) -> Pieces:
+        """The finished pieces of its group."""
+        return Pieces(self.desk.files, self.desk.paths, self.task.group)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the lease was lost when its file was last looked at."""
+        return self.lease.lost
+
+    def material(self, *, with_extracts: bool) -> list[Block]:
+        """Read the files that the task names; MaterialLost when one is gone or was changed."""
+        assert isinstance(self.task, Task)  # noqa: S101 - the material of the others is in the task
+        return read_material(self.task, self.desk.files, self.desk.paths, with_extracts=with_extracts)
+
+    def template(self, name: str, language: Language) -> PromptTemplate:
+        """Return the workspace's prompt, else the shipped one."""
+        return load_template(name, language, self.desk.files, self.desk.paths)
+
+    def held(self) -> bool:
+        """Return whether this process still has the lease, by its file."""
+        return self.lease.held()
+
+    def finish(self, result: Result) -> None:
+        """Write the result, once, and remove the running task."""
+        self.desk.queue.finish(result)
+
+    def give_back(self) -> None:
+        """Put the task back into the queue, unless the lease is lost."""
+        self.lease.requeue()
+
+
+class Pieces:
+    """The finished pieces of one group's unfinished summary."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths, group: str) -> None:
+        if period_of_group(group) is None:
+            raise ValueError(f"{group!r} is no group")
+        self._files = files
+        self._folder = paths.pieces
+        self._group = group
+
+    def find(self, request: str) -> str | None:
+        """Return the kept answer to *request*, None when there is none."""
+        with suppress(NotADirectoryError):
+            self._files.check_folder(self._folder)
+            version = self._files.read_stable(self._path(request))
+            return version.data.decode("utf-8", "replace") if version else None
+        return None
+
+    def keep(self, request: str, answer: str) -> None:
+        """Keep the answer. An error of the disk costs this piece at the next try, not the summary."""
+        with suppress(OSError):  # FileExistsError among them: another worker was faster
+            self._files.make_folder(self._folder)
+            self._files.check_folder(self._folder)
+            self._make_room()
+            self._files.create(self._path(request), answer.encode("utf-8", "replace"))
+
+    def clear(self) -> None:
+        """Delete the group's pieces, and temporary files that a crash left of them."""
+        with suppress(OSError):
+            self._files.check_folder(self._folder)
+            for name in self._files.disk.names(self._folder):
+                if name.removeprefix(".").startswith(f"{self._group}."):
+                    self._files.remove(self._folder / name)
+
+    def _make_room(self) -> None:
+        names = self._files.disk.names(self._folder)
+        if len(names) < _MAX_PIECES:
+            return
+        stats = {name: self._files.disk.stat(self._folder / name) for name in names}
+        oldest = sorted((stat.mtime_ns, name) for name, stat in stats.items() if stat)
+        for _, name in oldest[: len(names) - _MAX_PIECES + 1]:
+            self._files.remove(self._folder / name)
+
+    def _path(self, request: str) -> Path:
+        digest = hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()[:_DIGEST_DIGITS]
+        return self._folder / f"{self._group}.{digest}.md"
