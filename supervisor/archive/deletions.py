@@ -144,6 +144,33 @@ class Deletions:
         whole = {file.name for file in self._memory.dated() if file.ours and not file.broken} if journal.removed else ()
         journal.record_there_again([key for key in journal.removed - found.removed.keys() if journal.file_of(key) in whole])
 
+    def taken_out(self) -> dict[Key, Block | None]:
+        """
+        Return what a person has deleted or changed in dated files by hand: each message with its new block, or None.
+
+        A file that ends early counts where it ends behind a whole message, as it does when somebody has deleted the others.
+        """
+        found = self.absences()
+        ends = {key for name, keys in found.cut.items() if self._ends_whole(name) for key in keys}
+        return {**dict.fromkeys((*self._journal.removed, *ends)), **found.removed}
+
+    def _ends_whole(self, name: str) -> bool:
+        version = self._files.read_stable(self._memory.path_of(name))
+        return version is not None and without_torn_end(version.data) == version.data
+
+    def drop_summaries(self) -> int:
+        """
+        Delete the summaries that name a file which a person has deleted, and has said so; return how many.
+
+        They are made anew from what is left. One that a person has edited stays.
+        """
+        gone = {name for name in self._journal.accepted if self._files.disk.stat(self._memory.path_of(name)) is None}
+        summaries = self._memory.summaries().values() if gone else ()
+        outdated = [one for one in summaries if not one.edited and any(source.name in gone for source in one.sources)]
+        for one in outdated:
+            self._memory.delete_summary(one.period)
+        return len(outdated)
+
     # ── the comparison ───────────────────────────────────────────────────────
 
     def _recorded(self, names: Iterable[str]) -> dict[str, list[Key]]:
@@ -207,7 +234,7 @@ class Deletions:
             elif parsed:
                 end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count else []
                 left = [key for key in end if key not in self._journal.removed]
-                if left or self._ends_early(name, parsed, text, absent):
+                if left or self._ends_early(name, parsed, text, knows=bool(absent) or len(recorded[name]) >= parsed.count):
                     cut[name] = left
             else:
                 continue
@@ -239,11 +266,14 @@ class Deletions:
                 absent[key] = None
         return absent
 
-    def _ends_early(self, name: str, parsed: DatedFile, text: str, absent: Mapping[Key, Block | None]) -> bool:
-        """Return whether the file had more messages, by its head, than are known, and ends like one that was cut off."""
-        is_known = bool(absent) or name in self._journal.accepted
+    def _ends_early(self, name: str, parsed: DatedFile, text: str, *, knows: bool) -> bool:
+        """
+        Return whether the file had more messages, by its head, than are known, and ends like one that was cut off.
+
+        *knows*: what is missing is known, or every message of it is in another file.
+        """
         is_short = len(parsed.blocks) < parsed.count and not parsed.has_more
-        return is_short and not is_known and not text.endswith(("\n\n", "\n\r\n"))
+        return is_short and not (knows or name in self._journal.accepted) and not text.endswith(("\n\n", "\n\r\n"))
 
 
 class _Filed:
@@ -274,6 +304,11 @@ def _holder(recorded: Sequence[Key], elsewhere: Mapping[Path, frozenset[Key]]) -
 def same_words(text: str, other: str) -> bool:
     """Return whether two texts differ in blank lines and the ends of lines alone, which formatters change."""
     return _filled_lines(text) == _filled_lines(other)
+
+
+def is_other(said: Message | Block, now: Block | None) -> bool:
+    """Return whether a person has taken words out of the message; *now* is the block that it has become."""
+    return now is None or not (same_words(said.text, now.text) or said.text.strip() in now.text)
 
 
 def _filled_lines(text: str) -> list[str]:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16
 
+#: Hex digits of a digest in the name of a version that is kept.
+_KEPT: Final = 12
+
 T = TypeVar("T")
 
 
@@ -195,7 +198,7 @@ class MemoryFolder:
         before = parse_summary(seen.data, period.label, self._paths.summary(period)) if seen else None
         if seen and before and (before.kept or not before.waits):
             replaced = ReplacedTexts(self._files, self._paths.previous)
-            replaced.keep(f"{period.label}.{digest_of(seen.data)[:12]}.md", seen.data)
+            replaced.keep(kept_name(period, seen.data), seen.data)
         self._files.replace(self._paths.summary(period), render_summary(summary), seen)
 
     def edit_summary(self, period: Period, text: str, seen: FileVersion) -> None:
@@ -203,9 +206,16 @@ class MemoryFolder:
         path = self._paths.summary(period)
         data = with_text(seen.data, text, path)
         if data != seen.data:
-            kept = f"{period.label}.{digest_of(seen.data)[:12]}.md"
-            ReplacedTexts(self._files, self._paths.previous).keep(kept, seen.data)
+            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(period, seen.data), seen.data)
             self._files.replace(path, data, seen)
+
+    def delete_summary(self, period: Period) -> None:
+        """Delete the summary; it is kept in previous/."""
+        path = self._paths.summary(period)
+        version = self._files.read_stable(path)
+        if version:
+            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(period, version.data), version.data)
+            self._files.remove(path)
 
     def move_to_originals(self, name: str) -> bool:
         """Move a dated file into its month's folder in originals/, never over another file; return whether it did."""
@@ -265,6 +275,11 @@ class MemoryFolder:
                 seen[name], values[name] = version.stat, read(version, folder / name)
         self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
         return values
+
+
+def kept_name(period: Period, data: bytes) -> str:
+    """Return the name under which *data*, a version of the summary, is kept in .recalld/previous/."""
+    return f"{period.label}.{digest_of(data)[:_KEPT]}.md"
 
 
 def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:

@@ -49,7 +49,8 @@ class Ledger:
     *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence for each copy of one of
     recalld's files: no copy is memory, and each can be deleted. *moved* says where files are that a person has moved or
     renamed. *attachments* counts the pictures and files that messages name; *unnamed* has the paths of those that no message
-    names any more. *faults* has a sentence for every other fault of the memory (checks/table.py).
+    names any more. *faults* has a sentence for every other fault of the memory (checks/table.py), *advice* one that
+    offers to forget what a person has deleted by hand.
     """
 
     seen: int = 0
@@ -71,6 +72,7 @@ class Ledger:
     attachments: int = 0
     unnamed: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
 
     @property
     def is_sound(self) -> bool:

@@ -8,6 +8,7 @@ from heapq import nlargest
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.archive.deletions import history_copies, is_other
 from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.checks.machine import walk
 from recalld.supervisor.conversation.sessions import OVERFLOW
@@ -166,6 +167,16 @@ def moved(look: Look) -> Faults:
     """Yield the present places of dated files that a person has moved or renamed: they are read there."""
     for name, path in look.ws.deletions.absences().moved.items():
         yield odd(Text("status.day_moved", name=name, path=printable(look.ws.paths.relative(path))))
+
+
+def taken_out(look: Look) -> Faults:
+    """Yield how many messages that a person deleted or changed by hand still stand elsewhere as they were."""
+    ws = look.ws
+    ends = {key for keys in ws.deletions.absences().cut.values() for key in keys}  # reported as cut off
+    taken = {key: now for key, now in ws.deletions.taken_out().items() if key not in ends}
+    copies = history_copies(ws.files, ws.paths, ws.zone) if taken else ()
+    if left := {one.key for one in copies if one.key in taken and is_other(one, taken[one.key])}:
+        yield odd(Text("forget.offer", count=len(left)))
 
 
 def undated(look: Look) -> Faults:

@@ -54,6 +54,7 @@ TABLE: Final = (
     Check("status", "machine", machine.lasting),
     Check("files", "memory", memory.gone),
     Check("files", "memory", memory.moved),
+    Check("files", "memory", memory.taken_out),
     Check("files", "memory", memory.undated),
     Check("files", "memory", memory.damaged, in_ledger=True),
     Check("files", "memory", memory.accounting, slow=True, in_ledger=True),
@@ -99,7 +100,7 @@ def verdict(look: Look) -> tuple[list[str], bool]:
     found = wrong(look)
     well = Text("status.well") if look.is_running else Text("status.well_unsupervised")
     advice: list[str] = [fault.why for fault in machine.disk_space(look.ws.paths.root) if fault.state == "odd"]
-    advice += [fault.why for find in (memory.moved, memory.undated) for fault in find(look)]
+    advice += [fault.why for find in (memory.moved, memory.taken_out, memory.undated) for fault in find(look)]
     advice += [] if has_rjieba() or not memory.uses_chinese(look) else [Text("status.rjieba")]
     return [*(found or [well]), *advice], not found
 
@@ -192,6 +193,7 @@ def account(look: Look) -> Ledger:
     _keep_found(look, {key: [fault.why for fault in faults] for key, faults in found.items() if rows[key].slow})
     others = [fault for key, faults in found.items() if not rows[key].in_ledger for fault in faults]
     ledger.faults = [fault.why for fault in others if fault.state == "bad"]
+    ledger.advice = [fault.why for fault in memory.taken_out(look)]
     return ledger
 
 

@@ -7,18 +7,17 @@ Each function goes through one place, and doing it again is harmless.
 from __future__ import annotations
 
 import gzip
-import stat as modes
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.conversation.sessions import RunningSummary, session_digest
+from recalld.supervisor.forgetting.wanted import files_below
 from recalld.supervisor.protocol.period import period_of_group
 from recalld.supervisor.recall.canaries import CanaryStore
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from recalld.supervisor.forgetting.aim import Aim
@@ -39,7 +38,7 @@ def forget_tables(aim: Aim) -> None:
     """Delete the index, the vectors and the tables, which are made again, and give files in the log their new names."""
     paths, files = aim.ws.paths, aim.ws.files
     for folder, lock in ((paths.state / "index", "index.lock"), (paths.vectors, "vectors.lock")):
-        there = list(_files_in(aim, folder))
+        there = list(files_below(aim.ws, folder))
         if there and aim.note(folder):
             with files.lock(paths.state / lock):
                 for path in sorted(there, key=lambda path: path.name != "meta.json"):  # the list before what it names
@@ -56,27 +55,18 @@ def forget_tables(aim: Aim) -> None:
         _rename_in(aim, path)
 
 
-def _files_in(aim: Aim, folder: Path) -> Iterator[Path]:
-    """Yield every regular file below the folder."""
-    for name, stat in sorted(aim.ws.files.disk.stats(folder).items()):
-        if modes.S_ISDIR(stat.mode):
-            yield from _files_in(aim, folder / name)
-        elif modes.S_ISREG(stat.mode):
-            yield folder / name
-
-
 def _drop_tasks(aim: Aim) -> None:
     """Drop every task and result of a day or month whose files are made anew, and what else of the worker has the words."""
     queue, labels = aim.ws.task_queue, {name[:10] for name in aim.names} | {name[:7] for name in aim.names}
     for folder in (queue.queue, queue.running, queue.results):
-        for path in _files_in(aim, folder):
+        for path in files_below(aim.ws, folder):
             period = period_of_group(path.name.rsplit("-", 2)[0])
             if (period and period.label in labels) or _has_words(aim, path):
                 aim.remove(path)
-    for path in _files_in(aim, queue.failed):  # inputs that were set aside
+    for path in files_below(aim.ws, queue.failed):  # inputs that were set aside
         if _has_words(aim, path):
             aim.remove(path)
-    for path in _files_in(aim, aim.ws.paths.pieces):
+    for path in files_below(aim.ws, aim.ws.paths.pieces):
         if any(label in path.name for label in labels) or _has_words(aim, path):
             aim.remove(path)
 
@@ -86,10 +76,10 @@ def _drop_summaries(aim: Aim) -> None:
     labels = {period.label for period in aim.summaries}
     for period in aim.summaries:
         aim.remove(aim.ws.paths.summary(period))
-    for path in _files_in(aim, aim.ws.paths.summaries):  # also copies that an editor or a synchroniser made
+    for path in files_below(aim.ws, aim.ws.paths.summaries):  # also copies that an editor or a synchroniser made
         if path.name.removesuffix(".md") not in labels and _has_words(aim, path):
             aim.remove(path)
-    for path in _files_in(aim, aim.ws.paths.previous):
+    for path in files_below(aim.ws, aim.ws.paths.previous):
         if path.name.partition(".")[0] in labels:
             aim.remove(path)
 
@@ -114,7 +104,7 @@ def _drop_files(aim: Aim) -> None:
     paths = aim.ws.paths
     summaries = [paths.relative(paths.summary(period)) for period in aim.summaries]
     for folder in (paths.turns, paths.quarantine, paths.replaced, paths.previous):
-        for path in _files_in(aim, folder):
+        for path in files_below(aim.ws, folder):
             if _has_words(aim, path, *summaries):
                 aim.remove(path)
 
@@ -130,7 +120,7 @@ def _drop_canaries(aim: Aim) -> None:
 def _clean_chats(aim: Aim) -> None:
     """Take the messages with the words out of the chats that LlamaIndex keeps, and out of the inbox."""
     paths, files = aim.ws.paths, aim.ws.files
-    for path in _files_in(aim, paths.sessions):
+    for path in files_below(aim.ws, paths.sessions):
         if not path.name.startswith("chat-") or path.suffix != ".jsonl" or not _has_words(aim, path):
             continue
         with files.lock_for_life(path.with_suffix(".lock")):

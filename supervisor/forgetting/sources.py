@@ -104,8 +104,8 @@ def _forget_dated(aim: Aim, act: Act | None) -> None:
 
 def _made_anew(aim: Aim, path: Path, data: bytes) -> str:
     """Write the file without the messages and return its name, "" where nothing is left of it."""
-    ws, held = aim.ws, {block.key for block in blocks_at(aim.ws, path)}
-    gone = sum(ws.journal.file_of(key) == path.name and key not in held for key in aim.messages)
+    ws, held = aim.ws, {block.key[0] for block in blocks_at(aim.ws, path)}  # one that a person changed is still there
+    gone = sum(ws.journal.file_of(key) == path.name and key[0] not in held for key in aim.messages)
     after, kept = cut(data, path, lambda block: block.key in aim.messages, gone)
     is_copy = ws.paths.relative(path) in ws.memory.copies() or day_of_name(path.name) is None
     if is_copy or not (kept or _has_other_words(after)):

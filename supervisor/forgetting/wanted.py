@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.archive.deletions import history_copies
+from recalld.supervisor.archive.deletions import history_copies, is_other
 from recalld.supervisor.forgetting.trace import Trace
 from recalld.supervisor.longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
@@ -101,16 +101,18 @@ class Wanted:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def files_below(ws: Workspace, folder: Path, but: Path | None = None) -> Iterator[Path]:
+    """Yield every regular file below the folder, *but* for those of one folder."""
+    for name, stat in sorted(ws.files.disk.stats(folder).items()):
+        if modes.S_ISDIR(stat.mode) and folder / name != but:
+            yield from files_below(ws, folder / name, but)
+        elif modes.S_ISREG(stat.mode):
+            yield folder / name
+
+
 def dated_paths(ws: Workspace) -> Iterator[Path]:
     """Yield every file below memory/ that may be a dated file, whatever its name and place: also copies of editors."""
-    folders = [ws.paths.memory]
-    while folders:
-        folder = folders.pop()
-        for name, stat in sorted(ws.files.disk.stats(folder).items()):
-            if modes.S_ISDIR(stat.mode) and folder / name != ws.paths.summaries:
-                folders.append(folder / name)
-            elif modes.S_ISREG(stat.mode) and ".md" in name:
-                yield folder / name
+    return (path for path in files_below(ws, ws.paths.memory, ws.paths.summaries) if ".md" in path.name)
 
 
 def blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
@@ -151,7 +153,11 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
             raise BadRequest("--match", Text("forget.too_many", count=len(chosen), total=len(found)))
         also = [line for line in _long_term(ws) if sought in plain(line.text)]
         return Wanted(chosen, _with_made_lines(ws, chosen, also))
-    chosen = {key: one for key, one in found.items() if _is_meant(ws, by, value, key, one)}
+    if by == "removed":
+        taken = ws.deletions.taken_out()
+        chosen = {key: one for key, one in found.items() if key in taken and is_other(one.said, taken[key])}
+    else:
+        chosen = {key: one for key, one in found.items() if _is_meant(ws, by, value, key, one)}
     return Wanted(chosen, _with_made_lines(ws, chosen))
 
 
@@ -169,13 +175,11 @@ def plain(text: str) -> str:
 def _is_meant(ws: Workspace, by: By, value: str, key: Key, one: Standing) -> bool:
     if by == "message":
         identity, _, digest = value.partition("@")
-        return key[0] == identity and key[1].startswith(digest)
+        ids = (key[0], one.said.id)  # in a dated file a later text of a message has an id of its own
+        return identity in ids and key[1].startswith(digest)
     if by == "session":
         return one.session == value
-    if by == "day":
-        return one.said.created_at is not None and local_day(one.said.created_at, ws.zone).isoformat() == value
-    gone = ws.deletions.absences().removed
-    return key in ws.journal.removed or (key in gone and gone[key] is None)
+    return one.said.created_at is not None and local_day(one.said.created_at, ws.zone).isoformat() == value
 
 
 def _long_term(ws: Workspace) -> tuple[Line, ...]:
@@ -195,7 +199,7 @@ def _with_made_lines(ws: Workspace, chosen: Mapping[Key, Standing], also: Iterab
 
 
 def _lines(ws: Workspace, value: str) -> Wanted:
-    named = parse_refs([value])
+    named = parse_refs([value], "--line")
     text = ws.long_term.read().text
     refuse_stale(text, named)
     return Wanted(lines=tuple(line for line in filled(cut(text)) if line.number in named))

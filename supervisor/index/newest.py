@@ -101,6 +101,8 @@ _CALLED_OFF: Final = lazy_re(
 _READ: Final = 400
 _OURS: Final = frozenset({"my", "our", "i", "we"})
 _DAY: Final = lazy_re(r"\d{4}-\d\d-\d\d")
+#: How words begin that say that they replace others; before them may stand day and source of an entry.
+_CORRECTS: Final = lazy_re(r"(?:[-*+]\s+)?(?:\d{4}-\d\d-\d\d\|[^|\n]*\|\s*)?(?:更正|correction) ?[:：]", re.IGNORECASE)
 
 
 def newest_first(query: Query, found: Sequence[Scored], corpus: Corpus) -> list[Scored]:
@@ -120,7 +122,7 @@ def newest_first(query: Query, found: Sequence[Scored], corpus: Corpus) -> list[
     same = _about_the_same(query, best, found[1:LOOKED_AT], corpus)
     if not same:
         return found
-    first = (min if is_of_before else max)(same, key=_day)
+    first = (min if is_of_before else max)(same, key=_when)
     first.score = best.score * _AHEAD
     first.because.append("oldest" if is_of_before else "newest")
     return [first, *(one for one in found if one is not first)]
@@ -130,7 +132,7 @@ def _about_the_same(query: Query, best: Scored, found: Iterable[Scored], corpus:
     """Return the other answers that may go before the best one: newer ones, or older ones where these are asked for."""
     asked, is_of_before = own_words(query.words, best.candidate), asks_before(query.text)
     said = [one for one in found if one.candidate.day and one.candidate.role != "assistant"]
-    others = [one for one in said if (_day(one) < _day(best) if is_of_before else _day(one) > _day(best))]
+    others = [one for one in said if (_when(one) < _when(best) if is_of_before else _when(one) > _when(best))]
     if asks_past(query.text) and not is_of_before:
         return [one for one in others if one.score >= _ALIKE * best.score and own_words(query.words, one.candidate) == asked]
     same = [one for one in others if _is_same(query, best, one, corpus) and _may_answer(query, one)]
@@ -174,7 +176,7 @@ def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
         return is_equal
     if asked <= there and says_little:
         return sum(worth.values()) >= _TELLING
-    return _shares_enough(query, worth, asked & there, max(best, one, key=_day))
+    return _shares_enough(query, worth, asked & there, max(best, one, key=_when))
 
 
 def _shares_enough(query: Query, worth: Mapping[str, float], shared: Collection[str], newer: Scored) -> bool:
@@ -266,8 +268,9 @@ def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     return both / math.sqrt(sum(x * x for x in one.values()) * sum(x * x for x in other.values())) if both else 0.0
 
 
-def _day(one: Scored) -> date:
-    return one.candidate.day or date.min
+def _when(one: Scored) -> tuple[date, bool]:
+    """Return the sort key by time: what says that it corrects comes behind the rest of its day."""
+    return one.candidate.day or date.min, bool(_CORRECTS.match(_text(one)))
 
 
 def _text(one: Scored) -> str:

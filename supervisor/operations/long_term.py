@@ -166,7 +166,7 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     kind, name = ("line", name_of(found.text)) if is_summary else ("message", unquote(place.removeprefix(BY_ID)))
     before = read_ended(ws.files, ws.paths)
     if there := (before.lines if is_summary else before.messages).get(name):
-        raise BadRequest("target", Text("longterm.ended_before", place=place, until=there.until))
+        raise BadRequest(place, Text("longterm.ended_before", until=there.until))
     write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(request.reason)))
     return Ended(place, found.text, until)
 

@@ -116,6 +116,19 @@ def test_accepted_day_that_is_put_back_is_memory_again(filed):
     assert len(filed.ws.deletions.absences().lost[path.name]) == 4
 
 
+def test_summary_of_an_accepted_day_goes_and_an_edited_one_stays(world):
+    world.write([message("a", "2026-01-10T09:00", "鱼缸换水。"), message("b", "2026-01-11T09:00", "浴缸换水。")])
+    world.settle()
+    edited = world.paths.summaries / "2026-01-11.md"
+    edited.write_text(edited.read_text().replace("浴缸", "大浴缸"))
+    for name in world.dated_files():
+        (world.root / name).unlink()
+        world.accept(name.rpartition("/")[2])
+    world.settle()
+    assert [path.name for path in world.paths.summaries.iterdir()] == ["2026-01-11.md"]
+    assert any("鱼缸" in path.read_text() for path in world.paths.previous.iterdir())
+
+
 def test_accept_refuses_a_file_of_which_nothing_is_missing(filed):
     with pytest.raises(BadRequest, match="nothing is missing of"):
         filed.accept(day(filed).name)

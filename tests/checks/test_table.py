@@ -272,7 +272,15 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
     *(machine.links, machine.file_events, memory.moved, memory.undated, memory.quarantine, memory.long_term, memory.tasks),
-    *(memory.forgetting, memory.marked_by_machine, memory.newer_format, machine.environment, model.model, model.meaning),
+    *(
+        memory.forgetting,
+        memory.taken_out,
+        memory.marked_by_machine,
+        memory.newer_format,
+        machine.environment,
+        model.model,
+        model.meaning,
+    ),
 }
 
 

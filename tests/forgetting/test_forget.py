@@ -173,6 +173,31 @@ def test_forget_reaches_what_was_deleted_by_hand(world: World) -> None:
     assert where(world, "山茶花", "shanchahua") == []
 
 
+def test_forget_reaches_a_lone_message_and_words_that_were_changed(world: World) -> None:
+    world.add(message("m-alone-00001", "2026-01-20T09:00", "保险箱是 4471 号。"))
+    world.settle()
+    alone = next((world.root / "memory").rglob("2026-01-20-*.md"))
+    alone.write_text(alone.read_text("utf-8").partition("<!-- {")[0].rstrip("\n") + "\n", "utf-8")
+    edited = next((world.root / "memory").rglob("2026-01-10-*.md"))
+    edited.write_text(edited.read_text("utf-8").replace("hunter2-kestrel", "(gone)"), "utf-8")
+    world.settle()
+    assert "stand in other places as they were (1)" in world.verdict()[0][-1]  # the other file counts as cut off
+    assert {one.ref[:13] for one in forget(world, "removed").messages} == {"m-alone-00001", "m-secret-0002"}
+    world.settle()
+    assert where(world, "4471", "hunter2-kestrel") == []
+    assert "(gone)" in next((world.root / "memory").rglob("2026-01-10-*.md")).read_text("utf-8")
+    assert world.verdict()[1]
+
+
+def test_forget_takes_a_later_text_of_a_message_by_its_own_id(world: World) -> None:
+    world.write([*world.history()[:-1], {**world.history()[-1], "text": "改口：暗号是别的"}])
+    world.settle()
+    revision = next(
+        block.id for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name) if block.revision_of
+    )
+    assert [one.text for one in forget(world, "message", revision, yes=False).messages] == ["改口：暗号是别的"]
+
+
 def test_forgotten_words_leave_a_backup_that_is_restored(world: World, tmp_path: Path) -> None:
     made = backup.create(world.ws, tmp_path / "a.tar", world.clock(), "recalld 1")
     forget(world, "match", "山茶花")

@@ -47,6 +47,17 @@ def test_newest_first_puts_a_change_before_what_it_changed(question, old, new):
 
 
 @pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("when is the launch", "the launch is on the 1st of December", "Correction: the launch is on the 15th of December"),
+        ("发布是哪天", "发布定在十二月一日", "更正：发布定在十二月十五日"),
+    ],
+)
+def test_newest_first_puts_a_correction_of_the_same_day_first(question, old, new):
+    assert ordered(question, old, new, days=(0, 0)) == [new, old]
+
+
+@pytest.mark.parametrize(
     ("question", "texts", "roles"),
     [
         ("how many micrograms did I take first", (COSTS, COSTS_NOW), ()),  # it asks what was

@@ -45,5 +45,6 @@ TEXTS: Final = {
     "outside_backup": "之前做的备份 {path}：请删掉它；从它恢复时，会按这个工作区的清单清理",
     "outside_model": "模型服务器自己保存的内容，{url}",
     "outside_exports": "导出的文件、文件夹的副本，以及交给 recalld 的客户端日志",
+    "offer": "有 {count} 条您手工删掉或改过的消息，原话还留在别处：`recalld forget --removed` 会列出来，并从所有地方去掉。",
     "unfinished": "还有 {count} 条消息、行或文件要忘掉：下一轮会接着做，也可以运行 `recalld run --until-settled`",
 }

@@ -19,7 +19,7 @@ TEXTS: Final = {
     "no_fact": "第 {line} 行是标题、代码或表格，不能这样替换；请直接改文件",
     "says_it": "第 {line} 行说的就是这个；请写现在的情况",
     "ended_already": "第 {line} 行早已失效（{until}）；{found}",
-    "ended_before": "{place} 早已失效（{until}）",
+    "ended_before": "从 {until} 起它就不再算数，没有改动",
     "none_stands": "没有别的行代替它",
     "unseen_unshared": "在这里写入的内容，这次对话看不到，除非主人在那一行加上 `#shared`。",
     "mark_taken": "已去掉标记：带 `#共享` 的行群里看得到，带 `#置顶` 的行每次对话都给出，都只能由主人加上。",

@@ -45,5 +45,6 @@ TEXTS: Final = {
     "outside_backup": "the backup {path}, made before; delete it, or what is restored from it is cleaned by the list of this workspace",
     "outside_model": "what the server of the model has kept, {url}",
     "outside_exports": "exports, copies of the folder, and logs of the clients that recalld was given",
+    "offer": "messages that you deleted or changed by hand stand in other places as they were ({count}): `recalld forget --removed` shows them, and takes them out everywhere.",
     "unfinished": "something is still to be forgotten ({count}): the next round goes on with it, or `recalld run --until-settled`",
 }

@@ -19,7 +19,7 @@ TEXTS: Final = {
     "no_fact": "line {line} is a heading, code or a table, which can't be replaced; edit it by hand",
     "says_it": "line {line} says this already; give what is true now",
     "ended_already": "line {line} ended already ({until}); now {found}",
-    "ended_before": "{place} ended already ({until})",
+    "ended_before": "it has counted as no longer true since {until}, and nothing changes",
     "none_stands": "no line stands in its place",
     "unseen_unshared": "what is written here is not shown in this conversation unless the owner marks the line `#shared`.",
     "mark_taken": "the mark was taken off: `#shared` shows a line in groups, `#pin` in every turn, and only the owner sets them.",

@@ -33,7 +33,7 @@ TEXTS: Final = {
     "times_unread": "the times of messages can't be read ({count}), and they are filed under the days they came; the first is in {name}: {why}. Correct createdAt there and delete createdAtFound; where the day is right, `recalld fsck --accept-times` says so of all.",
     "times_unread_yet": "the times of messages in history.json can't be read ({count}), and they will be filed under the days they came; the first is entry {number}: {why}. Correct createdAt there and delete createdAtFound.",
     "days_damaged": "dated files are damaged ({count}), the first is {name}; `recalld fsck` says how, `recalld fsck --repair` mends what can be mended.",
-    "days_cut": "dated files end before their last messages ({count}), the first is {name}; `recalld fsck --repair` brings them back, `recalld fsck --accept {name}` accepts it if you deleted them.",
+    "days_cut": "dated files end before their last messages ({count}), the first is {name}; `recalld fsck --repair` brings them back; if you deleted them, `recalld fsck --accept {name}`, or `recalld forget --removed`, which takes them out of every other place, too.",
     "found_on": "found on {time}: {why}.",
     "unread": "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and `recalld restore --from` that copy, or `recalld restore --give-up {name}` if nothing in it is wanted.",
     "unread_encoded": "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, then `recalld restore --from mended.json`, or `recalld restore --give-up {name}` if nothing in it is wanted.",
