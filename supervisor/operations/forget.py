@@ -48,7 +48,7 @@ class ForgetRequest:
         if self.by not in KINDS:
             raise BadRequest("by", Text("argument.not_allowed", value=self.by, allowed=", ".join(KINDS)))
         if self.by == "day":
-            period_in("day", self.value, "value")
+            period_in("value", self.value, "day")
         if self.by == "match":
             refuse_vague(self.value)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.interfaces.chat.talk import CHANNEL
 from recalld.supervisor.operations.operation import perform
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
@@ -53,7 +52,7 @@ def _remember(talk: Talk, call: Call, given: str, _confirm: object) -> None:
     if not given:
         call.say(Text("chat.needs_words", name="/remember"), 0)
         return
-    made = perform(write, talk.ws, WriteRequest(content=given, source=CHANNEL), talk.caller)
+    made = perform(write, talk.ws, WriteRequest(content=given, source=talk.channel), talk.caller)
     code = "longterm.written" if made.is_new else "longterm.known"
     call.show(call.render(Text(code, line=made.line, total=made.total)))
 

@@ -29,12 +29,17 @@ if TYPE_CHECKING:
 _PREFIX = "recalld worker: "
 
 
+class Stopped(Exception):
+    """The answer was ended, by another thread than the one that waits for it."""
+
+
 class ModelProcess:
     """Asks the configured model of *ws*; its own sentences are in *language*."""
 
     def __init__(self, ws: Workspace, language: Language) -> None:
         self._ws, self._language = ws, language
         self._child: Any = None
+        self._is_ended = False
 
     def __enter__(self) -> Self:
         """Start the process: it loads what it needs while the question is typed."""
@@ -50,10 +55,12 @@ class ModelProcess:
         """
         Return the model's answer; *said* gets each piece as it comes in. NoSummary where the process can't ask it.
 
-        What interrupts it ends the process, and with it the answer.
+        What interrupts it ends the process, and with it the answer; `end` does so from another thread: Stopped.
         """
         child = self._started()
         try:
+            if self._is_ended:
+                raise Stopped
             child.stdin.write(render_task(task).rstrip() + b"\n")
             child.stdin.flush()
             for line in child.stdout:
@@ -67,6 +74,12 @@ class ModelProcess:
             self.stop()
             raise
         raise self._ended(child)
+
+    def end(self) -> None:
+        """End the answer that another thread waits for, and ask for no further one."""
+        self._is_ended = True
+        if child := self._child:
+            child.kill()
 
     def stop(self) -> None:
         """End the process, which closes its connection to the model."""
@@ -83,9 +96,11 @@ class ModelProcess:
             self._child = subprocess.Popen(command, env=environ, start_new_session=True, **streams)
         return self._child
 
-    def _ended(self, child: Any) -> NoSummary:
-        """Return why the process ended without a result: its own sentence, or that it gave none."""
+    def _ended(self, child: Any) -> NoSummary | Stopped:
+        """Return why the process ended without a result: `end`, its own sentence, or that it gave none."""
         self._child = None
         _, errors = child.communicate()
+        if self._is_ended:
+            return Stopped()
         sentence = errors.decode("utf-8", "replace").strip().removeprefix(_PREFIX).rstrip(".。")
         return NoSummary(sentence or Text("model.worker_ended"), "provider")

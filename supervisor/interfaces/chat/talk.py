@@ -8,14 +8,15 @@ with the field `cut`. What memory quotes where no model is set is shown and not 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from recalld.supervisor.host.reply_turn import note_reply, reply_language, reply_turn
+from recalld.supervisor.interfaces.chat.model_process import Stopped
 from recalld.supervisor.interfaces.chat.stream import Seen
 from recalld.supervisor.operations.history import AppendRequest, append
 from recalld.supervisor.operations.looking import LookingUp
-from recalld.supervisor.operations.operation import Caller, Visible, perform
+from recalld.supervisor.operations.operation import Visible
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.protocol.lookup_request import looks_further, mark_of
 from recalld.supervisor.protocol.message import Message, read_message
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.context.build import Injection
     from recalld.supervisor.interfaces.chat.model_process import ModelProcess
+    from recalld.supervisor.operations.operation import Caller, Operation
     from recalld.supervisor.protocol.message import History
     from recalld.supervisor.protocol.task import Result
-    from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
-#: Where the words of a chat come from, as the source of a long-term line names it.
-CHANNEL: Final = "terminal"
+#: Returns the answer of an operation for a caller, or raises SupervisorError.
+Do: TypeAlias = "Callable[[Operation[Any, Any], Any, Caller], Any]"
 
 
 @dataclass(slots=True)
@@ -62,18 +63,25 @@ class Turn:
 
 
 class Talk:
-    """The conversation of a *session*; *shows* gets what a person sees of an answer as it comes in."""
+    """
+    The conversation of a *session*, as *caller* performs its operations with *do*.
 
-    def __init__(self, ws: Workspace, clock: Clock, model: ModelProcess, session: str, shows: Callable[[str], None]) -> None:
-        self.ws, self.session = ws, session
-        self._clock, self._model, self._shows = clock, model, shows
+    *shows* gets what a person sees of an answer as it comes in; *channel* is where the words come from.
+    """
+
+    def __init__(
+        self, ws: Workspace, caller: Caller, do: Do, model: ModelProcess, shows: Callable[[str], None], channel: str
+    ) -> None:
+        self.ws, self.session, self.channel = ws, caller.session, channel
+        self._caller, self._clock, self._do = caller, caller.clock, do
+        self._model, self._shows = model, shows
         #: The id of the newest turn of this chat, "" before the first.
         self.last_turn = ""
 
     @property
     def caller(self) -> Caller:
         """Who asks: the user, in this session."""
-        return Caller(session=self.session, interface="command", clock=self._clock)
+        return replace(self._caller, session=self.session)
 
     def said_before(self) -> Iterator[str]:
         """Yield what the user has said in this session and history.json still has, oldest first."""
@@ -83,7 +91,7 @@ class Talk:
                 yield one.text
 
     def turn(self, text: str) -> Turn:
-        """Keep the words, ask, and keep the answer; KeyboardInterrupt ends the answer alone."""
+        """Keep the words, ask, and keep the answer; KeyboardInterrupt and Stopped end the answer alone."""
         asked = self._kept(text)
         made = self._context(asked)
         turn = Turn(question=asked.id, turn=made.id)
@@ -107,11 +115,11 @@ class Talk:
 
     def _go_on(self, turn: Turn, first: Result, answer: dict[str, Any], asked: Input, language: Language) -> None:
         """Keep the first message, do what it asked for, and keep the second."""
-        operations = LookingUp(lambda: self.ws, self._clock, keep_fresh=True)
+        operations = LookingUp(lambda: self.ws, self._clock, keep_fresh=self._caller.keep_fresh)
         if not looks_further(first.request):
             wanted = asked_to_remember([asked.message.text])
             if wanted:
-                operations.remember(wanted, CHANNEL, asked.chat)
+                operations.remember(wanted, self.channel, asked.chat)
             note = Text("reply.remembered_line", line=wanted) if wanted else Text("reply.not_remembered")
             turn.words.append(note)
             self._keep({**answer, "text": turn.answer or note.in_language(language)})
@@ -148,7 +156,7 @@ class Talk:
 
         try:
             result = self._model.ask(task, said)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stopped):
             turn.cut = True
             return seen.text, None
         except NoSummary as error:
@@ -164,13 +172,14 @@ class Talk:
 
     def _kept(self, text: str) -> Input:
         """Keep the user's words, and return them as an input with the id that they got."""
-        raw = {"role": "user", "text": text, "session": self.session, "channel": CHANNEL}
+        raw = {"role": "user", "text": text, "session": self.session, "channel": self.channel}
         (identity,) = self._keep(raw)
         message = cast("Message", read_message({**raw, "id": identity}, self.ws.zone))
         return Input(message, identity, self._clock())
 
     def _keep(self, raw: dict[str, Any]) -> list[str]:
-        return perform(append, self.ws, AppendRequest(messages=[raw]), self.caller)
+        found: list[str] = self._do(append, AppendRequest(messages=[raw]), self.caller)
+        return found
 
     def _context(self, asked: Input) -> Injection:
         from recalld.supervisor.context.build import save_receipt

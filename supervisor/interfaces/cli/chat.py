@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -17,7 +17,10 @@ from recalld.supervisor.text.printable import printable
 if TYPE_CHECKING:
     from recalld.supervisor.interfaces.chat.talk import Talk, Turn
     from recalld.supervisor.interfaces.cli.call import Call
+    from recalld.supervisor.operations.operation import Operation
 
+#: Where the words of this chat come from, as the source of a long-term line names it.
+_CHANNEL: Final = "terminal"
 #: A paste of more characters than this is asked about before it is sent.
 _MUCH: Final = 100_000
 #: The most bytes of one message.
@@ -38,14 +41,20 @@ def chat(
     call: Call = ctx.obj
     from recalld.supervisor.interfaces.chat.model_process import ModelProcess
     from recalld.supervisor.interfaces.chat.talk import Talk
+    from recalld.supervisor.operations.operation import Caller, perform
 
     ws, at = call.opened_made(workspace, now)
     clock = fixed_clock(at) if call.moment(now) else utc_now
     is_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     text = _read() if message == "-" or (message is None and not is_terminal) else message
     ws.prepare()
+    caller = Caller(session=session, interface="command", clock=clock)
+
+    def do(operation: Operation[Any, Any], asked: Any, caller: Caller) -> Any:
+        return perform(operation, ws, asked, caller)
+
     with ModelProcess(ws, call.language) as model:
-        talk = Talk(ws, clock, model, session, (lambda _: None) if json else _show)
+        talk = Talk(ws, caller, do, model, (lambda _: None) if json else _show, _CHANNEL)
         if text is None:
             return _converse(talk, call)
         if not text.strip():

@@ -18,12 +18,12 @@ from recalld.supervisor.interfaces.http.json_body import json_object
 from recalld.supervisor.interfaces.http.mcp_endpoint import McpEndpoint
 from recalld.supervisor.interfaces.http.memory_routes import memory_routes
 from recalld.supervisor.interfaces.http.operation_routes import operation_routes
-from recalld.supervisor.interfaces.http.problem import Refused, of_error, problem
+from recalld.supervisor.interfaces.http.problem import Refused, problem
 from recalld.supervisor.interfaces.http.site import form_fields
 from recalld.supervisor.interfaces.proxy.endpoint import Proxy, protocol_error
 from recalld.supervisor.operations.upkeep import StateRequest, metrics
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import InternalError, SupervisorError
+from recalld.supervisor.storage.errors import SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -80,12 +80,9 @@ _SENTENCES: Final = {404: Text("http.no_path"), 405: Text("http.no_method")}
 
 def _response(site: Site, page: Any, request: Request, error: Exception) -> Response:
     """Return the answer to an error: for a browser the page's, else a problem in JSON; a bug becomes an event."""
-    ws = site.workspace
     if isinstance(error, HTTPException):  # the router's
         error = Refused(error.status_code, _SENTENCES.get(error.status_code, Text("http.no_http")), error.headers)
-    if not isinstance(error, (Refused, SupervisorError, OSError)):
-        ws.events.report("http", [InternalError.of("a request over HTTP", error)])
-    status, sentence, headers, more = of_error(error, site.language(request), str(ws.paths.root))
+    status, sentence, headers, more = site.told(error, site.language(request))
     if request.url.path.startswith(PROXY):
         return protocol_error(request.url.path, status, sentence, headers)
     is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api/", "/mcp"))

@@ -7,12 +7,12 @@ from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 
-from recalld.supervisor.interfaces.http.problem import Refused
+from recalld.supervisor.interfaces.http.problem import Refused, of_error
 from recalld.supervisor.interfaces.language import newest_words, spoken_language
 from recalld.supervisor.interfaces.locate import page_address
 from recalld.supervisor.operations.operation import Caller
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest, InternalError, SupervisorError
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -100,6 +100,13 @@ class Site:
     async def run(self, function: Callable[..., A], *arguments: Any) -> A:
         """Return what the function returns; it runs in a thread, since it waits for files or locks."""
         return await run_in_threadpool(function, *arguments)
+
+    def told(self, error: Exception, language: Language) -> tuple[int, str, dict[str, str], dict[str, Any]]:
+        """Return what is answered to an error, as `of_error` does; a bug becomes an event."""
+        ws = self.workspace
+        if not isinstance(error, (Refused, SupervisorError, OSError)):
+            ws.events.report("http", [InternalError.of("a request over HTTP", error)])
+        return of_error(error, language, str(ws.paths.root))
 
     # ── forms ────────────────────────────────────────────────────────────────
 

@@ -27,6 +27,7 @@ class Shown(NamedTuple):
     """A line as it is shown: an entry has its parts, a person's own Markdown is all *content*."""
 
     number: int
+    ref: str
     day: str
     source: str
     content: str
@@ -62,7 +63,7 @@ def _oldest(lines: tuple[Line, ...]) -> int:
 
 def _shown(line: Line) -> Shown:
     found = _ENTRY.fullmatch(line.text)
-    return Shown(line.number, *found.groups()) if found else Shown(line.number, "", "", line.text)
+    return Shown(line.number, line.ref, *(found.groups() if found else ("", "", line.text)))
 
 
 async def _save(view: View) -> Response:

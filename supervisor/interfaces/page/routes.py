@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from recalld.supervisor.interfaces.page import days, health, memory, search, sessions, today, turns
+from recalld.supervisor.interfaces.page import chat, days, forget, health, memory, search, sessions, today, turns
 from recalld.supervisor.interfaces.page.views import (
     LANGUAGE_COOKIE,
     LANGUAGES,
@@ -17,6 +17,7 @@ from recalld.supervisor.interfaces.page.views import (
     THEMES,
     View,
     go,
+    own_address,
     static_file,
 )
 
@@ -33,6 +34,7 @@ _KEPT_S: Final = 365 * 24 * 3600
 _TABLE: Final[tuple[tuple[str, Callable[[Site, Request], Awaitable[Response]], tuple[str, ...]], ...]] = (
     ("/", today.today, ("GET",)),
     ("/file-now", today.file_now, ("POST",)),
+    ("/chat", chat.chat, ("GET", "POST")),
     ("/days", days.calendar, ("GET",)),
     ("/days/{label}", days.period, ("GET",)),
     ("/days/{label}/edit", days.edit, ("GET", "POST")),
@@ -43,6 +45,7 @@ _TABLE: Final[tuple[tuple[str, Callable[[Site, Request], Awaitable[Response]], t
     ("/long-term", memory.panel, ("GET", "POST")),
     ("/sessions", sessions.sessions, ("GET",)),
     ("/sessions/summarize", sessions.summarize, ("POST",)),
+    ("/forget", forget.forget, ("GET", "POST")),
     ("/health", health.health, ("GET",)),
 )
 
@@ -64,8 +67,7 @@ def problem(site: Site, request: Request, status: int, sentence: str) -> Respons
 async def _prefer(site: Site, request: Request) -> Response:
     """Keep the reader's language or theme in a cookie, and lead back."""
     form = await site.form(request)
-    back = form.get("back", "/")
-    answer = go(back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+    answer = go(own_address(form.get("back", "")))
     for cookie, field, allowed in ((LANGUAGE_COOKIE, "language", LANGUAGES), (THEME_COOKIE, "theme", THEMES)):
         if field in form:
             value = form[field] if form[field] in allowed else ""

@@ -36,6 +36,7 @@ HTMX_SHA256: Final = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b40
 #: The files that need no token, and their types.
 STATIC: Final[Mapping[str, str]] = {
     "page.css": "text/css; charset=utf-8",
+    "dark.css": "text/css; charset=utf-8",
     HTMX: "text/javascript; charset=utf-8",
     "memory.js": "text/javascript; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
@@ -45,6 +46,7 @@ STATIC: Final[Mapping[str, str]] = {
 #: The pages in the order of the navigation: the code of each, and its address.
 PAGES: Final = (
     ("today", "/"),
+    ("chat", "/chat"),
     ("days", "/days"),
     ("search", "/search"),
     ("turns", "/turns"),
@@ -87,6 +89,7 @@ def _environment() -> Environment:
         number=wording.number_text,
         size=wording.size_text,
         cut=wording.cut,
+        cited=wording.cited_html,
         excerpt=wording.excerpt_html,
     )
     made.globals.update(static_url=static_url, HTMX=HTMX, PAGES=PAGES)
@@ -95,7 +98,8 @@ def _environment() -> Environment:
 
 def texts(language: Language, code: str, /, **fields: object) -> Markup:
     """Return a text of the page in a language; its fields are escaped unless they are markup."""
-    return Markup(escape(template(f"page.{code}", language))).format(**fields)  # noqa: S704 - it is escaped, so are its fields
+    counted = {name: wording.Counted(value) if type(value) is int else value for name, value in fields.items()}
+    return Markup(escape(template(f"page.{code}", language))).format(**counted)  # noqa: S704 - it is escaped, so are its fields
 
 
 class View:
@@ -135,8 +139,12 @@ class View:
 
     def shown(self, name: str, page: str = "", status: int = 200, **values: Any) -> Response:
         """Return what `show` does; it may wait for files, so it is called in a thread."""
+        return HTMLResponse(self.rendered(name, page, **values), status)
+
+    def rendered(self, name: str, page: str = "", **values: Any) -> str:
+        """Return the HTML of a template, of a page or of a part of one."""
         zone, language = self.site.workspace.zone, self.language
-        found = (
+        return (
             _environment()
             .get_template(name)
             .render(
@@ -157,12 +165,21 @@ class View:
                 **values,
             )
         )
-        return HTMLResponse(found, status)
 
 
 def _here(request: Request) -> str:
     """Return the address of the page without scheme and host."""
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def own_address(given: str, otherwise: str = "/") -> str:
+    """
+    Return the address that a form gave if it is one of ours, else *otherwise*.
+
+    >>> own_address("/days?year=2026"), own_address("//evil.example"), own_address("https://evil.example", "/days")
+    ('/days?year=2026', '/', '/days')
+    """
+    return given if given.startswith("/") and not given.startswith(("//", "/\\")) else otherwise
 
 
 def go(address: str) -> Response:

@@ -31,8 +31,26 @@ _MONTHS: Final = [
     *("July", "August", "September", "October", "November", "December"),
 ]
 _COMMAND: Final = lazy_re(r"`([^`]+)`")
+#: A day or a month whose words or summary an answer cites, or a line of the long-term file.
+_CITATION: Final = lazy_re(
+    r"\[memory/(?:originals/)?(\d{4}-\d\d-\d\d)[^\[\]\n]{0,300}\]|\[memory/summary/(\d{4}-\d\d(?:-\d\d)?)\.md[^\[\]\n]{0,80}\]"
+    r"|\[memory\.md#L(\d{1,8})[^\[\]\n]{0,80}\]"
+)
 _PLAIN_WORD: Final = lazy_re(r"(?!recalld\b)[a-z]+(?=[ ,;-]|$)")
 _KILO: Final = 1_000
+
+
+class Counted(int):
+    """
+    A number in a text: `{count:message|messages}` is the number with its noun in the singular or plural.
+
+    >>> "{0:message|messages}, {1:day|days}, {0:,}".format(Counted(1_200), Counted(1))
+    '1,200 messages, 1 day, 1,200'
+    """
+
+    def __format__(self, spec: str) -> str:
+        one, bar, many = spec.partition("|")
+        return f"{int(self):,} {one if self == 1 else many}" if bar else format(int(self), spec)
 
 
 def day_text(day: date | str, language: Language, *, weekday: bool = False) -> str:
@@ -100,14 +118,34 @@ def size_text(count: float) -> str:
     return f"{count:.0f} {unit}" if count >= 10 or count == int(count) else f"{count:.1f} {unit}"
 
 
+def cited_html(text: str) -> Markup:
+    """
+    Return an answer whose citations lead to the words; whatever is in it is text.
+
+    >>> cited_html("<b> [memory/2026-01-28-deploy.md#L3]")
+    Markup('&lt;b&gt; <a href="/days/2026-01-28">2026-01-28</a>')
+    """
+    pieces, last = [], 0
+    for found in _CITATION.finditer(text):
+        label, line = found[1] or found[2], found[3]
+        address = f"/days/{label}" if label else f"/long-term?line={line}#line-{line}"
+        pieces += [
+            escape(printable(text[last : found.start()])),
+            Markup('<a href="{}">{}</a>').format(address, label or f"memory.md {line}"),
+        ]
+        last = found.end()
+    return Markup("").join([*pieces, escape(printable(text[last:]))])
+
+
 def sentence_html(text: str) -> Markup:
     """
-    Return a sentence of recalld with its commands as code; whatever is in it is text.
+    Return a sentence of recalld with its commands as code; whatever is in it is text, and a text of the page is markup already.
 
     >>> sentence_html("say `recalld run` <b>")
     Markup('say <code>recalld run</code> &lt;b&gt;')
     """
-    return Markup(_COMMAND.sub(r"<code>\1</code>", str(escape(printable(text)))))  # noqa: S704 - it is escaped above
+    safe = text if isinstance(text, Markup) else escape(printable(text))
+    return Markup(_COMMAND.sub(r"<code>\1</code>", str(safe)))  # noqa: S704 - it is escaped above
 
 
 def capitalised(text: str) -> str:

@@ -117,6 +117,89 @@
     }
   });
 
+  // ── the chat: an answer as it is written ──────────────────────────────────
+  const chat = $("chat");
+  if (chat) {
+    const [talk, words, ask, stop] = ["talk", "words", "ask", "stop"].map($);
+    let waiting = null;
+
+    /** Yield what the service tells, a line each. */
+    async function* told(answer) {
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const lines = (rest + part.value).split("\n");
+        rest = lines.pop();
+        for (const line of lines) if (line) yield JSON.parse(line);
+      }
+    }
+
+    async function answered(form, written, rows) {
+      const answer = await fetch("/chat", { method: "POST", headers: { Accept: "application/x-ndjson" }, body: form, signal: waiting.signal });
+      if (!answer.ok) throw new Error((await answer.json()).detail);
+      for await (const one of told(answer)) {
+        if (one.error) throw new Error(one.error);
+        if (one.said) written.append(one.said);
+        if (one.html) {
+          const made = document.createElement("template");
+          made.innerHTML = one.html; // made by the page's own template, which escapes every word
+          rows.forEach((row) => row.remove());
+          talk.append(made.content);
+        }
+        $("composer").scrollIntoView({ block: "end" });
+      }
+    }
+
+    function isBusy(is) {
+      talk.setAttribute("aria-busy", is);
+      [ask.hidden, stop.hidden] = [is, !is];
+    }
+
+    chat.addEventListener("submit", async (event) => {
+      const text = words.value.trim();
+      if (!waiting && (event.submitter?.value !== "ask" || text.startsWith("/"))) return;
+      event.preventDefault();
+      if (waiting || !text) return;
+      waiting = new AbortController();
+      const form = new URLSearchParams(new FormData(chat, ask));
+      const rows = [...$("chat-rows").content.cloneNode(true).children];
+      const [asked, written] = rows.map((row) => row.querySelector(".words"));
+      asked.textContent = text;
+      $("nothing-said")?.remove();
+      talk.append(...rows);
+      words.value = "";
+      isBusy(true);
+      try {
+        await answered(form, written, rows);
+      } catch (error) {
+        const chip = rows[1].querySelector(".chip");
+        if (chip && error.name === "AbortError") chip.textContent = chat.dataset.ended;
+        else {
+          rows[1].remove();
+          words.value ||= text;
+          toast(error.message || say.failed, true);
+        }
+      }
+      waiting = null;
+      isBusy(false);
+      words.focus();
+    });
+
+    stop.addEventListener("click", () => waiting?.abort());
+    words.addEventListener("keydown", (event) => {
+      if (event.isComposing) return; // a word of Chinese is being chosen
+      if (event.key === "Escape") waiting?.abort();
+      else if (event.key === "Enter" && !event.shiftKey) {
+        event.preventDefault();
+        chat.requestSubmit(ask);
+      } else if (event.key === "ArrowUp" && !words.value) {
+        words.value = [...talk.querySelectorAll(".user .words")].pop()?.textContent ?? "";
+        event.preventDefault();
+      }
+    });
+    if (talk.children.length) $("composer").scrollIntoView({ block: "end" });
+  }
+
   // ── long-term: search and editor ──────────────────────────────────────────
   const local = $("local");
   if (local) {
