@@ -151,7 +151,7 @@
     }
 
     function isBusy(is) {
-      talk.setAttribute("aria-busy", is);
+      talk.parentElement.setAttribute("aria-busy", is);
       [ask.hidden, stop.hidden] = [is, !is];
     }
 
