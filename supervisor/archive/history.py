@@ -61,12 +61,12 @@ class HistoryStore:
             return self._parse(self._read_patiently(stat, patience_s))
         return history
 
-    def last_words(self) -> str:
-        """Return the text of the last messages; only the end of the file is read. "" without a file."""
+    def last_words(self) -> list[str]:
+        """Return the texts of the last messages; only the end of the file is read. None without a file."""
         stat = self._files.disk.stat(self._paths.history)
         end = self._files.disk.read(self._paths.history, max(0, stat.size - _END_BYTES)) if stat else b""
         texts = re.findall(_WORDS, end.decode("utf-8", "ignore"))  # compiled by the few commands that print sentences
-        return "\n".join(json.loads(text) for text in texts)
+        return [json.loads(text) for text in texts]
 
     def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
         """

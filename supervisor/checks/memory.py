@@ -15,7 +15,7 @@ from recalld.supervisor.conversation.sessions import OVERFLOW
 from recalld.supervisor.longterm.lines import parse_entry
 from recalld.supervisor.protocol.attachments import attachments_of
 from recalld.supervisor.protocol.dated_file import undated_in
-from recalld.supervisor.protocol.inbox import parse_inbox
+from recalld.supervisor.protocol.inbox import count_unread
 from recalld.supervisor.protocol.marks import is_shared
 from recalld.supervisor.protocol.message import InvalidEntry, Message, why_undated
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, is_unfinished
@@ -102,12 +102,15 @@ def forgetting(look: Look) -> Faults:
 
 
 def inbox(look: Look) -> Faults:
-    """Yield that inbox.json is no JSON, so that nothing in it is read."""
+    """Yield that inbox.json is no JSON, so that nothing in it is read, or what in it is no input."""
     version = look.ws.files.read_stable(look.ws.paths.inbox)
     try:
-        parse_inbox(version.data if version else b"[]", look.ws.zone)
+        count = count_unread(version.data if version else b"[]", look.ws.zone)
     except ValueError:
         yield bad(Text("status.inbox_invalid"))
+        return
+    if count:
+        yield bad(Text("status.inbox_unread", count=count))
 
 
 def why_unread(one: Unread, kept: Path) -> Text:

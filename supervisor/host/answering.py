@@ -30,6 +30,7 @@ from recalld.supervisor.replies.waiting import (
     Input,
     answer_message,
     answered,
+    asked_anew,
     conversations,
     is_standing,
     read_inputs,
@@ -141,7 +142,8 @@ class FileTurns:
             return True  # somebody may be writing it
         self._ws.journal.refresh()
         messages = [one for one in history if isinstance(one, Message)]
-        waiting = self._without_answered(self._inputs(inbox), messages)
+        inputs = [asked_anew(one, messages, self._is_known, self._ws.journal.holds) for one in self._inputs(inbox)]
+        waiting = self._without_answered(inputs, messages)
         asked_for: set[str] = set()
         for conversation in conversations(waiting):
             if until_end.should_stop():
@@ -173,7 +175,7 @@ class FileTurns:
 
     def _take_out(self, inputs: Sequence[Input]) -> None:
         if inputs:
-            self._inbox.take_out({(one.message.id, one.message.text) for one in inputs})
+            self._inbox.take_out({entry for one in inputs for entry in one.entries})
 
     # ── one conversation ─────────────────────────────────────────────────────
 

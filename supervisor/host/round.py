@@ -327,8 +327,8 @@ def archive_now(ws: Workspace, now: datetime) -> tuple[dict[str, str], int]:
         while ws.files.disk.stat(ws.paths.archive_request) and not deadline.is_over:
             time.sleep(_POLL_S)
     ws.journal.refresh()
-    files = {key[0]: file for key in keys if (file := ws.journal.file_of(key))}
-    return files, len(keys) - len(files)
+    places = [(identity, ws.journal.file_of((identity, digest))) for identity, digest in keys]
+    return {identity: file for identity, file in places if file}, sum(file is None for _, file in places)
 
 
 def _await_result(ws: Workspace, workers: Workers, control: Control) -> None:

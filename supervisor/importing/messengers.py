@@ -50,6 +50,9 @@ _ATTACHED: Final = lazy_re(
     r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*(?P<file>[^<>‹›\n]{1,200})[>›]"
     r"|(?P<name>\S{1,200}) \((?:file attached|Datei angehängt|文件附件)\)"
 )
+#: What a session of WhatsApp begins with, and how many equal messages make two exports one chat.
+_WHATSAPP_SESSION: Final = "whatsapp:"
+_SAME_CHAT: Final = 3
 _CHAT_NAME: Final = lazy_re(
     r"(?:WhatsApp (?:Chat with|Chat -|Chat)|与)\s*(?P<name>.+?)(?:的\s*WhatsApp\s*(?:聊天|对话))?", re.IGNORECASE
 )
@@ -123,29 +126,55 @@ def whatsapp(log: Reading) -> Talk:
         order = _order(log.source, name, log.dates)
         people = {said["name"] for _, said in _entries(log.source, name) if said}
         title = _title(log.source, name)
+        chat = _known_chat(log, name, title)
         conversation = Conversation(
-            id=f"whatsapp:{title}",
+            id=f"{_WHATSAPP_SESSION}{chat}",
             channel="whatsapp",
             title=title,
             chat="group" if len(people) > 2 else "",
         )
-        same: Counter[tuple[object, ...]] = Counter()
-        for number, (found, said) in enumerate(_entries(log.source, name), 1):
-            if not said:  # who joined, and that messages are encrypted
-                continue
-            text = _whatsapp_text(said["text"])
-            if not text:
-                continue
+        for number, found, key in _whatsapp_said(log.source, name):
             at = _time(found, order, log.zone)
             if at is None:
                 log.unread.note("time", f"{name}#{number}")
-            key = (found["date"], found["hour"], found["minute"], found["second"], said["name"], text)
+            *_, person, text, _ = key
+            yield conversation, Said(id=_whatsapp_id(chat, key), at=at, role="user", text=text, name=person.strip("~ \u202f"))
+
+
+def _whatsapp_said(source: Source, name: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...]]]:
+    """Yield number and beginning of what people said, and what tells it from the rest: its time, person, text, which of the same."""
+    same: Counter[tuple[str, ...]] = Counter()
+    for number, (found, said) in enumerate(_entries(source, name), 1):
+        text = _whatsapp_text(said["text"]) if said else ""  # else who joined, and that messages are encrypted
+        if said and text:
+            key = (found["date"], found["hour"], found["minute"], str(found["second"]), said["name"], text)
             same[key] += 1
-            identity = hashlib.sha256("\n".join((title, *map(str, key), str(same[key]))).encode()).hexdigest()[:16]
-            yield (
-                conversation,
-                Said(id=f"whatsapp:{identity}", at=at, role="user", text=text, name=said["name"].strip("~ \u202f")),
-            )
+            yield number, found, (*key, str(same[key]))
+
+
+def _whatsapp_id(chat: str, key: tuple[str, ...]) -> str:
+    digest = hashlib.sha256("\n".join((chat, *key)).encode()).hexdigest()
+    return f"{_WHATSAPP_SESSION}{digest[:16]}"
+
+
+def _known_chat(log: Reading, name: str, title: str) -> str:
+    """
+    Return the chat of the workspace that has messages of the file; *title*, by the name of the file, where none has.
+
+    An export says nothing of its chat but what was said in it, and its file may have been renamed.
+    """
+    sessions = {one for one in log.sessions() if one.startswith(_WHATSAPP_SESSION)}
+    chats = sorted(one.removeprefix(_WHATSAPP_SESSION) for one in sessions)
+    if not chats or title in chats:
+        return title
+    found: Counter[str] = Counter()
+    chat, count, total = title, 0, 0
+    for total, (_, _, key) in enumerate(_whatsapp_said(log.source, name), 1):
+        found.update(chat for chat in chats if log.is_known(_whatsapp_id(chat, key)))
+        chat, count = max(found.items(), key=lambda one: one[1], default=(title, 0))
+        if count >= _SAME_CHAT:
+            return chat
+    return chat if count == total else title
 
 
 def _whatsapp_text(found: str) -> str:

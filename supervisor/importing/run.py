@@ -94,9 +94,18 @@ def bring_in(
             raise NotImported(path, why, Text("importing.kinds", kinds=labels()))
         named = [*dict.fromkeys(kind.label for kind in kinds)]
         ws.files.make_folder(ws.paths.state)
+        ws.journal.refresh()
         unread = Unread()
         with Staging(ws.paths.state, now + ws.config.archive.future_limit, min(_changed(path), now)) as staged:
-            reading = Reading(source=source, unread=unread, zone=ws.zone, branches=branches, dates=dates)
+            reading = Reading(
+                source=source,
+                unread=unread,
+                zone=ws.zone,
+                branches=branches,
+                dates=dates,
+                sessions=lambda: {session for file in ws.memory.dated() for session in file.sessions},
+                is_known=ws.journal.has_written,
+            )
             for kind in kinds:
                 staged.add(kind.read(reading))
             if not staged.count():

@@ -10,7 +10,7 @@ from recalld.supervisor.storage.instant import read_instant
 from recalld.supervisor.text.printable import printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from recalld.supervisor.importing.source import Source
@@ -84,7 +84,8 @@ class Reading:
     """
     What a reader gets: the *source*, where to note what it can't read, and the *zone* of times without one.
 
-    With *branches* every branch of a conversation is read; *dates* is the order of day and month, "" to find it.
+    With *branches* every branch of a conversation is read; *dates* is the order of day and month, "" to find it. *sessions*
+    returns the conversations that the workspace has, *is_known* whether it has a message of this id.
     """
 
     source: Source
@@ -92,6 +93,8 @@ class Reading:
     zone: tzinfo
     branches: bool = False
     dates: str = ""
+    sessions: Callable[[], Iterable[str]] = tuple
+    is_known: Callable[[str], bool] = bool
 
 
 def when(value: object, zone: tzinfo) -> datetime | None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
 #: Locales that name no language.
 _NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
-#: So many of the newest dated files show the language where history.json has no words, each with so many characters.
-_NEWEST: Final = 7
+#: So many of the newest texts show the language of the memory, each with so many characters.
+NEWEST: Final = 7
 _CHARS: Final = 1_000
 
 
@@ -24,7 +25,8 @@ def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[s
     """
     Return the language of the output: the *setting* `language`; with "auto" that of the locale, else that of the memory.
 
-    *memory* yields texts of the memory, newest first; only the first is read, and only if the locale names no language.
+    *memory* yields texts of the memory, newest first; it is read only if the locale names no language. Each text counts as one,
+    so that a single message, however long, is not the language of all.
 
     >>> spoken_language("auto", {"LANG": "de_DE.UTF-8"}, ["我对花生过敏"]), spoken_language("auto", {}, ["我对花生过敏"])
     ('en', 'zh')
@@ -34,15 +36,15 @@ def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[s
     locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
     if locale.partition(".")[0] not in _NO_LANGUAGE:
         return "zh" if locale.startswith("zh") else "en"
-    return language_of(next(iter(memory), ""))
+    found = [language_of(text[:_CHARS]) for text in islice(memory, NEWEST)]
+    return max(found, key=found.count, default="en")  # of two that are as frequent, the newest
 
 
-def newest_words(ws: Workspace) -> str:
-    """Return what shows the language of the memory: the end of history.json; where it is empty, the newest dated files."""
+def newest_words(ws: Workspace) -> Iterator[str]:
+    """Yield what shows the language of the memory, newest first: the end of history.json; where it is empty, the dated files."""
     if words := ws.history.last_words():
-        return words
-    texts: list[str] = []
+        yield from reversed(words)
+        return
     for folder in (ws.paths.memory, *reversed(ws.memory.month_folders())):
-        names = sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True)[: _NEWEST - len(texts)]
-        texts += ["\n".join(ws.memory.message_texts(name))[:_CHARS] for name in names]
-    return "\n".join(texts)
+        for name in sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True):
+            yield "\n".join(ws.memory.message_texts(name))

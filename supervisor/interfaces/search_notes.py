@@ -45,6 +45,8 @@ def why_no_hits(found: SearchResult) -> str:
     subject = _listed(found.subject) if found.miss else ""  # a group is told of nothing that came near
     if subject and found.miss and found.miss.nearest and found.miss.has:
         near, place = _listed(found.miss.has), found.miss.nearest.unit.citation
+        if set(found.subject) <= set(found.miss.has):
+            return Text("search.too_common", subject=subject, place=place)
         return Text("search.nothing_near", subject=subject, near=near, place=place)
     if subject and found.files and not found.unfiled:
         return Text("search.nothing_about", subject=subject)

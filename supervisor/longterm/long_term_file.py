@@ -139,6 +139,10 @@ class Written:
     is_shown: bool = True
     replaced: str = ""
 
+    def told(self, code: str = "longterm.written") -> Text:
+        """Return where the words are, as a sentence: that of *code* if they are new."""
+        return Text(code if self.is_new else "longterm.known", line=self.line, total=self.total)
+
 
 @dataclass(frozen=True, slots=True)
 class Deleted:

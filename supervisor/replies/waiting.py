@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.inbox import Chat, chat_of
+from recalld.supervisor.protocol.message import digest_of_text
 from recalld.supervisor.storage.clock import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.message import Key, Message
 
 #: Fields of an input that its answer takes over: where it was said.
 _PLACE: Final = ("session", "chat", "channel", "project")
@@ -29,16 +30,26 @@ _DIGITS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input that waits: its message as found, the *id* and the time *at* by which it goes into history.json."""
+    """
+    An input that waits: its message as found, the *id* and the time *at* by which it goes into history.json.
+
+    *replaced* are earlier words that stand in the inbox under the same id.
+    """
 
     message: Message
     id: str
     at: datetime
+    replaced: tuple[str, ...] = ()
 
     @property
     def chat(self) -> Chat:
         """The chat in which it was said."""
         return chat_of(self.message.raw)
+
+    @property
+    def entries(self) -> frozenset[tuple[str, str]]:
+        """Id and words of what stands in the inbox for it."""
+        return frozenset((self.message.id, text) for text in (self.message.text, *self.replaced))
 
     @property
     def digest(self) -> str:
@@ -109,8 +120,9 @@ def read_inputs(found: Iterable[Message], first_seen: Callable[[Message], dateti
     for one in found:
         at = one.created_at if one.created_at and one.created_at <= latest else first_seen(one)
         identity = one.id or f"in-{_digest(to_wire(at), one.text)[:_DIGITS]}"
-        made = Input(one, identity, at)
-        inputs[made.chat, identity] = made
+        key = chat_of(one.raw), identity
+        before = inputs.get(key)
+        inputs[key] = Input(one, identity, at, (*before.replaced, before.message.text) if before else ())
     return list(inputs.values())
 
 
@@ -120,6 +132,21 @@ def conversations(inputs: Sequence[Input]) -> list[Conversation]:
     for one in inputs:
         found.setdefault(one.chat, []).append(one)
     return [Conversation(tuple(each)) for each in found.values()]
+
+
+def asked_anew(one: Input, messages: Sequence[Message], is_known: Callable[[str], bool], holds: Callable[[Key], bool]) -> Input:
+    """
+    Return the input; if recalld has answered its id with other words, as another question, with an id of its own.
+
+    *is_known* is that of `answered`, *holds* says whether a message of this id and these words was in history.json.
+    """
+    said = {message.id: message.text for message in messages}
+    if answer_id(one.digest) not in said and not is_known(answer_id(one.digest)):
+        return one
+    is_same = said[one.id] == one.message.text if one.id in said else holds((one.id, digest_of_text(one.message.text)))
+    if is_same or not (one.id in said or is_known(one.id)):
+        return one
+    return replace(one, id=f"{one.id}~{_digest(one.message.text)[:_DIGITS]}")
 
 
 def answered(inputs: Sequence[Input], messages: Sequence[Message], is_known: Callable[[str], bool]) -> list[Input]:

@@ -324,6 +324,13 @@ def test_every_view_ends_where_a_newer_version_has_written(broken: Broken):
             view(broken.look())
 
 
+def test_status_counts_what_in_the_inbox_is_no_input(broken: Broken):
+    others = '{"id": "q2", "text": " "}, 42, {"role": "assistant", "text": ""}'
+    broken.world.put("inbox.json", f'[{{"id": "q1", "text": "备份在哪"}}, {others}]'.encode())
+    (sentence,), is_well = verdict(broken.look())
+    assert (sentence.split(";")[0], is_well) == ("entries of inbox.json without words are answered by nobody (2)", False)
+
+
 # ── what the slow checks found ───────────────────────────────────────────────
 
 

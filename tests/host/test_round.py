@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.storage.errors import BadConfig
 from tests.world import FaultyDisk, message, message_on, talk, unreachable
 
@@ -270,3 +271,11 @@ def test_supervisor_reports_no_history_damage_for_another_bad_file(world, kind):
     assert world.events.of("history_invalid") == []
     assert task in str(world.events.of("degraded"))
     assert not world.paths.quarantine.exists()
+
+
+def test_archive_now_counts_a_message_that_was_edited_as_filed(world):
+    world.append(
+        *(message(name, "2026-01-30T09:00", text) for name, text in (("a", "周五开会"), ("a", "周六开会"), ("b", "好")))
+    )
+    files, left = archive_now(world.ws, world.clock())
+    assert (sorted(files), left, len(world.archived())) == (["a", "b"], 0, 3)

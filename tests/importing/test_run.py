@@ -166,6 +166,18 @@ def test_import_of_whatsapp_in_another_order_of_dates_adds_nothing_twice(world, 
     assert run(world, path, dates="dmy").added == 0
 
 
+def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world, log):
+    path = made.whatsapp(log)
+    first = run(world, path)
+    renamed = log / "Mira, the newest.txt"
+    renamed.write_text(path.read_text(encoding="utf-8") + "[14.01.26, 09:00:00] Mira: 带上手套\n", encoding="utf-8")
+    other = log / "WhatsApp Chat with Ole.txt"
+    other.write_text("[14.01.26, 09:00:00] Ole: hi\n", encoding="utf-8")
+    assert (run(world, renamed).added, run(world, other).added) == (1, 1)
+    assert first.added == 4
+    assert {session for file in world.ws.memory.dated() for session in file.sessions} == {"whatsapp:Mira", "whatsapp:Ole"}
+
+
 def _cut_off(folder: Path) -> Path:
     path = made._json(folder / "conversations.json", [made.chatgpt_conversation()] * 2)
     path.write_bytes(path.read_bytes()[:-400])

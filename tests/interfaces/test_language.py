@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.interfaces.language import newest_words, spoken_language
-from recalld.supervisor.text.language import language_of
 from tests.world import message
 
 
@@ -21,6 +20,7 @@ from tests.world import message
         ("auto", {"LC_ALL": "POSIX"}, ["我对花生过敏"], "zh"),
         ("auto", {}, ["我对花生过敏，点外卖要备注"], "zh"),
         ("auto", {"LANG": "C.UTF-8"}, ["I am allergic to peanuts"], "en"),
+        ("auto", {}, ["an English article, pasted: " + "word " * 500, "明天几点？", "好的"], "zh"),
         ("auto", {}, [], "en"),
     ],
 )
@@ -34,8 +34,8 @@ def test_language_of_a_memory_is_that_of_most_of_its_newest_days(world):
         text = "Rex the dog is at the vet, and the boiler is serviced on Friday."
         world.add(message(f"{day}", f"2026-01-{day}T09:00", text if day < 27 else "雷克斯在看兽医，星期五修锅炉。"))
         world.settle()
-    assert language_of(newest_words(world.ws)) == "en"
+    assert spoken_language("auto", {}, newest_words(world.ws)) == "en"
     world.write([])
-    assert language_of(newest_words(world.ws)) == "en"
+    assert spoken_language("auto", {}, newest_words(world.ws)) == "en"
     world.write([message("x", "2026-01-30T09:00", "星期五修锅炉，记得在家。")])
-    assert language_of(newest_words(world.ws)) == "zh"
+    assert spoken_language("auto", {}, newest_words(world.ws)) == "zh"

@@ -119,8 +119,8 @@ def test_chat_does_every_command(tmp_path, environ):
         chat.ask("/forget 7", "has no line 7")
         chat.ask("/session 工作", "Session 工作.")
         chat.ask("开会", "好，")
-        chat.ask("/nonsense", "There is no command /nonsense")
-        chat.ask("/remember", "/remember needs words after it")
+        chat.ask("/nonsense", "/nonsense: there is none of this name")
+        chat.ask("/remember", "/remember: give words after it")
     assert [(one["role"], one["session"]) for one in chat.history()] == [
         ("user", "chat"),
         ("assistant", "chat"),
@@ -191,6 +191,17 @@ def test_chat_in_a_pipe_answers_once_and_says_what_is_wrong(tmp_path, environ):
     assert (code, json.loads(out)["model"]) == (0, "qwen-test")
     code, out, _ = run(b"", "--message", "花生过敏", RECALLD_LLM_MODEL="", RECALLD_LLM_BASE_URL="")
     assert (code, out.startswith("No model is set")) == (0, True)
+    for line, said in {
+        "/search 花生过敏": "花生",
+        "/remember 周五体检": "line 1 (1 in all)",
+        "/forget 周五体检": "周五体检",
+    }.items():
+        code, out, err = run(line.encode())
+        assert (code, said in out, "nothing was forgotten" in err.lower()) == (0, True, line.startswith("/forget"))
+    code, _, err = run(b"/remember")
+    assert (code, err) == (64, "recalld: /remember: give words after it.\n")
+    code, out, _ = run("/home/mira 里有什么？".encode())
+    assert (code, out) == (0, "好，里有什么？\n")
     code, _, err = run(b"\xff\xfe")
     assert (code, err) == (64, "recalld: --message: it is not UTF-8; convert it first, with `iconv` for example.\n")
     code, _, err = run(b"", "--message", "hi", RECALLD_LLM_BASE_URL="http://127.0.0.1:9/v1")

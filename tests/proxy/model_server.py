@@ -37,6 +37,8 @@ class Reply(NamedTuple):
 
 #: A server that takes a request, and says nothing.
 MUTE = Reply(())
+#: One that closes the connection instead.
+DROPS = Reply((), breaks=True)
 
 
 class ModelServer(Loopback):
@@ -76,6 +78,9 @@ class _Answering(Handler):
         reply = self.server.next()
         if reply is MUTE:
             return self._wait()
+        if reply is DROPS:
+            self.close_connection = True
+            return False
         self.send_response_only(reply.status)
         for name, value in (*reply.headers, ("Transfer-Encoding", "chunked")):
             self.send_header(name, value)

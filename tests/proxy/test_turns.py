@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.process.command import until
-from tests.proxy.model_server import MUTE, chat, chat_stream
+from tests.proxy.model_server import DROPS, MUTE, chat, chat_stream
 from tests.world import FaultyDisk
 
 if TYPE_CHECKING:
@@ -277,6 +277,13 @@ def test_server_that_is_away_is_502_with_one_sentence(proxied: Proxied):
     assert answer.status_code == 502
     assert answer.json()["error"]["message"].startswith("the model server at http://127.0.0.1:9 can't be reached")
     assert proxied.kept(1) == [("user", QUESTION)]
+
+
+def test_server_that_drops_a_request_is_not_told_to_be_started(proxied: Proxied):
+    proxied.play(DROPS)
+    answer = proxied.ask(QUESTION, **{"Accept-Language": "en"})
+    assert (answer.status_code, "start it" in answer.text) == (502, False)
+    assert "has closed the connection without an answer" in answer.json()["error"]["message"]
 
 
 def test_server_that_does_not_answer_in_time_is_504(proxied: Proxied):

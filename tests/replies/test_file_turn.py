@@ -105,6 +105,24 @@ def test_file_turn_answers_the_newest_words_of_an_edited_question(world):
     assert world.told() == [("user", "周六部署吗？"), ("assistant", "答：周六部署吗？")]
 
 
+def test_file_turn_answers_an_id_that_is_used_again_with_other_words(world):
+    for text in ("周五部署吗？", "几点？", "几点？"):
+        world.ask(asked("1", text))
+        world.turn()
+    assert world.told() == [
+        ("user", "周五部署吗？"),
+        ("assistant", "答：周五部署吗？"),
+        ("user", "几点？"),
+        ("assistant", "答：几点？"),
+    ]
+    assert world.waiting() == []
+    assert len({one["id"] for one in world.history()}) == 4
+    world.write([])  # another program has taken them out of history.json
+    world.ask(asked("1", "几点？"))
+    world.turn()
+    assert (world.told(), world.waiting()) == ([], []), "answered before"
+
+
 def test_file_turn_takes_one_id_twice_as_one_input_with_the_newest_words(world):
     world.ask(asked("q1", "周五部署吗？"), asked("q1", "周六部署吗？"))
     world.turn()

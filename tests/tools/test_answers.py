@@ -100,6 +100,13 @@ def test_memory_search_without_hits_says_why_and_leaves_the_index_alone(memory, 
     assert {path.name: path.stat().st_mtime_ns for path in index.iterdir()} == before
 
 
+def test_memory_search_says_that_one_word_is_too_common(world):
+    world.put("memory.md", "2026-01-30|web-chat|~~住在杭州~~ (until 2026-01-30)\n2026-01-30|web-chat|住在上海\n")
+    memory = Memory(world.root, clock=world.clock)
+    note = tools_of(memory).call("memory_search", {"query": "住"}).data["note"]
+    assert note == "住 alone is too common to search for, add another word; memory.md#L2 has it."
+
+
 def test_memory_search_is_disabled_where_memory_can_not_be_searched(memory, world, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "search", lambda *_, **__: 1 / 0)
     answer = tools_of(memory).call("memory_search", {"query": "花生"})

@@ -15,23 +15,35 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.cli.call import Call
 
 COMMANDS: Final = ("/why", "/remember", "/forget", "/search", "/session", "/help", "/quit")
+_NEED_WORDS: Final = ("/remember", "/forget", "/search")
 _MOST_HITS: Final = 8
 
 
 def run(talk: Talk, call: Call, line: str, confirm: Callable[[str], bool]) -> bool:
     """Do what the line says, and return whether the chat goes on. *confirm* asks the user a question."""
-    name, _, given = line.partition(" ")
-    command = _COMMANDS.get(name)
+    name = line.partition(" ")[0]
     if name == "/quit":
         return False
-    if command is None:
-        call.say(Text("chat.no_command", name=name, names=", ".join(COMMANDS)), 0)
-        return True
     try:
-        command(talk, call, given.strip(), confirm)
+        if name not in _COMMANDS:
+            raise BadRequest(name, Text("chat.no_command", names=", ".join(COMMANDS)))
+        run_one(talk, call, line, confirm)
     except SupervisorError as error:
         call.say(error, 0)
     return True
+
+
+def is_command(text: str) -> bool:
+    """Return whether a message is one of the commands: a single line, whose first word is its name."""
+    return "\n" not in text and text.partition(" ")[0] in _COMMANDS
+
+
+def run_one(talk: Talk, call: Call, line: str, confirm: Callable[[str], bool] | None = None) -> None:
+    """Do what the line of a command says; without *confirm* nobody can be asked."""
+    name, _, given = line.partition(" ")
+    if name in _NEED_WORDS and not given.strip():
+        raise BadRequest(name, Text("chat.needs_words"))
+    _COMMANDS[name](talk, call, given.strip(), confirm)
 
 
 def _help(_talk: Talk, call: Call, _given: str, _confirm: object) -> None:
@@ -49,26 +61,21 @@ def _why(talk: Talk, call: Call, given: str, _confirm: object) -> None:
 def _remember(talk: Talk, call: Call, given: str, _confirm: object) -> None:
     from recalld.supervisor.operations.long_term import WriteRequest, write
 
-    if not given:
-        call.say(Text("chat.needs_words", name="/remember"), 0)
-        return
     made = perform(write, talk.ws, WriteRequest(content=given, source=talk.channel), talk.caller)
-    code = "longterm.written" if made.is_new else "longterm.known"
-    call.show(call.render(Text(code, line=made.line, total=made.total)))
+    call.show(call.render(made.told()))
 
 
-def _forget(talk: Talk, call: Call, given: str, confirm: Callable[[str], bool]) -> None:
+def _forget(talk: Talk, call: Call, given: str, confirm: Callable[[str], bool] | None) -> None:
     """Take back the messages and lines with these words, or the line of this number, as `recalld forget` does."""
     from recalld.supervisor.interfaces.cli.forget import show_forgetting, show_forgotten
     from recalld.supervisor.operations.forget import ForgetRequest, forget
 
-    if not given:
-        call.say(Text("chat.needs_words", name="/forget"), 0)
-        return
     by, value = ("line", _ref(talk, int(given))) if given.isdecimal() and given.isascii() else ("match", given)
     shown = perform(forget, talk.ws, ForgetRequest(by=by, value=value), talk.caller)
     show_forgetting(call, shown)
-    if shown.is_empty or not confirm(call.render(Text("chat.forget_sure"))):
+    if confirm is None and not shown.is_empty:
+        call.say(Text("chat.forget_elsewhere"), 0)
+    if shown.is_empty or confirm is None or not confirm(call.render(Text("chat.forget_sure"))):
         return
     show_forgotten(call, perform(forget, talk.ws, ForgetRequest(by=by, value=value, yes=True, shown=shown.digest), talk.caller))
 
@@ -86,9 +93,6 @@ def _ref(talk: Talk, number: int) -> str:
 def _search(talk: Talk, call: Call, given: str, _confirm: object) -> None:
     from recalld.supervisor.operations.recall import SearchRequest, search
 
-    if not given:
-        call.say(Text("chat.needs_words", name="/search"), 0)
-        return
     hits = perform(search, talk.ws, SearchRequest(query=given, limit=_MOST_HITS), talk.caller).hits
     for hit in hits:
         call.show(f"{hit.unit.citation}  {' '.join(hit.unit.text.split())[:160]}")

@@ -354,11 +354,11 @@ def _typed(path: Path) -> str:
 
 
 def _newest_words(ws: Workspace, asker: Caller | None) -> Iterator[str]:
-    """Yield the text that shows the language of the memory; a group gets the last text that it may see."""
+    """Yield what shows the language of the memory, newest first; for a group what it may see."""
     from recalld.supervisor.interfaces.language import newest_words
 
     with contextlib.suppress(OSError, SupervisorError):
         if asker and (asker.session or asker.chat) and not (audience := asker.audience(ws)).sees_all:
-            yield ws.parts.newest_words(audience, asker.clock())
+            yield from ws.parts.newest_words(audience, asker.clock())
         else:
-            yield newest_words(ws)
+            yield from newest_words(ws)

@@ -37,8 +37,9 @@ def chat(
     now: Now = None,
     json: Json = False,
 ) -> int:
-    """Talk with the model over memory; in a pipe one turn."""
+    """Talk with the model over memory; in a pipe one turn, or one command."""
     call: Call = ctx.obj
+    from recalld.supervisor.interfaces.chat.commands import is_command, run_one
     from recalld.supervisor.interfaces.chat.model_process import ModelProcess
     from recalld.supervisor.interfaces.chat.talk import Talk
     from recalld.supervisor.operations.operation import Caller, perform
@@ -59,6 +60,11 @@ def chat(
             return _converse(talk, call)
         if not text.strip():
             raise BadRequest("--message", Text("chat.empty"))
+        if is_command(text.strip()):
+            if json:
+                raise BadRequest("--json", Text("chat.no_json"))
+            run_one(talk, call, text.strip())
+            return 0
         return _one(talk, call, text, json=json)
 
 

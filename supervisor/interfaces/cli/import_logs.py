@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.cli.call import Call
     from recalld.supervisor.storage.control import Control
 
-#: The orders that `--dates` takes.
 #: The exit code of a command that a signal ended.
 _STOPPED = 130
+#: The orders that `--dates` takes.
 _ORDERS = ("dmy", "mdy", "ymd")
 
 
@@ -101,6 +101,7 @@ def _show_clients(call: Call, *, json: bool) -> None:
         for kind in CLIENTS
         for folder in found[kind.name]
     ]
+    lines = lines or [call.render(Text("importing.no_client"))]
     call.show("\n".join([*lines, call.render(Text("importing.what", kinds=labels()))]))
 
 

@@ -48,8 +48,7 @@ def write(
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
         call.show(as_json(fields | ({"replaced": made.replaced} if made.replaced else {})))
     else:
-        code = "longterm.written" if made.is_new else "longterm.known"
-        call.show(call.render(Text(code, line=made.line, total=made.total)))
+        call.show(call.render(made.told()))
         if made.replaced:
             call.show(call.render(Text("longterm.replaced", line=made.replaced)))
 
@@ -162,8 +161,7 @@ def summarize(
     elif made is None:
         call.say(Text("longterm.nothing_new"), 0)
     else:
-        code = "longterm.saved" if made.is_new else "longterm.known"
-        call.show(call.render(Text(code, line=made.line, total=made.total)))
+        call.show(call.render(made.told("longterm.saved")))
 
 
 def register(app: typer.Typer) -> None:

@@ -101,8 +101,7 @@ async def _sum_up(site: Site, request: Request) -> Response:
     if written is None:
         return JSONResponse({"success": True, "summary": "", "message": _say("longterm.nothing_to_record")})
     entry = parse_entry(written.text)
-    code = "longterm.saved" if written.is_new else "longterm.known"
-    message = _say(code, line=written.line, total=written.total)
+    message = render(written.told("longterm.saved"), _ITS_LANGUAGE)
     return JSONResponse({"success": True, "summary": entry.content if entry else written.text, "message": message})
 
 

@@ -80,7 +80,7 @@ class Site:
         ws = self.workspace
         setting = chosen if chosen in ("en", "zh") else ws.config.language
         accepted = request.headers.get("accept-language", "").lower()
-        return spoken_language(setting, {"LANG": accepted}, (newest_words(ws) for _ in range(1)))
+        return spoken_language(setting, {"LANG": accepted}, newest_words(ws))
 
     def caller(self, request: Request, session: str = "", chat: str = "") -> Caller:
         """Return the owner, or the conversation that reads the answer."""

@@ -57,6 +57,8 @@ class Upstream:
             raise Refused(504, Text("proxy.silent", where=without_credentials(where))) from None
         except (httpx2.ReadTimeout, httpx2.WriteTimeout):
             raise Refused(504, Text("proxy.slow", where=without_credentials(where), seconds=int(within))) from None
+        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+            raise Refused(502, Text("proxy.dropped", where=without_credentials(where))) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             why = type(error).__name__
             raise Refused(502, Text("proxy.away", where=without_credentials(where), kind=why)) from None

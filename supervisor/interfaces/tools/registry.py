@@ -16,9 +16,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import wraps
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.language import newest_words, spoken_language
+from recalld.supervisor.interfaces.language import NEWEST, newest_words, spoken_language
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, for_audience
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
@@ -254,5 +255,5 @@ def _language(memory: Memory, audience: Audience) -> Language:
     with contextlib.suppress(SupervisorError, OSError):  # a fault of history.json must not prevent the descriptions
         ws = memory.workspace
         newest = newest_words(ws) if audience.sees_all else ws.parts.newest_words(audience, memory.clock())
-        words = [newest] if newest else []
+        words = [*islice(newest, NEWEST)]
     return spoken_language(memory.workspace.config.language, os.environ, words)

@@ -14,10 +14,12 @@ TEXTS: Final = {
     "/session [名称]    显示当前会话，或换到另一个会话\n"
     "/quit              结束聊天，和 Ctrl-D 一样\n"
     "Alt-Enter 换行；方向键可以找回之前的输入。",
-    "no_command": "没有 {name} 这个命令，可用的有 {names}。",
-    "needs_words": "{name} 后面要写内容。",
+    "no_command": "没有这个命令，可用的有 {names}",
+    "needs_words": "后面要写内容",
     "no_line": "长期记忆里没有第 {number} 行",
     "forget_sure": "永远忘掉这些吗？[y/N]",
+    "forget_elsewhere": "什么也没忘掉：这里没法问你；请用 `recalld forget --match WORDS --yes`。",
+    "no_json": "聊天里的命令没有 JSON 输出；请用 `recalld search`、`why`、`write` 或 `forget`",
     "session": "会话 {session}。",
     "much": "一共 {count} 个字符，要发送吗？[y/N]",
     "empty": "里面没有字，请写点内容",

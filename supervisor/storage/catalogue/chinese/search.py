@@ -26,6 +26,7 @@ TEXTS: Final = {
     "no_words": "还没有提问；请给出要搜索的字词。",
     "nothing": "记忆里没有相符的内容。",
     "nothing_about": "记忆里没有关于{subject}的内容。",
+    "too_common": "单凭{subject}太常见，分不出该找哪一段，请再加一个词；{place} 里有它。",
     "nothing_near": "记忆里没有关于{subject}的内容；最接近的是 {place}，说的是{near}。",
     "memory_empty": "记忆还是空的，没有相符的内容。",
     "nothing_of_one": "记忆里没有相符的内容；尚未归档的 1 条消息也搜过了。",

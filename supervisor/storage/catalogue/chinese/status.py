@@ -22,6 +22,7 @@ TEXTS: Final = {
     "entries_odd": "history.json 里有 {count} 项不是消息，无法归档，第一个是第 {number} 项：{why}；请改正或删掉，用 `recalld fsck` 可看还剩几项。",
     "no_model": "没有模型写摘要：{why}；填好后用 `recalld model test` 试一下。",
     "no_model_until": "{time} 之前不用模型写摘要：{why}；想马上再问一次，用 `recalld model test`。",
+    "inbox_unread": "inbox.json 里有 {count} 条没有文字，没有谁会回答；请补上 `text`，或者删掉。",
     "inputs_wait": "inbox.json 里有 {count} 条输入在等回答，最早的从 {time} 等到现在。",
     "inputs_set_aside": "有 {count} 条输入没有得到可用的回答，保存在 {file}；请换一个 id 再问，或删除该文件后把输入放回去。",
     "model_worse": "{model} 写的摘要还不如摘录：最近 {of} 次回答里有 {refused} 次没有通过；换一个更大的模型，或者不用模型。",

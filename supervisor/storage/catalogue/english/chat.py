@@ -14,10 +14,12 @@ TEXTS: Final = {
     "/session [NAME]    shows the session, or goes on in another one\n"
     "/quit              ends the chat, as Ctrl-D does\n"
     "Alt-Enter begins a new line; the arrow keys bring back earlier ones.",
-    "no_command": "There is no command {name}; there are {names}.",
-    "needs_words": "{name} needs words after it.",
+    "no_command": "there is none of this name; there are {names}",
+    "needs_words": "give words after it",
     "no_line": "the long-term memory has no line {number}",
     "forget_sure": "Forget this for good? [y/N]",
+    "forget_elsewhere": "Nothing was forgotten, since nobody can be asked here; `recalld forget --match WORDS --yes` does it.",
+    "no_json": "a command of the chat has none; use `recalld search`, `why`, `write` or `forget`",
     "session": "Session {session}.",
     "much": "These are {count} characters. Send them? [y/N]",
     "empty": "there are no words in it; give some",

@@ -21,6 +21,7 @@ TEXTS: Final = {
     "known": "All of them are in memory already.",
     "next": "A running supervisor summarises them; without one, `recalld run --until-settled` does.",
     "no_archive": "it is no ZIP archive, or not a whole one",
+    "no_client": "No client of this machine has kept logs.",
     "no_logs": "{client} has kept no logs on this machine; give the path of a file or folder",
     "no_path": "{path} does not exist; give a file, a folder, or one of the clients that `recalld import` lists",
     "no_text": "it is no text in UTF-8",

@@ -9,5 +9,6 @@ TEXTS: Final = {
     "session": "this is no name of a session: give at most {most} characters, on one line.",
     "away": "the model server at {where} can't be reached ({kind}); start it, or set `upstream` below `[serve]` in recalld.toml.",
     "silent": "the model server at {where} does not take the connection; start it, or set `upstream` below `[serve]` in recalld.toml.",
+    "dropped": "the model server at {where} has closed the connection without an answer; it may not take this request, or it was started again: ask again, and look into its log.",
     "slow": "the model server at {where} has not answered within {seconds} s; try again, or raise `llm.timeout` in recalld.toml.",
 }

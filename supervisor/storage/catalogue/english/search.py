@@ -27,6 +27,7 @@ TEXTS: Final = {
     "no_words": "nothing was asked; give the words to search for.",
     "nothing": "nothing in memory matches.",
     "nothing_about": "nothing in memory about {subject}.",
+    "too_common": "{subject} alone is too common to search for, add another word; {place} has it.",
     "nothing_near": "nothing in memory about {subject}; the nearest is {place}, about {near}.",
     "memory_empty": "nothing in memory matches: it is empty.",
     "nothing_of_one": "nothing in memory matches; 1 message not filed yet is among what was searched.",

@@ -22,6 +22,7 @@ TEXTS: Final = {
     "entries_odd": "entries of history.json can't be filed ({count}), the first is entry {number}: {why}; correct or delete them, `recalld fsck` counts what is left.",
     "no_model": "no model writes summaries: {why}; `recalld model test` asks it then.",
     "no_model_until": "no model writes summaries until {time}: {why}; `recalld model test` asks it now.",
+    "inbox_unread": "entries of inbox.json without words are answered by nobody ({count}); give them a `text`, or delete them.",
     "inputs_wait": "inputs in inbox.json that wait for an answer: {count}, the first since {time}.",
     "inputs_set_aside": "inputs that got no answer that can be used: {count}, kept in {file}; ask again with another id, or delete the file and put the input back.",
     "model_worse": "{model} writes worse summaries than extracts: {refused} of its last {of} answers were refused; a larger model, or none, serves you better.",
