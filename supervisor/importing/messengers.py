@@ -142,7 +142,7 @@ def whatsapp(log: Reading) -> Talk:
 
 
 def _whatsapp_said(source: Source, name: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...]]]:
-    """Yield number and beginning of what people said, and what tells it from the rest: its time, person, text, which of the same."""
+    """Yield number and beginning of what people said, and what tells it from the rest: time, person, text, which of the same."""
     same: Counter[tuple[str, ...]] = Counter()
     for number, (found, said) in enumerate(_entries(source, name), 1):
         text = _whatsapp_text(said["text"]) if said else ""  # else who joined, and that messages are encrypted
@@ -169,7 +169,8 @@ def _known_chat(log: Reading, name: str, title: str) -> str:
         return title
     found: Counter[str] = Counter()
     chat, count, total = title, 0, 0
-    for total, (_, _, key) in enumerate(_whatsapp_said(log.source, name), 1):
+    for _, _, key in _whatsapp_said(log.source, name):
+        total += 1
         found.update(chat for chat in chats if log.is_known(_whatsapp_id(chat, key)))
         chat, count = max(found.items(), key=lambda one: one[1], default=(title, 0))
         if count >= _SAME_CHAT:

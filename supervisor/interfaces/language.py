@@ -41,7 +41,7 @@ def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[s
 
 
 def newest_words(ws: Workspace) -> Iterator[str]:
-    """Yield what shows the language of the memory, newest first: the end of history.json; where it is empty, the dated files."""
+    """Yield what shows the language of the memory, newest first: the end of history.json; else the dated files."""
     if words := ws.history.last_words():
         yield from reversed(words)
         return
