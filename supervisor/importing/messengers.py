@@ -142,7 +142,7 @@ def whatsapp(log: Reading) -> Talk:
 
 
 def _whatsapp_said(source: Source, name: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...]]]:
-    """Yield number and beginning of what people said, and what tells it from the rest: time, person, text, which of the same."""
+    """Yield number and beginning of what people said, and what tells it from the rest: time, person, text, its number."""
     same: Counter[tuple[str, ...]] = Counter()
     for number, (found, said) in enumerate(_entries(source, name), 1):
         text = _whatsapp_text(said["text"]) if said else ""  # else who joined, and that messages are encrypted
