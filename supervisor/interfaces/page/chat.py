@@ -102,9 +102,9 @@ def command_of(command: str, words: str) -> tuple[str, str]:
         words = words.strip()
     if command not in COMMANDS:
         names = ", ".join(f"/{name}" for name in COMMANDS[1:])
-        raise BadRequest("words", Text("chat.no_command", name=f"/{printable(command[:40])}", names=names))
+        raise BadRequest(f"/{printable(command[:40])}", Text("chat.no_command", names=names))
     if not words and command in _NEED_WORDS:
-        raise BadRequest("words", Text("chat.empty") if command == "ask" else Text("chat.needs_words", name=f"/{command}"))
+        raise BadRequest("words", Text("chat.empty")) if command == "ask" else BadRequest(f"/{command}", Text("chat.needs_words"))
     return command, words
 
 
