@@ -43,7 +43,7 @@ def __getattr__(name: str) -> str:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from recalld.supervisor.protocol.prompts import shipped_template
 
-    return shipped_template(_TEMPLATES[name], "zh").text.strip()
+    return shipped_template(_TEMPLATES[name], "zh").fill().strip()
 
 
 def workspace_prompt(memory: Memory, name: str, language: Language = "zh") -> PromptTemplate:

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.extract import Kind, extract
-from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.extracts.extract import extract_of_talk
 from recalld.supervisor.protocol.task import REPLY_KINDS
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, local_day
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.calls import Calls
 from recalld.worker.providers import ListingModel, NoCall, ProviderError, Usage
-from recalld.worker.replying import reply
+from recalld.worker.replying import reply, turns_in
 from recalld.worker.summarize import delivered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import AskedTask, Result
     from recalld.supervisor.storage.clock import Clock
     from recalld.worker.calls import CallBook
@@ -50,7 +48,7 @@ def answer(
     Raises Cancelled once *cancelled* returns true, BadConfig when it needs a model and none is configured.
     """
     if task.kind == "session-extract":
-        return delivered(task, provider, clock, partial(_extract, task, config))
+        return delivered(task, provider, clock, lambda: extract_of_talk(task.messages, config))
     if not isinstance(provider, ListingModel):
         raise BadConfig("llm.model", Text("model.none_configured"))
     if task.kind == "model-list":
@@ -59,29 +57,13 @@ def answer(
         return reply(task, provider, config, log, clock, cancelled, heard)
     is_test = task.kind == "model-test"
     calls = Calls(provider, config, log, clock, cancelled, is_asked=is_test)
-    return delivered(task, provider, clock, lambda: _ask(calls, task.prompt, _TEST_TOKENS if is_test else None), calls)
+    prompt = turns_in(task) or task.prompt
+    return delivered(task, provider, clock, lambda: _ask(calls, prompt, _TEST_TOKENS if is_test else None), calls)
 
 
-def _ask(calls: Calls, prompt: str, most: int | None) -> str:
+def _ask(calls: Calls, prompt: Prompt, most: int | None) -> str:
     """Return the model's answer. A call that may not be made is a failure here: somebody waits for word of it."""
     try:
         return calls.complete(prompt) if most is None else calls.complete(prompt, most)
     except NoCall as refused:
         raise ProviderError("spent", str(refused), usage=Usage()) from None
-
-
-def _extract(task: AskedTask, config: Config) -> str:
-    """
-    Return the lines of an extract of the messages; "" if they are nothing but courtesies.
-
-    It has the room of a month's: no later extract is made of what leaves a conversation.
-    """
-    zone = config.archive.zone
-    blocks = [
-        Block("", one["role"], one["content"], from_wire(one["createdAt"]), {"name": str(one.get("name", ""))})
-        for one in task.messages
-    ]
-    days = [local_day(block.created_at, zone) for block in blocks]
-    kind: Kind = "day" if days[0] == days[-1] else "month"
-    longest = config.summarize.char_limit
-    return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=longest, room="month")

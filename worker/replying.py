@@ -52,11 +52,15 @@ def reply(
     return replace(result, text=said, request=request, turns=turns, mark=task.mark)
 
 
+def turns_in(task: AskedTask) -> tuple[Turn, ...]:
+    """Return the turns of the task as a model is asked them."""
+    return tuple(Turn(one["role"], one["content"]) for one in task.turns)  # type: ignore[arg-type]
+
+
 def _ask(calls: Calls, task: AskedTask) -> str:
     """Return the answer. A call that may not be made is a failure here: somebody waits for word of it."""
-    prompt = tuple(Turn(one["role"], one["content"]) for one in task.turns)  # type: ignore[arg-type]
     try:
-        text = calls.complete(prompt)
+        text = calls.complete(turns_in(task))
     except NoCall as refused:
         raise ProviderError("spent", str(refused), usage=Usage()) from None
     except ProviderError as error:

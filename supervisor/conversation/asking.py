@@ -1,7 +1,8 @@
 """
 One answer of a model about a conversation, judged before it becomes a summary.
 
-What a model returns is untrusted: it is judged by the gate of all summaries (`summaries/quality.py`).
+What a model returns is untrusted: it is judged by the gate of all summaries (`summaries/quality.py`). After a refusal the model
+is asked once more in another way, as for a day: for each exchange by itself, in its own language; code joins the answers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.prompts import text_of
+from recalld.supervisor.protocol.task import NO_ANSWER
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
@@ -46,17 +49,28 @@ _SHORTER: Final = 9
 #: Between the matters of a line; and what a line of a list begins and ends with.
 _SEPARATOR: Final = {"zh": "；", "en": "; "}
 _MARK: Final = lazy_re(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|(?:[；;。]|(?<!\.)\.)[ \t]*$")
-#: Speakers whose words are no facts about a person.
-_NOT_PEOPLE: Final = ("ASSISTANT", "TOOL", "FUNCTION")
+#: Speakers whose words are no facts about a person, as lines and running summaries name them.
+_NOT_PEOPLE: Final = ("ASSISTANT", "TOOL", "FUNCTION", "Assistant", "Tool", "助手", "工具")
+#: Characters of an exchange that is not asked for by itself, and the most exchanges that a text is asked for in.
+_SHORT_CHARS: Final = 120
+_MOST_EXCHANGES: Final = 4
+_JOINT: Final = "\n\n"
+#: Why there is no answer that could be refused.
+NOT_AN_ANSWER: Final = frozenset({*NO_ANSWER, "paused"})
 #: Of each ten tokens of the context, so many are used: an estimate may be too low.
 _PLANNED: Final = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
-    """Has a model write summaries of at most *most* in *size*; the prompt of *template* asks for *max_chars* characters."""
+    """
+    Has a model write summaries of at most *most* in *size*; the prompt of *template* asks for *max_chars* characters.
+
+    *alone* is the template of what has no summary so far, and the place of its material.
+    """
 
     model: Model
+    alone: tuple[str, str]
     template: Callable[[str, Language], PromptTemplate]
     max_chars: int
     size: Callable[[str], int]
@@ -73,35 +87,58 @@ class SummaryWriter:
         It is *previous* where the model says that there is nothing to record. A second call shortens one that is too long.
         NoSummary if the model fails, or its text can't be kept.
         """
-        template = self.template(name, language)
-        length = "" if "{char_limit}" in template.text else f"{_LENGTH[language].format(self.max_chars)}\n\n"
-        prompt = length + template.fill(**values)
-        text = continued(previous, self._judged(await self.model.complete(prompt, self.limits), entries, previous))
-        if self.size(text) > self.most:
-            limit = max(1, self.most * len(text) * _SHORTER // (10 * self.size(text)))
-            template = self.template("recursive-summary", language)
-            past = {"previous_summary": "", "past_messages": quote(text, language), "char_limit": str(limit)}
-            text = self._judged(await self.model.complete(template.fill(**past), self.limits), [Entry("", text)], "")
-        if self.size(text) > self.most:
-            raise NoSummary(Text("model.text_longer", most=self.max_chars))
-        return text
+        answer = await self._answer(name, language, values)
+        return await self._fitting(continued(previous, self._judged(answer, entries, previous)), language)
 
     async def add_piece(self, fold: Fold, name: str, values: Mapping[str, str], place: str, room: int) -> None:
         """
         Have the model summarise one more piece of the *fold*, as many entries as *room* tokens hold, at *place* in the prompt.
 
-        Where they are too long for the model, half as many. Apart from that it is like `write`.
+        Where they are too long for the model, half as many; where its answer is refused, exchange by exchange. Else it is like
+        `write`.
         """
         while True:
             filled = {**values, place: quote(fold.piece(room), fold.language)}
             try:
                 text = await self.write(name, fold.language, filled, fold.read, fold.so_far)
             except NoSummary as refused:
-                if not refused.is_too_long or not fold.halve():
+                if refused.is_too_long and fold.halve():
+                    continue
+                parts = exchanges(fold.read)
+                if refused.reason in NOT_AN_ANSWER or len(parts) < 2:
                     raise
-            else:
-                fold.take(text)
-                return
+                text = await self._by_exchange(parts, fold)
+            fold.take(text)
+            return
+
+    async def _by_exchange(self, parts: Sequence[Sequence[Entry]], fold: Fold) -> str:
+        """Return the summary so far, and below it what the model answers for each of the exchanges by itself."""
+        (name, place), texts = self.alone, []
+        for part in parts:
+            language = language_of("\n".join(entry.text for entry in part))
+            shown = quote("\n".join(entry.shown(language) for entry in part), language)
+            texts.append(cleaned(await self._answer(name, language, {"current_summary": "", place: shown})))
+        joined = self._judged(_JOINT.join(text for text in texts if not says_nothing(text)), fold.read, "")
+        return await self._fitting(f"{fold.so_far}{_JOINT}{joined}".strip(), fold.language)
+
+    async def _answer(self, name: str, language: Language, values: Mapping[str, str]) -> str:
+        """Return what the model answers to the prompt *name* with these values."""
+        template = self.template(name, language)
+        *before, asked = template.turns(**values)
+        if "{char_limit}" not in template.text:
+            asked = asked._replace(content=f"{_LENGTH[language].format(self.max_chars)}\n\n{asked.content}")
+        return await self.model.complete((*before, asked), self.limits)
+
+    async def _fitting(self, text: str, language: Language) -> str:
+        """Return the text, made shorter by the model where it is too long."""
+        if self.size(text) > self.most:
+            limit = max(1, self.most * len(text) * _SHORTER // (10 * self.size(text)))
+            past = {"previous_summary": "", "past_messages": quote(text, language), "char_limit": str(limit)}
+            prompt = self.template("recursive-summary", language).turns(**past)
+            text = self._judged(await self.model.complete(prompt, self.limits), [Entry("", text)], "")
+        if self.size(text) > self.most:
+            raise NoSummary(Text("model.text_longer", most=self.max_chars))
+        return text
 
     def room(self, name: str, language: Language, values: Mapping[str, str], context_tokens: int, answer_tokens: int) -> int:
         """
@@ -109,7 +146,7 @@ class SummaryWriter:
 
         NoSummary if the context of the model leaves too few.
         """
-        prompt = self.template(name, language).fill(**values)
+        prompt = text_of(self.template(name, language).turns(**values))
         room = context_tokens * _PLANNED // 10 - estimate_tokens(prompt, self.cjk_weight) - answer_tokens
         if room < MIN_PIECE:
             raise NoSummary(Text("model.prompt_full"), "input")
@@ -144,6 +181,19 @@ class SummaryWriter:
             examples=prompt_examples(),
             is_bounded=True,
         )
+
+
+def exchanges(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return the entries in at most four parts, each of which begins with a person; a short one goes with its neighbour."""
+    enough = max(_SHORT_CHARS, -(-sum(len(entry.text) for entry in entries) // _MOST_EXCHANGES))
+    parts: list[list[Entry]] = []
+    for entry in entries:
+        if parts and (sum(len(one.text) for one in parts[-1]) < enough or entry.head.startswith(_NOT_PEOPLE)):
+            parts[-1].append(entry)
+        else:
+            parts.append([entry])
+    is_short = len(parts) > 1 and sum(len(one.text) for one in parts[-1]) < _SHORT_CHARS
+    return [*parts[:-2], parts[-2] + parts[-1]] if is_short else parts
 
 
 def in_one_line(text: str) -> str:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")
+_ALONE: Final = ("running-summary", "new_dialogue_content")  # and the place of what was said
 _JOINT: Final = "\n\n"
 
 
@@ -228,7 +229,7 @@ class MemoryManager:
         fold = Fold(entries, conversation.summary, language, limits.cjk_weight)
         while fold.left:
             current = without_secrets(fold.so_far, language, privacy)
-            name, place = "running-summary", "new_dialogue_content"
+            name, place = _ALONE
             values = {"current_summary": quote(current, language) if fold.so_far else ""}
             blank = {**values, place: quote("", language)}
             room = writer.room(name, language, blank, limits.context_tokens, limits.summary_tokens)
@@ -267,6 +268,7 @@ class MemoryManager:
         limits, most, llm = self._limits, self._limits.summary_tokens, self._config.llm
         return SummaryWriter(
             model=model,
+            alone=_ALONE,
             template=lambda name, language: self._templates[name, language],
             max_chars=max(1, most * len(text) // max(1, limits.tokens_in(text))),
             size=limits.tokens_in,

@@ -14,12 +14,15 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from recalld.supervisor.protocol.prompts import turns_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.model import CallLimits, Model
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+
+    from recalld.supervisor.protocol.prompts import Prompt
 
 T = TypeVar("T")
 
@@ -43,7 +46,7 @@ class OwnModel(Model):
     def __init__(self, llm: ChatStream) -> None:
         self._llm = llm
 
-    async def complete(self, prompt: str, limits: CallLimits) -> str:
+    async def complete(self, prompt: Prompt, limits: CallLimits) -> str:
         """Return the joined pieces of the answer; NoSummary if the object fails, writes too much, or takes too long."""
         seconds = min(limits.timeout.total_seconds(), limits.deadline.left_s)
         try:
@@ -62,9 +65,9 @@ def model_of(llm: ChatStream | Model) -> Model:
     return llm if isinstance(llm, Model) else OwnModel(llm)
 
 
-async def _read(model: ChatStream, prompt: str, temperature: float) -> str:
+async def _read(model: ChatStream, prompt: Prompt, temperature: float) -> str:
     """Return the joined pieces of the answer, as many as are read."""
-    messages = [{"role": "user", "content": prompt}]
+    messages: list[dict[str, Any]] = [turn._asdict() for turn in turns_of(prompt)]
     ask = model.chat_stream
     if inspect.iscoroutinefunction(ask) or inspect.isasyncgenfunction(ask):
         stream = ask(messages=messages, temperature=temperature)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000
+#: The template of a conversation that has no summary so far, and the place of its messages.
+_ALONE: Final = ("conversation-to-memory", "messages")
 #: The part of the model's context that the line may take.
 _LINE_PART: Final = 4
 
@@ -61,7 +63,7 @@ class ConversationSummarizer:
 
         What is too long goes in pieces, oldest first, and nothing is left out. Where there is nothing to record it is the
         *previous_summary*, and a conversation of courtesies asks the model nothing. NoSummary if the model fails, or writes a
-        text that can't be kept.
+        text that can't be kept, both at once and exchange by exchange.
         """
         entries = entries_of(messages)
         language = language_of("\n".join(entry.text for entry in entries))
@@ -71,7 +73,7 @@ class ConversationSummarizer:
         fold = Fold(entries, previous_summary, language, config.tokens.cjk_weight)
         writer = self._writer("\n".join(entry.text for entry in entries), line_tokens)
         while fold.left:
-            name, place, values = "conversation-to-memory", "messages", {}
+            (name, place), values = _ALONE, {}
             if fold.so_far:
                 name, place = "recursive-summary", "past_messages"
                 previous = without_secrets(fold.so_far, language, config.privacy)
@@ -88,6 +90,7 @@ class ConversationSummarizer:
         most = min(self._char_limit, max(1, line_tokens * len(text) // max(1, estimate_tokens(text, weight))))
         return SummaryWriter(
             model=self._model,
+            alone=_ALONE,
             template=self._template,
             max_chars=most,
             size=lambda text: len(in_one_line(text)),

@@ -15,13 +15,13 @@ import math
 from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from recalld.supervisor.extracts.candidates import NOBODY, Line, lines_of, taken_back
 from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, joint
 from recalld.supervisor.extracts.worth import takes_back
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.storage.clock import local
+from recalld.supervisor.storage.clock import from_wire, local, local_day
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import tzinfo
 
+    from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.text.language import Language
 
 Kind = Literal["day", "month"]
@@ -80,6 +81,25 @@ _CODE_SPAN: Final = lazy_re(r"(`[^`]+`)")
 _TAG: Final = lazy_re(r"<(?=[A-Za-z/?!])")
 #: What would open a block where a bullet begins with the words themselves.
 _OPENING: Final = lazy_re(r"(?=[#>+*~=|-]|\d+[.)]\s)")
+
+
+def extract_of_talk(messages: Sequence[Mapping[str, Any]], config: Config) -> str:
+    """
+    Return the extract of messages {role, content, createdAt, name}, oldest first; "" if they are nothing but courtesies.
+
+    It has the room of a month's: no later extract is made of what leaves a conversation.
+    """
+    zone = config.archive.zone
+    blocks = [
+        Block("", one["role"], one["content"], from_wire(one["createdAt"]), {"name": str(one.get("name", ""))})
+        for one in messages
+    ]
+    if not blocks:
+        return ""
+    days = [local_day(block.created_at, zone) for block in blocks]
+    kind: Kind = "day" if days[0] == days[-1] else "month"
+    longest = config.summarize.char_limit
+    return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=longest, room="month")
 
 
 def extract(

@@ -97,11 +97,19 @@ def session_writer(
     clock: Clock,
     deadline: Deadline = NEVER,
 ) -> Callable[[Sequence[dict[str, Any]]], str]:
-    """Return the function that writes a session's line: by *llm*, else by the configured model; without one, as an extract."""
+    """
+    Return the function that writes a session's line: by *llm*, else by the configured model; without one, as an extract.
+
+    Where both answers of a model are refused, whole and exchange by exchange, the line is the extract, too.
+    """
+    from recalld.supervisor.conversation.asking import NOT_AN_ANSWER
     from recalld.supervisor.conversation.own_model import in_loop_of_its_own
     from recalld.supervisor.conversation.session_lines import extract_line, told
+    from recalld.supervisor.conversation.sessions import session_group
     from recalld.supervisor.conversation.summarizer import ConversationSummarizer
+    from recalld.supervisor.extracts.extract import extract_of_talk
     from recalld.supervisor.protocol.prompts import load_template
+    from recalld.supervisor.storage.errors import NoSummary
     from recalld.supervisor.summaries.model import CallLimits
 
     def template(name: str, language: Language) -> PromptTemplate:
@@ -110,7 +118,13 @@ def session_writer(
     def write(messages: Sequence[dict[str, Any]], model: ChatStream | Model) -> str:
         options: dict[str, Any] = {"template": template, "config": ws.config, "deadline": deadline}
         writer = ConversationSummarizer(model, ws.config.summarize.char_limit, **options)
-        return in_loop_of_its_own(writer.summarize_conversation(messages))
+        try:
+            return in_loop_of_its_own(writer.summarize_conversation(messages))
+        except NoSummary as refused:
+            if refused.reason in NOT_AN_ANSWER:
+                raise
+            ws.events.emit("summary_failed", group=session_group(session), reason=refused.reason, attempts=2)
+            return extract_line(extract_of_talk(told(messages), ws.config))
 
     def write_queued(messages: Sequence[dict[str, Any]]) -> str:
         messages = told(messages) if ws.extracting else messages

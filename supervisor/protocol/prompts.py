@@ -54,8 +54,6 @@ _PLACEHOLDER: Final = lazy_re("{(" + "|".join(sorted({one for names in PLACEHOLD
 _VERSION_DIGITS: Final = 12
 #: The line before a turn of a conversation; a template without one is a single turn of the user.
 _TURN: Final = lazy_re(r"^<!-- (system|user|assistant) -->[ \t]*\n", re.MULTILINE)
-#: Where the example of a template for a single turn begins and ends: that of the running summary, to the letter of its design.
-_EXAMPLE: Final = lazy_re(r"^(?:示例：|Example:)\n(.*?)^(?=[^\n{]*[:：]\n\{)", re.DOTALL | re.MULTILINE)
 
 
 class Turn(NamedTuple):
@@ -77,8 +75,14 @@ class PromptTemplate:
     text: str
 
     def fill(self, **values: str) -> str:
-        """Return the prompt with these values in the places of their names; a placeholder without a value stays."""
-        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), self.text)
+        """
+        Return the prompt as one message, without a worked example, with these values in the places of their names.
+
+        A placeholder without a value stays.
+        """
+        _, *rest = _TURN.split(self.text)
+        turns = [text.strip() for role, text in _pairs(rest) if role == "system"] + [text.strip() for text in rest[-1:]]
+        return _filled("\n\n".join(turns) if rest else self.text, values)
 
     def turns(self, **values: str) -> tuple[Turn, ...]:
         """Return the prompt as turns, with these values in the last one: those before never change, and a server keeps them."""
@@ -86,7 +90,11 @@ class PromptTemplate:
         if not rest:
             return (Turn("user", self.fill(**values)),)
         *before, last = (Turn(cast("Any", role), text.strip()) for role, text in _pairs(rest))
-        return (*before, Turn(last.role, PromptTemplate(self.name, last.content).fill(**values)))
+        return (*before, Turn(last.role, _filled(last.content, values)))
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 def _pairs(flat: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -108,7 +116,7 @@ def parts_of_prompt(text: str) -> tuple[str, tuple[str, ...]]:
     """Return the instructions of a template, and its worked examples."""
     _, *rest = _TURN.split(text)
     if not rest:
-        return _EXAMPLE.sub("", text), tuple(_EXAMPLE.findall(text))
+        return text, ()
     turns = list(_pairs(rest))
     return "\n".join(content for role, content in turns if role == "system"), tuple(content for _, content in turns[1:-1])
 

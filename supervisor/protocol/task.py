@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 #: The format of a task that somebody waits for, which came later.
 ASKED_VERSION: Final = 2
-#: The format of a task for an answer, which came later still.
+#: The format of a task with turns, which came later still.
 REPLY_VERSION: Final = 3
 _LINE: Final = 200  # characters
 #: The longest wait taken from a server's Retry-After: a day, as for a group that fails repeatedly.
@@ -84,7 +84,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedTask:
-    """A task that somebody waits for. Its material is the *prompt* of a model, or the *messages* of an extract."""
+    """A task that somebody waits for. Its material is the *prompt* or *turns* for a model, or the *messages* of an extract."""
 
     id: str
     kind: AskedKind
@@ -94,7 +94,7 @@ class AskedTask:
     server: str = ""  # the mark of the model that is meant (`protocol.llm.Endpoint`); "" for any
     prompt: str = ""
     messages: tuple[dict[str, Any], ...] = ()  # {role, content, name, createdAt}, oldest first, without secrets
-    turns: tuple[dict[str, str], ...] = ()  # of an answer: {role, content}, in place of a prompt
+    turns: tuple[dict[str, str], ...] = ()  # {role, content}, in place of a prompt
     mark: str = ""  # of an answer: what its request bears (`protocol.lookup_request`)
     created_at: str = ""
     attempt: int = 0  # earlier failures of the session
@@ -156,7 +156,7 @@ def render_task(task: Task | AskedTask) -> bytes:
     """Return the bytes of a task's file."""
     if isinstance(task, Task):
         return _render(task, VERSION)
-    return _render(task, REPLY_VERSION if task.kind in REPLY_KINDS else ASKED_VERSION)
+    return _render(task, REPLY_VERSION if task.turns or task.kind in REPLY_KINDS else ASKED_VERSION)
 
 
 def render_result(result: Result) -> bytes:

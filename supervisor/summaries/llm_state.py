@@ -26,6 +26,7 @@ from recalld.supervisor.summaries.retry import (
     without_fault,
 )
 from recalld.supervisor.summaries.schedule import SummaryWriter
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 BYTES_PER_TOKEN: Final = 3
 #: Characters of a prompt's line that no summary has by chance.
 _MARK_MIN_CHARS: Final = 16
+_SENTENCE_END: Final = lazy_re(r"\n|(?<=。)|(?<=\.)[ ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +240,9 @@ def bytes_by_group(jobs: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> d
 @cache
 def prompt_marks() -> tuple[str, ...]:
     """Return the sentences of the shipped prompts: a text that repeats one has echoed its prompt."""
-    lines = [line.strip(" -*#") for text in _shipped_prompts() for line in parts_of_prompt(text)[0].splitlines()]
-    return tuple(line for line in lines if len(line) >= _MARK_MIN_CHARS and "{" not in line)
+    lines = [line for text in _shipped_prompts() for line in _SENTENCE_END.split(parts_of_prompt(text)[0])]
+    marks = (line.strip(" -*#") for line in lines)
+    return tuple(line for line in marks if len(line) >= _MARK_MIN_CHARS and "{" not in line)
 
 
 @cache

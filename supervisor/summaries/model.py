@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from recalld.supervisor.protocol.prompts import text_of
 from recalld.supervisor.protocol.task import AskedTask, asked_id
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import NEVER, to_wire, within
@@ -23,6 +24,7 @@ from recalld.supervisor.summaries.llm_state import note_result, refusal
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import AskedKind, Result
     from recalld.supervisor.storage.clock import Clock, Deadline
     from recalld.supervisor.summaries.llm_state import ModelUse
@@ -46,7 +48,7 @@ class Model(ABC):
     """What completes a prompt."""
 
     @abstractmethod
-    async def complete(self, prompt: str, limits: CallLimits) -> str:
+    async def complete(self, prompt: Prompt, limits: CallLimits) -> str:
         """Return the answer, as it came; NoSummary if there is none within the limits."""
 
 
@@ -64,7 +66,7 @@ class QueuedModel(Model):
     def __init__(self, group: str, attempt: int, use: ModelUse, worker: WorkerAtHand, clock: Clock) -> None:
         self._group, self._attempt, self._use, self._worker, self._clock = group, attempt, use, worker, clock
 
-    async def complete(self, prompt: str, limits: CallLimits) -> str:
+    async def complete(self, prompt: Prompt, limits: CallLimits) -> str:
         """Return the model's answer, one call of the day. NoSummary at once where the model may not be asked now."""
         self._refuse()
         return await self._result("session-summary", limits, prompt=prompt)
@@ -74,14 +76,15 @@ class QueuedModel(Model):
         return await self._result("session-extract", limits, messages=tuple(map(dict, messages)))
 
     async def _result(
-        self, kind: AskedKind, limits: CallLimits, prompt: str = "", messages: tuple[dict[str, Any], ...] = ()
+        self, kind: AskedKind, limits: CallLimits, prompt: Prompt = "", messages: tuple[dict[str, Any], ...] = ()
     ) -> str:
         task = AskedTask(
-            id=asked_id(self._group, kind, prompt, messages, self._attempt),
+            id=asked_id(self._group, kind, text_of(prompt), messages, self._attempt),
             kind=kind,
             group=self._group,
             server=self._use.endpoint.server,
-            prompt=prompt,
+            prompt=prompt if isinstance(prompt, str) else "",
+            turns=() if isinstance(prompt, str) else tuple(turn._asdict() for turn in prompt),
             messages=messages,
             created_at=to_wire(self._clock()),
             attempt=self._attempt,

@@ -29,15 +29,17 @@ def result(identity: str, text: str = "小雨") -> dict[str, Any]:
 
 
 class Scripted:
-    """A model that answers what *script* returns for the prompt, a character at a time; an exception is raised."""
+    """A model that answers what *script* returns for the last turn, a character at a time; an exception is raised."""
 
     def __init__(self, script: Callable[[str], str | Exception]) -> None:
         self.script = script
-        self.prompts: list[str] = []
+        self.asked: list[list[dict[str, Any]]] = []
+        self.prompts: list[str] = []  # the last turns
         self.temperatures: list[float] = []
 
     def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Iterator[str]:
-        (message,) = messages
+        *_, message = messages
+        self.asked.append(messages)
         self.prompts.append(message["content"])
         self.temperatures.append(temperature)
         said = self.script(message["content"])

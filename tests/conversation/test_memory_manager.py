@@ -110,7 +110,7 @@ def test_memory_manager_recomposes_system_summary_and_question_as_004():
 def test_running_summary_prompt_is_the_template_of_004_to_the_letter():
     template = resources.files("recalld.prompts").joinpath("running-summary.zh.md").read_text(encoding="utf-8")
 
-    assert template == (
+    assert re.sub(r"^<!-- \w+ -->\n", "", template, flags=re.MULTILINE) == (
         "请逐步总结提供的对话内容，将其补充到之前的摘要中并返回一个新的摘要。\n\n示例：\n当前摘要：\n用户询问了人工智能的发展现状。\n\n"
         "新的对话内容：\n用户：人工智能在医疗领域有哪些应用？\n"
         "助手：人工智能在医疗领域可以帮助诊断疾病、分析医学影像、药物研发等方面。\n\n"
@@ -118,9 +118,12 @@ def test_running_summary_prompt_is_the_template_of_004_to_the_letter():
     )
     talk = manager(lambda _: SUMMARY, *TALK)
     talk.summarize()
-    (prompt,) = prompts(talk)
-    assert prompt.endswith(template.partition("{current")[0] + prompt.partition(f"{EXAMPLE}\n\n当前摘要：\n")[2])
-    assert Scripted.chat_stream
+    (asked,) = talk._model._llm.asked
+    assert [turn["role"] for turn in asked] == ["system", "user", "assistant", "user"]
+    assert asked[2]["content"] == EXAMPLE
+    assert re.fullmatch(
+        r"（新的摘要不超过 \d+ 个字。）\n\n当前摘要：\n.*\n\n新的对话内容：\n.*\n\n新摘要：", asked[3]["content"], re.DOTALL
+    )
     assert talk._model._llm.temperatures == [0.3]
 
 
@@ -208,7 +211,8 @@ def test_add_keeps_the_message_as_it_was_given():
 )
 def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
     events, clock = Recorded(), Clock()
-    answers = iter([SUMMARY, said, said, SUMMARY])
+    asked = 1 if reason == "provider" else 2  # what is refused is asked for once more, by exchange
+    answers = iter([SUMMARY, *[said] * 2 * asked, SUMMARY])
     talk = manager(lambda _: next(answers), *TALK, events=events, clock=clock)
     talk.summarize()
     for message in TALK * 26:
@@ -523,7 +527,7 @@ def test_memory_manager_loses_nothing_whatever_its_model_does(turns, seed):
             sent = talk.context()
             assert sum(read_said(one).tokens for one in sent) <= 800
             if talk.conversation_summary == summary:
-                assert len(told) - asked <= 2
+                assert len(told) - asked <= 2 + 4 + 1  # the whole, at most four exchanges, both made shorter once
         clock.now += timedelta(hours=chance.randint(0, 2))
     held = "".join([*told, *(str(one["content"]) for one in talk.message_buffer)])
     assert all(one in held for one in everything)

@@ -53,6 +53,56 @@ def test_summarize_conversation_continues_a_previous_summary():
     assert "不超过 2000 个字" in model.prompts[0]
 
 
+def test_summarize_conversation_asks_in_turns_that_stay_but_for_the_last():
+    asked = []
+    for text in ("对花生过敏，聚餐别点宫保鸡丁", "海蛎煎要加蛋"):
+        model = Scripted(lambda _: text)  # noqa: B023 - called at once
+        summarize(model, [question(text)])
+        asked += model.asked
+    first, second = asked
+    assert [turn["role"] for turn in first] == ["system", "user", "assistant", "user"]
+    assert (first[:-1], first[-1] == second[-1]) == (second[:-1], False)
+    assert "USER: 对花生过敏" in first[-1]["content"]
+    assert "You keep the memory" in english_system([question("The flat is let to Amit Rao from May for 1,250.")])
+
+
+def english_system(messages):
+    model = Scripted(lambda _: messages[0]["content"])
+    summarize(model, messages)
+    return model.asked[0][0]["content"]
+
+
+BACKUP = "备份脚本改到凌晨 4:15，端口 8443，磁盘 sda3 剩 120 GB。"
+FLAT = "The flat in Keswick is let to Amit Rao from 1 May for 1,250 a month, deposit 1,400."
+TWO = [
+    question(BACKUP + "另外云台的固件升到 2.7，螺丝用 M4 的，别再拧那颗滑丝的；雨棚师傅周四上午来，报价 860。" * 2),
+    answer("记下了。"),
+    question(FLAT + " The agent is Ruth Okafor, and the keys are with the neighbour at number 9, she is in after six."),
+    answer("Noted."),
+]
+
+
+def test_summarize_conversation_that_is_refused_is_asked_by_exchange():
+    said = [
+        "用户聊了聊日常安排",
+        BACKUP + "云台固件升到 2.7，雨棚师傅周四上午来，报价 860",
+        FLAT + " The agent is Ruth Okafor.",
+    ]
+    model = Scripted(lambda _: said[len(model.prompts) - 1])
+
+    assert summarize(model, TWO) == f"{said[1]}；{FLAT} The agent is Ruth Okafor"
+    assert ["Ruth" in prompt for prompt in model.prompts] == [True, False, True]
+    assert [turns[0]["content"][:1] for turns in model.asked[1:]] == ["你", "Y"]
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("502"), "用户聊了聊日常安排"])
+def test_summarize_conversation_asks_no_third_time(fault):
+    model = Scripted(lambda _: fault)
+    with pytest.raises(NoSummary):
+        summarize(model, TWO)
+    assert len(model.prompts) == (1 if isinstance(fault, Exception) else 3)  # the whole, then its two exchanges
+
+
 class Chunks:
     """What other programs stream: an asynchronous generator, a coroutine that gives one, plain lists, chunks of openai and CountBot."""
 
@@ -138,7 +188,7 @@ def test_summarize_conversation_believes_nothing_to_record_of_small_talk(said):
         ("502 Bad Gateway\n\nnginx/1.24.0", "error"),
         ('{"summary": "API"}', "data"),
         ("花" * 1_000_000, "refused"),
-        ("- 只写一行，多件事之间用“；”隔开，不分段，不编号。", "prompt"),
+        ("- 用完整的句子写，几件事之间用“；”隔开，比对话短得多。", "prompt"),
         (RuntimeError("密钥 sk-demo"), "provider"),
     ],
 )

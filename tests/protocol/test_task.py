@@ -107,6 +107,9 @@ ASKED = AskedTask(
 def test_parse_task_restores_an_asked_task_of_a_format_of_its_own():
     assert parse_task(render_task(ASKED)) == ASKED
     assert wire(render_task(ASKED))["version"] == 2
+    in_turns = replace(ASKED, prompt="", turns=({"role": "system", "content": "总结"}, {"role": "user", "content": "早"}))
+    assert parse_task(render_task(in_turns)) == in_turns
+    assert wire(render_task(in_turns))["version"] == 3  # so that an older worker leaves it
     assert wire(render_task(TASK))["version"] == 1
 
 

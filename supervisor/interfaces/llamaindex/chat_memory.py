@@ -252,8 +252,7 @@ def _template(instruction: str | None) -> Callable[[str, Language], PromptTempla
             return shipped
         if _SUMMARY_FIELD in instruction and _TALK_FIELD in instruction:
             return PromptTemplate(shipped.name, instruction)
-        fields = shipped.text.rindex("\n\n", 0, shipped.text.index(_SUMMARY_FIELD))
-        return PromptTemplate(shipped.name, instruction.rstrip() + shipped.text[fields:])
+        return PromptTemplate(shipped.name, f"{instruction.rstrip()}\n\n{shipped.turns()[-1].content}")
 
     return template
 
