@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import tzinfo
 
-    from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.text.language import Language
 
 Kind = Literal["day", "month"]
@@ -83,13 +82,12 @@ _TAG: Final = lazy_re(r"<(?=[A-Za-z/?!])")
 _OPENING: Final = lazy_re(r"(?=[#>+*~=|-]|\d+[.)]\s)")
 
 
-def extract_of_talk(messages: Sequence[Mapping[str, Any]], config: Config) -> str:
+def extract_of_talk(messages: Sequence[Mapping[str, Any]], zone: tzinfo, longest: int) -> str:
     """
-    Return the extract of messages {role, content, createdAt, name}, oldest first; "" if they are nothing but courtesies.
+    Return the extract of messages {role, content, createdAt, name}, at most *longest*; "" if they are nothing but courtesies.
 
     It has the room of a month's: no later extract is made of what leaves a conversation.
     """
-    zone = config.archive.zone
     blocks = [
         Block("", one["role"], one["content"], from_wire(one["createdAt"]), {"name": str(one.get("name", ""))})
         for one in messages
@@ -98,7 +96,6 @@ def extract_of_talk(messages: Sequence[Mapping[str, Any]], config: Config) -> st
         return ""
     days = [local_day(block.created_at, zone) for block in blocks]
     kind: Kind = "day" if days[0] == days[-1] else "month"
-    longest = config.summarize.char_limit
     return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=longest, room="month")
 
 

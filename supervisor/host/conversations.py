@@ -124,7 +124,7 @@ def session_writer(
             if refused.reason in NOT_AN_ANSWER:
                 raise
             ws.events.emit("summary_failed", group=session_group(session), reason=refused.reason, attempts=2)
-            return extract_line(extract_of_talk(told(messages), ws.config))
+            return extract_line(extract_of_talk(told(messages), ws.config.archive.zone, ws.config.summarize.char_limit))
 
     def write_queued(messages: Sequence[dict[str, Any]]) -> str:
         messages = told(messages) if ws.extracting else messages
