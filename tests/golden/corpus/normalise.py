@@ -33,6 +33,7 @@ _VOLATILE = (
     (re.compile(r"^((?:bytes|字节)\s+)\d+$", re.MULTILINE), r"\1<n>"),
     (re.compile(r"<(?:\w+\.)+(\w+) object at 0x[0-9a-f]+>"), r"<\1>"),
     (re.compile(r"(history\.json)\.\d+\.\d{19}\.\d+"), r"\1.<inode>.<time>.<size>"),
+    (re.compile(r'("refused": )"[0-9a-f]+"'), r'\1"<mark>"'),  # it has the port of the model server in it
     (re.compile(r'("(?:startedAt|completedAt)": )"[^"]+"'), r'\1"<time>"'),
 )
 

@@ -1,10 +1,11 @@
 """
 The golden corpus: what recalld answers to some 600 command lines and calls, recorded and compared (README.md).
 
-    python tests/golden/corpus/record.py --bin .venv/bin             compare: print a diff, and end with 1 where there is one
-    python tests/golden/corpus/record.py --bin .venv/bin --update    record
+    python -m tests.golden.corpus.record             compare: print a diff, and end with 1 where there is one
+    python -m tests.golden.corpus.record --update    record
 
-It imports nothing of recalld: it starts the commands of the folder that `--bin` names, so that any two commits can be compared.
+It imports nothing of recalld: it starts the commands of its own Python's folder, or of the one that `--bin` names, so that any two
+commits can be compared.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from model_server import ModelServer
-from scene import Block, differences, differing, parsed, rendered
-from stage import HERE, MADE, Stage, World
+from tests.golden.corpus.model_server import ModelServer
+from tests.golden.corpus.scene import Block, differences, differing, parsed, rendered
+from tests.golden.corpus.stage import HERE, MADE, Stage, World
 
 #: Scenes that are played beside a supervisor, too: it answers most of their commands.
 SERVED = ("groups", "odd", "read", "write")

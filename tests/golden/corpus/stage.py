@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from normalise import Normaliser, shown
-from scene import ECHO, Block
-from wire import answer_of
+from tests.golden.corpus.normalise import Normaliser, shown
+from tests.golden.corpus.scene import ECHO, Block
+from tests.golden.corpus.wire import answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
