@@ -11,7 +11,9 @@ from collections import Counter
 from pathlib import Path
 
 #: Files whose bytes are the business of one process or of a library, or depend on the machine's speed or its disk.
-OPAQUE = re.compile(r"^attachments/|\.bak$|\.recalld/(index|vectors|pieces)/|\.recalld/files\.json$|\.lock$|\.recalld/socket|(^|/)\.DS_Store$")
+OPAQUE = re.compile(
+    r"^attachments/|\.bak$|\.recalld/(index|vectors|pieces)/|\.recalld/files\.json$|\.lock$|\.recalld/socket|(^|/)\.DS_Store$"
+)
 #: Events whose number depends on when results arrive; their numbers are added up.
 ADDED_UP = ("moved", "submitted", "seen")
 
