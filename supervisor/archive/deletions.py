@@ -83,6 +83,8 @@ class Deletions:
         self._by_file: tuple[object, dict[str, list[Key]]] = None, {}
         self._elsewhere: dict[Path, tuple[Stat, frozenset[Key]]] = {}
         self._copies: tuple[frozenset[Key], Sequence[Message]] = frozenset(), ()
+        #: The files and their names in the journal, when nothing was wrong with them.
+        self._whole: tuple[object, set[str]] | None = None
 
     def absences(self) -> Absences:
         """Return what the files no longer hold; the journal is parsed only where a file is gone, edited or damaged."""
@@ -124,9 +126,13 @@ class Deletions:
 
     def lost_messages(self, history: Iterable[Message]) -> list[Message]:
         """Return the messages whose files are gone or damaged, from *history* or else from any copy of it that is kept."""
-        if not self._journal.file_names():  # nothing is lost that was never there, and each search asks
+        known = self._journal.file_names()
+        state = self._memory.watched() if known else None
+        if not known or (state and self._whole == (state, known)):  # each search asks
             return []
-        lost = self.absences().searched
+        found = self.absences()
+        self._whole = (state, known) if found is _NOTHING else None
+        lost = found.searched
         self._memory.keep_table()
         if not lost:
             return []

@@ -65,6 +65,8 @@ class MemoryFolder:
         self._table = table
         self._cache: dict[Path, ReadFolder] | None = None
         self._has_read = False
+        #: Another object after each change that a supervisor is told of by the system; None: nobody is told.
+        self.told: object | None = None
         self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
 
     # ── reading ──────────────────────────────────────────────────────────────
@@ -106,6 +108,17 @@ class MemoryFolder:
         """Return the folders of originals/, without a stray file among them."""
         stats = self._files.disk.stats(self._paths.originals)
         return [self._paths.originals / name for name in sorted(stats) if not modes.S_ISREG(stats[name].mode)]
+
+    def watched(self) -> object | None:
+        """
+        Return what is equal to what it was before while no file has changed; None where no supervisor is told of changes.
+
+        Folders say at once what has come or gone, in a few stats; a file that is written in place is told of.
+        """
+        if not self.told:
+            return None
+        disk, paths = self._files.disk, self._paths
+        return self.told, disk.stat(paths.memory), disk.stat(paths.summaries), disk.stats(paths.originals)
 
     def _without_copies(self) -> tuple[tuple[MemoryFile, ...], dict[str, str]]:
         folders = [*self.month_folders(), self._paths.memory]

@@ -20,9 +20,8 @@ from recalld.supervisor.context.history_window import Budgets, Window, WindowMes
 from recalld.supervisor.context.memory_block import PackedBlock, pack
 from recalld.supervisor.context.messages import turn_messages
 from recalld.supervisor.context.render import miss
-from recalld.supervisor.context.request import Asked, Contained, admit, for_project, resolve_input, with_summary
+from recalld.supervisor.context.request import Asked, Contained, admit, as_sent, for_project, resolve_input, with_summary
 from recalld.supervisor.context.secrets import redactor
-from recalld.supervisor.conversation.running import summary_block
 from recalld.supervisor.faults import attempt
 from recalld.supervisor.index.hit import Hit, SearchResult
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
@@ -280,7 +279,7 @@ def _build(
         place=config.context.memory_in,
         alternate=config.context.alternate,
         language=turn_language(asked, config),
-        summary=summary_block(asked.summary) if asked.summary else "",
+        summary=as_sent(asked.summary),
         summary_in=config.conversation.summary_in,
     )
 
@@ -384,7 +383,7 @@ def turn_budgets(asked: Asked, system: str, result: SearchResult, config: Config
 
 
 def _summary_tokens(summary: str, config: Config) -> int:
-    return estimate_tokens(summary_block(summary), config.tokens.cjk_weight) if summary else 0
+    return estimate_tokens(as_sent(summary), config.tokens.cjk_weight)
 
 
 def _read_inbox(files: Files, paths: WorkspacePaths, zone: tzinfo) -> tuple[Message, ...]:

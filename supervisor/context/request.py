@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.conversation.sessions import modern
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
 from recalld.supervisor.protocol.message import UNSAID, Message
 from recalld.supervisor.storage.clock import truncate_to_ms
@@ -81,11 +80,22 @@ def resolve_waiting(inputs: Sequence[Message], history: History, chat: Chat) -> 
     return Asked("\n".join(one.text for one in inputs), chat, tuple(inputs), before)
 
 
+def as_sent(summary: str) -> str:
+    """Return the running summary as it is sent, "" for none."""
+    if not summary:
+        return ""
+    from recalld.supervisor.conversation.running import summary_block  # few questions come with a summary
+
+    return summary_block(summary)
+
+
 def with_summary(asked: Asked, kept: RunningSummary, now: datetime) -> Asked:
     """Return the input with the running summary of its session in place of the messages that it covers, if it may be seen."""
     session = asked.chat.session
     if not kept.text or kept.marker is None or (kept.is_private and not asked.chat.is_direct):
         return asked
+    from recalld.supervisor.conversation.sessions import modern
+
     said = [(one.id or one.text_digest, truncate_to_ms(one.created_at)) for one in asked.before if one.created_at]
     marker = modern(kept.marker, said, [one.id for one in asked.before], now)
 

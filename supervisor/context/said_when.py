@@ -71,7 +71,7 @@ def _is_part(text: str, span: Span) -> bool:
 
 
 def _in_brackets(days: Days, said: date, word: str) -> str:
-    language: Literal["zh", "en"] = "zh" if _HAN.search(word) else "en"
+    language: Literal["zh", "en"] = "zh" if not word.isascii() and _HAN.search(word) else "en"
     first, last = (day_of_month(day, language, year=day.year != said.year) for day in (days.first, days.last))
     if language == "zh":
         return f"（{first}）" if first == last else f"（{first}至{last}）"

@@ -85,13 +85,15 @@ class Background:
         self._list = ws.index.list_of_files
         self._seen: tuple[Stat | None, Stat | None, bool] = (None, None, False)
 
-    def start(self) -> None:
-        """Run each job at once."""
+    def start(self, *, is_told: bool = False) -> None:
+        """Run each job at once; *is_told*: the system tells of each change, so a search need not look at every file."""
+        self._ws.memory.told = object() if is_told else None
         for job in (self._contexts, self._indexing, self._vectors):
             self._threads.wake(job)
 
     def end(self) -> None:
         """Stop running the jobs."""
+        self._ws.memory.told = None
         for job in (self._contexts, self._indexing, self._vectors):
             job.end()
         if self._turns:
@@ -107,7 +109,7 @@ class Background:
         if name == self._inbox or (self._turns and name.startswith(REPLY_NAMES)):
             self._threads.wake(self._contexts)
         if name.endswith(".md"):
-            self._threads.wake(self._indexing)
+            self.memory_changed()
         if name == self._history:
             self._threads.wake(self._vectors)
 
@@ -118,6 +120,8 @@ class Background:
 
     def memory_changed(self) -> None:
         """Update the index: files of memory have changed."""
+        if self._ws.memory.told:
+            self._ws.memory.told = object()
         self._threads.wake(self._indexing)
 
     def check_index(self) -> None:

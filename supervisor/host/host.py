@@ -173,7 +173,7 @@ class Hosted:
         except (OSError, Busy) as error:
             supervisor.ws.events.transition("watch_lost", True, why=str(error))
         if supervisor.background:
-            supervisor.background.start()
+            supervisor.background.start(is_told=self._stop_watch is not None)
 
     def _end_parts(self, supervisor: Supervisor) -> None:
         """Stop watching its files and end the background jobs."""

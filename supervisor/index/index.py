@@ -85,6 +85,7 @@ class Index:
         self._gone: frozenset[str] = frozenset()
         #: The commit that is damaged, or was made by another version; it is not opened again.
         self._damaged: Stat | None = None
+        self._scanned: Scan | None = None
         #: Changed groups of files that are not searched, because time was up or too many have changed.
         self.left = 0
         #: Files that the last scan could not read, by path with the reason: they are not searched as they are now.
@@ -264,8 +265,8 @@ class Index:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        found = scan(self._files, self._paths, known.files, summaries, self._named, for_s)
-        self.unread = found.unread
+        found = scan(self._files, self._paths, known.files, summaries, self._named, for_s, self._scanned)
+        self._scanned, self.unread = found, found.unread
         return found
 
     def _named(self) -> Collection[str]:

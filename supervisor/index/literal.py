@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
@@ -143,6 +142,8 @@ def _candidate_files(
     paths: WorkspacePaths, records: Mapping[str, Record], wanted: Sequence[str], deadline: Deadline
 ) -> Collection[str] | None:
     """Return the paths of files that may contain one of *wanted*; None if ripgrep is missing or fails."""
+    import subprocess  # few searches get here
+
     if not all(part.isascii() or not part.isalpha() or part.lower() == part for part in wanted):
         return None
     asked = [argument for part in wanted for argument in ("-e", part)]

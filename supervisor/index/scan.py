@@ -1,11 +1,12 @@
 """
 Scan the files of memory by their stats: only a file with a new stat is read, not one that was only moved.
 
-A file that can't be read keeps its last record, and is reported with the reason.
+The stat of every file is taken: one that is written in place changes its own stat, and not that of its folder. A file that can't be read keeps its last record, and is reported with the reason.
 """
 
 from __future__ import annotations
 
+import contextlib
 import stat as modes
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -54,11 +55,16 @@ LEAST: Final = 20
 
 @dataclass(slots=True)
 class Scan:
-    """The files of memory by path, those that can't be read, with the reason, and the bytes of those that were out of time."""
+    """
+    The files of memory by path, those that can't be read, with the reason, and the bytes of those that were out of time.
+
+    *summaries* alone have decided which of the files are searched; None where something else has, too.
+    """
 
     files: dict[str, Record] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
     left: int = 0
+    summaries: Mapping[Period, ExistingSummary] | None = None
 
 
 class _File(NamedTuple):
@@ -83,17 +89,21 @@ def scan(
     summaries: Mapping[Period, ExistingSummary],
     named: Callable[[], Collection[str]],
     for_s: float = UNENDING,
+    before: Scan | None = None,
 ) -> Scan:
     """
     Return every file of memory as it is now; a file of *known* that is unchanged or was only moved is not read.
 
     Of files with the same content the one that is *named* is searched (`archive/copies.py`). New files are read for a part of
-    *for_s* seconds, the newest first.
+    *for_s* seconds, the newest first. Where nothing has changed since the scan *before*, nothing is decided again.
     """
     found = Scan()
-    places = _by_stat(known)
-    listed = (_new(files, *one, known, found) for one in _listed(files, paths, found.unread))
+    listed = (_new(paths, *one, known, found) for one in _listed(files, paths, known, found.unread))
     new = sorted(filter(None, listed), key=lambda one: -one.stat.mtime_ns)
+    if not new and before and summaries == before.summaries and found.files == known == before.files:
+        found.summaries = summaries
+        return found
+    places = _by_stat(known)
     deadline = within(_TO_READ * for_s)
     for number, one in enumerate(new):
         is_timely = (number < LEAST or not deadline.is_over) and one.stat.size <= most_bytes(for_s)
@@ -102,7 +112,15 @@ def scan(
         else:
             found.left += one.stat.size
             found.files |= {one.name: one.before} if one.before else {}
-    found.files = _placed(paths, _keyed(found.files), summaries, named)
+    is_asked = False
+
+    def asked() -> Collection[str]:
+        nonlocal is_asked
+        is_asked = True
+        return named()
+
+    found.files = _placed(paths, _keyed(found.files), summaries, asked)
+    found.summaries = None if is_asked else summaries
     return found
 
 
@@ -141,7 +159,8 @@ def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], nam
         if day_of_name(path.name) and not files.disk.stat(path) and record.kind != "summary":
             path = paths.original(path.name)
         here = paths.relative(path)
-        if new := _new(files, here, path, "note" if record.kind == "dated" else record.kind, known, found):
+        kind = "note" if record.kind == "dated" else record.kind
+        if new := _new(paths, here, kind, _stat(files, path), known, found):
             _read_into(files, new, places, found)
         if here in found.files:
             found.files[here] = replace(found.files[here], original=record.original, excluded=record.excluded)
@@ -153,13 +172,13 @@ def _by_stat(known: Mapping[str, Record]) -> Mapping[tuple[int, int, int], Recor
     return {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
 
 
-def _new(files: Files, name: str, path: Path, kind: Kind, known: Mapping[str, Record], found: Scan) -> _File | None:
-    """Return the file at *path* if it is new or changed; put an unchanged one into *found*, under *name*."""
+def _new(
+    paths: WorkspacePaths, name: str, kind: Kind, stat: Stat | Exception | None, known: Mapping[str, Record], found: Scan
+) -> _File | None:
+    """Return the file called *name* if it is new or changed; put an unchanged one into *found*."""
     here = known.get(name)
-    try:
-        stat = files.disk.stat(path)
-    except (OSError, SupervisorError) as error:
-        _keep(name, here, error, found)
+    if isinstance(stat, Exception):
+        _keep(name, here, stat, found)
         return None
     if stat is None or not modes.S_ISREG(stat.mode):
         if stat and kind == "long_term":  # other links are left out on purpose; a link here hides the lines
@@ -168,6 +187,7 @@ def _new(files: Files, name: str, path: Path, kind: Kind, known: Mapping[str, Re
     if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
         found.files[name] = here
         return None
+    path = paths.root / name
     if stat.size > MOST_BYTES and not _day_of(path, kind):
         found.unread[name] = Text("search.too_large", bytes=MOST_BYTES)
         return None
@@ -198,28 +218,47 @@ def _placed_at(path: Path, kind: Kind, record: Record) -> Record:
     return replace(record, kind="dated" if record.kind == "dated" and day and kind == "note" else kind, day=day)
 
 
-def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
-    """Yield the files of memory, with their kind by their place; an unreadable folder goes to *unread*."""
+def _listed(
+    files: Files, paths: WorkspacePaths, known: Mapping[str, Record], unread: dict[str, str]
+) -> Iterator[tuple[str, Kind, Stat | Exception | None]]:
+    """Yield the files of memory, with their kind by their place and their stat; an unreadable folder goes to *unread*."""
     long_term, summaries = long_term_name(files, paths), paths.relative(paths.summaries)
     for name in LONG_TERM[:2]:
-        if files.disk.stat(paths.root / name):
-            yield name, paths.root / name, _kind_at(name, long_term, summaries)
-    folders = [(paths.relative(paths.memory), paths.memory)]
+        if stat := _stat(files, paths.root / name):
+            yield name, _kind_at(name, long_term, summaries), stat
+    folders = [paths.relative(paths.memory)]
     while folders:
-        place, folder = folders.pop()
+        place = folders.pop()
         try:
-            names = files.disk.names(folder)
+            stats = _stats(files, paths.root / place)
         except OSError as error:
             unread[place] = type(error).__name__
             continue
-        for name in names:
-            if is_foreign(name):
+        for name in sorted(stats):
+            here, stat = f"{place}/{name}", stats[name]
+            if here not in known and is_foreign(name):
                 continue
-            here, path = f"{place}/{name}", folder / name
             if name.endswith(".md"):
-                yield here, path, _kind_at(here, long_term, summaries)
-            elif _is_folder(files, path):
-                folders.append((here, path))
+                yield here, _kind_at(here, long_term, summaries), stat
+            elif isinstance(stat, Exception):
+                unread[here] = type(stat).__name__
+            elif stat and modes.S_ISDIR(stat.mode):
+                folders.append(here)
+
+
+def _stats(files: Files, folder: Path) -> Mapping[str, Stat | Exception | None]:
+    """Return the stat of each file in *folder*, or why it can't be taken; OSError for a folder that can't be read."""
+    with contextlib.suppress(OSError):
+        return files.disk.stats(folder)
+    return {name: _stat(files, folder / name) for name in files.disk.names(folder)}
+
+
+def _stat(files: Files, path: Path) -> Stat | Exception | None:
+    """Return the stat of the file, or why it can't be taken; None if there is no such file."""
+    try:
+        return files.disk.stat(path)
+    except (OSError, SupervisorError) as error:
+        return error
 
 
 def _kind_at(name: str, long_term: str, summaries: str) -> Kind:
@@ -246,11 +285,6 @@ def _day_of(path: Path, kind: Kind) -> str:
         return period.label if period else ""
     day = day_of_name(path.name)
     return day.isoformat() if day and kind == "note" else ""
-
-
-def _is_folder(files: Files, path: Path) -> bool:
-    stat = files.disk.stat(path)
-    return stat is not None and modes.S_ISDIR(stat.mode)
 
 
 def _read(files: Files, path: Path, kind: Kind) -> Record | None:

@@ -43,7 +43,9 @@ def same_words(text: str) -> str:
     plain = unicodedata.normalize("NFKC", _ENTRY.sub("", text, count=1)).casefold()
     words = " ".join(_WORD.findall(_COURTESY.sub(" ", plain)))
     asks = "?" if plain.rstrip().endswith("?") else ""
-    return _HAN_BLANK.sub("", words) + asks if words else text.strip()
+    if not words:
+        return text.strip()
+    return (words if words.isascii() else _HAN_BLANK.sub("", words)) + asks
 
 
 def sentences_in(texts: Iterable[str]) -> frozenset[str]:

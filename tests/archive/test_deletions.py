@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.storage.errors import BadRequest
-from tests.world import World, message, talk
+from tests.world import FaultyDisk, World, message, talk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +69,24 @@ def test_words_of_a_lost_day_are_found_in_the_backup_of_history(filed):
     lost.unlink()
     assert filed.found_texts("备用钥匙在哪里？")[0] == SAID[0]["text"]
     assert filed.repair().saved == 4
+
+
+def test_search_looks_at_no_file_again_that_a_supervisor_is_not_told_of(filed):
+    disk = FaultyDisk()
+    filed.reopen(disk=disk).refresh()
+    filed.ws.memory.told = object()
+    assert filed.found_texts("备用钥匙在哪里？")
+    looked_at = disk.count("stats", filed.paths.memory.name)
+    assert filed.found_texts("where is the spare tyre?")
+    assert disk.count("stats", filed.paths.memory.name) == looked_at > 0
+    data, path = day(filed).read_bytes(), day(filed)
+    path.unlink()
+    assert filed.found_texts("备用钥匙在哪里？"), "its folder says at once that it is gone"
+    path.write_bytes(data)
+    assert filed.found_texts("备用钥匙在哪里？")
+    path.write_bytes(b"")
+    filed.ws.memory.told = object()
+    assert filed.found_texts("备用钥匙在哪里？"), "what is written in place is told of"
 
 
 def test_lost_day_is_written_again_by_repair_alone(filed):

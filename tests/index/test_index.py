@@ -23,6 +23,7 @@ import recalld.supervisor.index.snapshot
 from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.ranking import Verdict
+from recalld.supervisor.index.scan import scan
 from recalld.supervisor.index.snapshot import View
 from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.storage.clock import within
@@ -119,6 +120,19 @@ def test_index_finds_both_of_two_identical_files(filled):
     second.unlink()
     filled.refresh()
     assert filled.found_paths("电钢琴") == []
+
+
+def test_scan_of_unchanged_files_asks_again_which_of_two_copies_has_a_name(filled):
+    path = next((filled.root / "memory").glob("2026-01-30-*.md"))
+    copy = path.with_name("2026-01-30-copy.md")
+    copy.write_bytes(path.read_bytes())
+    found = scan(filled.files, filled.paths, {}, {}, lambda: {path.name})
+    assert [name for name, record in found.files.items() if record.excluded] == [f"memory/{copy.name}"]
+    again = scan(filled.files, filled.paths, found.files, {}, lambda: {copy.name}, before=found)
+    assert [name for name, record in again.files.items() if record.excluded] == [f"memory/{path.name}"]
+    copy.unlink()
+    found = scan(filled.files, filled.paths, again.files, {}, set, before=again)
+    assert scan(filled.files, filled.paths, found.files, {}, pytest.fail, before=found).files == found.files
 
 
 def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypatch):

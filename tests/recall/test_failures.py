@@ -183,7 +183,7 @@ def test_recall_answers_and_refresh_repairs_any_damage_of_the_index(filled, capf
 
 
 def test_recall_answers_when_the_index_folder_is_unreadable(filled):
-    disk = FaultyDisk("stat", "names", "read", number=errno.EACCES)
+    disk = FaultyDisk("stat", "stats", "names", "read", number=errno.EACCES)
     filled.reopen(disk=disk)
     forbid(disk, "index")
     assert asks(filled).hits
@@ -193,7 +193,7 @@ def test_recall_answers_when_the_index_folder_is_unreadable(filled):
 
 
 def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled):
-    disk = FaultyDisk("stat", "names", "read", number=errno.EACCES)
+    disk = FaultyDisk("stat", "stats", "names", "read", number=errno.EACCES)
     filled.reopen(disk=disk)
     for name in ("secret.md", "plain.md"):
         (filled.root / "memory" / name).write_text("买一台电钢琴。\n", encoding="utf-8")
@@ -208,7 +208,7 @@ def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled):
 
 
 def test_recall_leaves_out_only_the_files_of_an_unreadable_folder(filled):
-    disk = FaultyDisk("stat", "names", "read", number=errno.EACCES)
+    disk = FaultyDisk("stat", "stats", "names", "read", number=errno.EACCES)
     filled.reopen(disk=disk)
     (filled.root / "memory/trips").mkdir()
     filled.note("trips/japan.md", "去京都看红叶。\n")
