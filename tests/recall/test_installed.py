@@ -180,6 +180,14 @@ def test_mended_files_are_taken_by_the_next_look(world, model):
     assert world.search(OTHER_WORDS).how == "hybrid"
 
 
+def test_a_file_that_is_cut_after_it_was_loaded_ends_nothing(world, model):
+    supervise(filled(world))
+    prepare_backend(world.ws, world.clock)
+    cut(model)
+    assert world.search(OTHER_WORDS).how == "hybrid"
+    assert why_words_alone(world).code == "search.model_damaged"
+
+
 # ── the machine ──────────────────────────────────────────────────────────────
 
 
