@@ -120,6 +120,11 @@ class MemoryFolder:
         disk, paths = self._files.disk, self._paths
         return self.told, disk.stat(paths.memory), disk.stat(paths.summaries), disk.stats(paths.originals)
 
+    def tell(self) -> None:
+        """Note that a file has changed, where a supervisor is told of changes."""
+        if self.told:
+            self.told = object()
+
     def _without_copies(self) -> tuple[tuple[MemoryFile, ...], dict[str, str]]:
         folders = [*self.month_folders(), self._paths.memory]
         parts = [self._read_in(folder, partial(_file_of, original=folder != self._paths.memory)) for folder in folders]

@@ -85,15 +85,13 @@ class Background:
         self._list = ws.index.list_of_files
         self._seen: tuple[Stat | None, Stat | None, bool] = (None, None, False)
 
-    def start(self, *, is_told: bool = False) -> None:
-        """Run each job at once; *is_told*: the system tells of each change, so a search need not look at every file."""
-        self._ws.memory.told = object() if is_told else None
+    def start(self) -> None:
+        """Run each job at once."""
         for job in (self._contexts, self._indexing, self._vectors):
             self._threads.wake(job)
 
     def end(self) -> None:
         """Stop running the jobs."""
-        self._ws.memory.told = None
         for job in (self._contexts, self._indexing, self._vectors):
             job.end()
         if self._turns:
@@ -109,7 +107,7 @@ class Background:
         if name == self._inbox or (self._turns and name.startswith(REPLY_NAMES)):
             self._threads.wake(self._contexts)
         if name.endswith(".md"):
-            self.memory_changed()
+            self._threads.wake(self._indexing)
         if name == self._history:
             self._threads.wake(self._vectors)
 
@@ -120,8 +118,6 @@ class Background:
 
     def memory_changed(self) -> None:
         """Update the index: files of memory have changed."""
-        if self._ws.memory.told:
-            self._ws.memory.told = object()
         self._threads.wake(self._indexing)
 
     def check_index(self) -> None:

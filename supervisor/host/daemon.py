@@ -160,6 +160,8 @@ class Supervisor:
 
     def _tree_changed(self) -> bool:
         has_changed = self._changes.tree_changed()
+        if has_changed:
+            self.ws.memory.tell()
         if has_changed and self.background:
             self.background.memory_changed()
         return has_changed

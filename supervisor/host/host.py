@@ -172,12 +172,15 @@ class Hosted:
             self._stop_watch = watch(supervisor.ws.paths, partial(hint, self))
         except (OSError, Busy) as error:
             supervisor.ws.events.transition("watch_lost", True, why=str(error))
+        else:
+            supervisor.ws.memory.told = object()
         if supervisor.background:
-            supervisor.background.start(is_told=self._stop_watch is not None)
+            supervisor.background.start()
 
     def _end_parts(self, supervisor: Supervisor) -> None:
         """Stop watching its files and end the background jobs."""
         if self._stop_watch:
+            supervisor.ws.memory.told = None
             self._stop_watch()
             self._stop_watch = None
         if supervisor.background:
@@ -331,6 +334,8 @@ class Host:
     def _hint(self, hosted: Hosted, name: str) -> None:
         """Look at the workspace now: a file of that *name* may have changed."""
         supervisor = hosted.supervisor
+        if supervisor and name.endswith(".md"):
+            supervisor.ws.memory.tell()
         if supervisor and supervisor.background:
             supervisor.background.hint(name)
         if supervisor and name != supervisor.ws.paths.inbox.name:

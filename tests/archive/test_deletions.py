@@ -85,7 +85,7 @@ def test_search_looks_at_no_file_again_that_a_supervisor_is_not_told_of(filed):
     path.write_bytes(data)
     assert filed.found_texts("备用钥匙在哪里？")
     path.write_bytes(b"")
-    filed.ws.memory.told = object()
+    filed.ws.memory.tell()
     assert filed.found_texts("备用钥匙在哪里？"), "what is written in place is told of"
 
 
