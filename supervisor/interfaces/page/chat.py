@@ -104,7 +104,9 @@ def command_of(command: str, words: str) -> tuple[str, str]:
         names = ", ".join(f"/{name}" for name in COMMANDS[1:])
         raise BadRequest(f"/{printable(command[:40])}", Text("chat.no_command", names=names))
     if not words and command in _NEED_WORDS:
-        raise BadRequest("words", Text("chat.empty")) if command == "ask" else BadRequest(f"/{command}", Text("chat.needs_words"))
+        raise (
+            BadRequest("words", Text("chat.empty")) if command == "ask" else BadRequest(f"/{command}", Text("chat.needs_words"))
+        )
     return command, words
 
 
