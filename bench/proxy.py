@@ -35,10 +35,11 @@ HEAD = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthoriz
 
 
 class Timed(NamedTuple):
-    """A stream: milliseconds to its first byte, and those that each piece was on its way."""
+    """A stream: milliseconds to its first byte, those that each piece was on its way, and whether memory was in the request."""
 
     first: float
     pieces: list[float]
+    memory: bool = False
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -46,11 +47,11 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     try:
         while head := await reader.readuntil(b"\r\n\r\n"):
             size = next((int(one[15:]) for one in head.decode().lower().split("\r\n") if one.startswith("content-length:")), 0)
-            await reader.readexactly(size)
+            has_memory = "true" if b"<memory>" in await reader.readexactly(size) else "false"
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
             for n in range(PIECES):
                 ended = '"stop"' if n == PIECES - 1 else "null"
-                piece = f'data: {{"at": {time.monotonic()}, "choices": [{{"index": 0, "delta": {{"content": "字 "}}, "finish_reason": {ended}}}]}}\n\n'.encode()
+                piece = f'data: {{"at": {time.monotonic()}, "memory": {has_memory}, "choices": [{{"index": 0, "delta": {{"content": "字 "}}, "finish_reason": {ended}}}]}}\n\n'.encode()
                 writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
                 await writer.drain()
                 await asyncio.sleep(GAP_S)
@@ -72,7 +73,7 @@ async def timed(port: int, key: str, question: str, *, records: bool = True) -> 
     body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
     more = "" if records else "X-Recalld-Record: no\r\n"
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    began, first, ways = time.monotonic(), 0.0, []
+    began, first, ways, memory = time.monotonic(), 0.0, [], False
     writer.write(f"{HEAD.format(port=port, key=key)}{more}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     await reader.readuntil(b"\r\n\r\n")
     while len(ways) < PIECES:
@@ -80,9 +81,11 @@ async def timed(port: int, key: str, question: str, *, records: bool = True) -> 
         now = time.monotonic()
         if line.startswith(b"data: "):
             first = first or (now - began) * 1000
-            ways.append((now - json.loads(line[6:])["at"]) * 1000)
+            piece = json.loads(line[6:])
+            ways.append((now - piece["at"]) * 1000)
+            memory = piece["memory"]
     writer.close()
-    return Timed(first, ways)
+    return Timed(first, ways, memory)
 
 
 def shown(name: str, found: Iterable[Timed]) -> Timed:
@@ -92,7 +95,8 @@ def shown(name: str, found: Iterable[Timed]) -> Timed:
     first, ways = [one.first for one in all_of], [way for one in all_of for way in one.pieces[PIECES // 2 :]]
     hundredths, middle, least = statistics.quantiles(ways, n=100), statistics.median(first), min(first)
     print(
-        f"{name:34} first byte {middle:6.1f} ms, {least:5.1f} at the least, a piece {statistics.median(ways):5.2f} ms, p99 {hundredths[98]:6.2f} ms"
+        f"{name:34} first byte {middle:6.1f} ms, {least:5.1f} at the least, a piece {statistics.median(ways):5.2f} ms, p99 {hundredths[98]:6.2f} ms, "
+        f"memory in {sum(one.memory for one in all_of)} of {len(all_of)}"
     )
     return Timed(middle, [least])
 

@@ -245,12 +245,16 @@ def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> N
 
 
 def _saved(memory: Visible, turn: Injection) -> Injection:
-    """Write the receipt of the turn and return the turn."""
+    """Write the receipt of the turn, at once or when the caller has the answer, and return the turn."""
     from recalld.supervisor.context.build import save_receipt
     from recalld.supervisor.context.receipts import ReceiptStore
 
     ws = memory.ws
-    save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
+
+    def save() -> bool:
+        return save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
+
+    memory.caller.later(save) if memory.caller.later else save()
     return turn if memory.audience.sees_all else _for_group(memory, turn)
 
 

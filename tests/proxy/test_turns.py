@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -301,6 +302,16 @@ def test_proxy_without_a_server_is_404_that_says_what_to_set(proxied: Proxied):
 
 
 # ── when memory fails ────────────────────────────────────────────────────────
+
+
+@pytest.mark.proof
+def test_forty_questions_at_once_all_get_memory(proxied: Proxied):
+    proxied.configure("[recall]\ntimeout_ms = 1000\n")
+    proxied.play(chat("好。"))
+    with ThreadPoolExecutor(40) as threads:
+        list(threads.map(lambda n: proxied.ask(f"我对花生过敏吗？第 {n} 次问", session=f"s{n}").raise_for_status(), range(40)))
+    assert sum("点外卖要备注" in str(got.json["messages"]) for got in proxied.model.got) == 40
+    assert not proxied.faults
 
 
 def test_memory_that_takes_too_long_does_not_hold_the_turn(proxied: Proxied):

@@ -19,7 +19,7 @@ from recalld.supervisor.interfaces.http.gate import PROXY
 from recalld.supervisor.interfaces.http.problem import Refused
 from recalld.supervisor.interfaces.proxy.answers import read_answer
 from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
-from recalld.supervisor.interfaces.proxy.changed import Window, room, with_memory
+from recalld.supervisor.interfaces.proxy.changed import Left, Window, room, summed_up, with_memory
 from recalld.supervisor.interfaces.proxy.talk import read_talk
 from recalld.supervisor.interfaces.proxy.turn import SESSION, keep_answer, keep_question, memory_for, session_given, turn_of
 from recalld.supervisor.interfaces.proxy.upstream import Upstream, returned_headers, sent_headers
@@ -37,15 +37,19 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.proxy.turn import Turn
 
 A = TypeVar("A")
+K = TypeVar("K")
+V = TypeVar("V")
 #: The header with which a request is neither recorded nor given memory.
 RECORD: Final = "x-recalld-record"
 _NO: Final = ("no", "false", "0")
 #: The most bytes of an answer that is read.
 _MOST_ANSWER: Final = 16 << 20
-#: Turns whose block is kept for the requests in which a model gets the result of a tool.
-_MOST_BLOCKS: Final = 64
-#: Searches that are made at once: many more take as long one by one.
+#: Turns whose block is kept for the requests in which a model gets the result of a tool, and sessions whose extract is kept.
+_MOST_KEPT: Final = 64
+#: Searches that are made at once: many more take as long one by one. A question waits for its turn so many times as long as
+#: `recall.timeout_ms`, at most.
 _SEARCHES: Final = 4
+_TURNS: Final = 20
 #: Seconds in which a request is sent.
 _ON_ITS_WAY_S: Final = 0.02
 #: Seconds that the end waits for what is still written.
@@ -55,11 +59,16 @@ _TYPES: Final = {400: "invalid_request_error", 401: "authentication_error", 403:
 
 
 class _Asked(NamedTuple):
-    """What a client asks for a person: the *talk*, its *turn*, and the *room* that it has."""
+    """
+    What a client asks for a person: the *talk*, its *turn*, and the *room* that it has.
+
+    *after* is what may wait until the request is on its way: the receipt.
+    """
 
     talk: Talk
     turn: Turn
     room: Room
+    after: list[Callable[[], object]]
 
     @property
     def shows(self) -> int:
@@ -76,6 +85,8 @@ class Proxy:
         self._upstream = Upstream()
         self._running: set[asyncio.Task[Any]] = set()
         self._blocks: dict[Turn, str] = {}
+        #: What has left the window of each session.
+        self._left: dict[str, Left] = {}
         self._kept: dict[str, asyncio.Task[None]] = {}
         self._searching = asyncio.Semaphore(_SEARCHES)
 
@@ -139,36 +150,65 @@ class Proxy:
         config = ws.config
         memory = config.recall.memory_tokens + config.recall.pinned_tokens
         window = Window(config.context.window_tokens, memory, config.tokens.cjk_weight, config.conversation.keep_turns)
-        return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), room(talk, window))
+        return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), room(talk, window), [])
 
     async def _with_memory(self, asked: _Asked, body: bytes) -> bytes:
         """Return the body with memory in it, and without what does not fit the window; unchanged where there is neither."""
         config, key = self._site.workspace.config, asked.turn
         block = self._blocks.get(key, "") if asked.talk.is_continued else ""
-        if not block and asked.room.memory:
-            asking = self._task(self._memory(asked))
-            await asyncio.wait({asking}, timeout=config.recall.timeout_ms / 1000)
-            block = asking.result() if asking.done() else ""
-            if not asking.done():
-                asking.cancel()  # a search that has begun goes on to its end, one that waits for its turn does not begin
-                self._tell("memory took too long")
-            self._blocks[key] = block  # while tools are called, the same one, so that the server's cache holds
-            while len(self._blocks) > _MOST_BLOCKS:
-                del self._blocks[next(iter(self._blocks))]
+        if not block and (asked.room.memory or asked.room.extract):
+            block = await self._block(asked)
+            _keep_newest(self._blocks, key, block)  # while tools are called, the same one, so that the server's cache holds
         if not block and not asked.room.begin:
             return body
         made = await self._alone("memory", with_memory, asked.talk, block, config.context.memory_in, asked.room.begin)
         return body if made is None else made
 
-    async def _memory(self, asked: _Asked) -> str:
-        async with self._searching:
-            return await self._alone("memory", memory_for, self._site, asked.turn, asked.room.memory, asked.shows) or ""
+    async def _block(self, asked: _Asked) -> str:
+        """
+        Return the extract of what leaves the window, and memory for the question; "" for what is not there in time.
+
+        The time of memory begins when its turn has come: of many questions at once each gets it, one after another.
+        """
+        within = self._site.workspace.config.recall.timeout_ms / 1000
+        extracting = self._task(self._alone("extract", self._extract, asked)) if asked.room.extract else None
+        memory = await self._memory(asked, within) if asked.room.memory else ""
+        if extracting:
+            await asyncio.wait({extracting}, timeout=within)  # it goes on to its end, for the next request
+        extract = extracting.result() if extracting and extracting.done() else ""
+        return "\n\n".join(filter(None, (extract, memory)))
+
+    def _extract(self, asked: _Asked) -> str:
+        session, config = asked.turn.session, self._site.workspace.config
+        left = summed_up(asked.talk, asked.room, config.tokens.cjk_weight, self._left.get(session, Left()))
+        _keep_newest(self._left, session, left)
+        return left.text
+
+    async def _memory(self, asked: _Asked, within: float) -> str:
+        try:
+            await asyncio.wait_for(self._searching.acquire(), within * _TURNS)
+        except TimeoutError:
+            self._tell("too many questions at once")
+            return ""
+        who = self._site, asked.turn, asked.room.memory, asked.shows, asked.after.append
+        searching = self._task(self._alone("memory", memory_for, *who))
+        searching.add_done_callback(lambda _: self._searching.release())  # one that takes too long goes on to its end
+        await asyncio.wait({searching}, timeout=within)
+        if not searching.done():
+            self._tell("memory took too long")
+        return (searching.result() or "") if searching.done() else ""
 
     # ── what is kept ─────────────────────────────────────────────────────────
 
     def _keep_question(self, asked: _Asked) -> None:
         """Keep the question, once the request is on its way: Python would share the time between both."""
-        self._keep(asked.turn.session, "keeping the question", lambda: keep_question(self._site, asked.turn), _ON_ITS_WAY_S)
+
+        def keep() -> None:
+            keep_question(self._site, asked.turn)
+            for step in asked.after:
+                step()
+
+        self._keep(asked.turn.session, "keeping the question", keep, _ON_ITS_WAY_S)
 
     def _keep_answer(self, asked: _Asked, data: bytes, *, is_stream: bool) -> None:
         def keep() -> None:
@@ -213,6 +253,14 @@ class Proxy:
 
     def _tell(self, why: str) -> None:
         self._site.workspace.events.emit("proxy_failed", why=why)
+
+
+def _keep_newest(kept: dict[K, V], key: K, value: V) -> None:
+    """Keep the value, and of all no more than the newest."""
+    kept.pop(key, None)
+    kept[key] = value
+    for one in [*kept][:-_MOST_KEPT]:
+        del kept[one]
 
 
 def _is_for_memory(request: Request) -> bool:

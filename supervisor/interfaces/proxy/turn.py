@@ -23,6 +23,7 @@ from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from recalld.supervisor.interfaces.http.site import Site
@@ -95,10 +96,14 @@ def _newest(ws: Workspace) -> list[Message]:
     return []
 
 
-def memory_for(site: Site, turn: Turn, tokens: int, shows: int) -> str:
-    """Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages."""
+def memory_for(site: Site, turn: Turn, tokens: int, shows: int, later: Callable[[Callable[[], object]], object]) -> str:
+    """
+    Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages.
+
+    *later* gets what may be done when the request is on its way.
+    """
     asked = InjectRequest(question=turn.question[:_MOST_CHARS], shows=shows, client=_CHANNEL, tokens=tokens)
-    who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False)
+    who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False, later=later)
     return site.answers.perform(inject, asked, who).memory
 
 
