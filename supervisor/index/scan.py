@@ -1,7 +1,8 @@
 """
 Scan the files of memory by their stats: only a file with a new stat is read, not one that was only moved.
 
-The stat of every file is taken: one that is written in place changes its own stat, and not that of its folder. A file that can't be read keeps its last record, and is reported with the reason.
+The stat of every file is taken: one that is written in place changes its own stat, and not that of its folder. A file that
+can't be read keeps its last record, and is reported with the reason.
 """
 
 from __future__ import annotations
