@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.append import DropBox
     from recalld.supervisor.archive.attachments import Attachments
     from recalld.supervisor.archive.deletions import Deletions, ShownHistory
+    from recalld.supervisor.archive.diary import Diary
     from recalld.supervisor.archive.flags import Caps, Failure
     from recalld.supervisor.archive.history import HistoryStore
     from recalld.supervisor.archive.journal import SeenJournal
@@ -173,6 +174,12 @@ class Workspace:
         from recalld.supervisor.archive.quarantine import Quarantine
 
         return Quarantine(self.files, self.paths.quarantine, self.config.care.quarantine_limit)
+
+    @store
+    def diary(self) -> Diary:
+        from recalld.supervisor.archive.diary import Diary
+
+        return Diary(self.files, self.paths, self.config, self.history)
 
     @store
     def replaced_texts(self) -> ReplacedTexts:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recalld.supervisor.archive.copies import contents, copies, ids_in, may_be_copies
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
+from recalld.supervisor.archive.diary import note
 from recalld.supervisor.archive.file_table import ReadFolder
 from recalld.supervisor.protocol.attachments import possible_names
 from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
@@ -214,10 +215,13 @@ class MemoryFolder:
         It is kept in previous/, unless it is an extract that waited for this one: its words are in the dated files.
         """
         before = parse_summary(seen.data, period.label, self._paths.summary(period)) if seen else None
-        if seen and before and (before.kept or not before.waits):
-            replaced = ReplacedTexts(self._files, self._paths.previous)
-            replaced.keep(kept_name(period, seen.data), seen.data)
-        self._files.replace(self._paths.summary(period), render_summary(summary), seen)
+        is_kept = seen is not None and before is not None and bool(before.kept or not before.waits)
+        if seen and is_kept:
+            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(period, seen.data), seen.data)
+        data = render_summary(summary)
+        self._files.replace(self._paths.summary(period), data, seen)
+        if not summary.waits:
+            _note("summary", period, data, seen if is_kept else None, is_first=seen is None)
 
     def edit_summary(self, period: Period, text: str, seen: FileVersion) -> None:
         """Give the version *seen* of the summary a person's text, and keep that version in previous/; Conflict as above."""
@@ -226,6 +230,7 @@ class MemoryFolder:
         if data != seen.data:
             ReplacedTexts(self._files, self._paths.previous).keep(kept_name(period, seen.data), seen.data)
             self._files.replace(path, data, seen)
+            _note("edited", period, data, seen)
 
     def delete_summary(self, period: Period) -> None:
         """Delete the summary; it is kept in previous/."""
@@ -293,6 +298,12 @@ class MemoryFolder:
                 seen[name], values[name] = version.stat, read(version, folder / name)
         self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
         return values
+
+
+def _note(kind: str, period: Period, data: bytes, before: FileVersion | None, *, is_first: bool = False) -> None:
+    """Note that a summary has the bytes *data* now, and where the ones *before* are kept."""
+    kept = kept_name(period, before.data) if before else ""
+    note(kind, period=period.label, digest=digest_of(data)[:DIGEST], previous=kept, first=is_first)
 
 
 def kept_name(period: Period, data: bytes) -> str:

@@ -63,6 +63,8 @@ PLACES: Final = (
     Place("long_term", r"memory\.md|MEMORY\.md|memory/MEMORY\.md", "lines"),
     Place("notes", r"memory/.+", "person"),
     Place("ended", r"\.recalld/ended\.jsonl", "lines"),
+    Place("diary", r"CHANGES\.md", "names"),
+    Place("acts", r"\.recalld/acts\.jsonl", "lines"),
     # turns and sessions
     Place("turns", r"turns/.+", "file"),
     Place("sessions", r"\.recalld/sessions/session-[0-9a-f]{16}\.json", "remade"),

@@ -51,7 +51,7 @@ def forget_tables(aim: Aim) -> None:
     for name in sorted(files.disk.names(paths.root)):
         if name.startswith("log") and name.endswith((".jsonl", ".jsonl.gz")):
             _rename_in(aim, paths.root / name)
-    for path in (paths.fsck, paths.found, paths.backup):
+    for path in (paths.fsck, paths.found, paths.backup, paths.diary):
         _rename_in(aim, path)
 
 
@@ -141,13 +141,13 @@ def _clean_inbox(aim: Aim) -> None:
 
 
 def _clean_ended(aim: Aim) -> None:
-    """Take out what was said to be no longer true of the messages."""
-    path = aim.ws.paths.ended
-    version = aim.ws.files.read_stable(path)
-    lines = version.data.split(b"\n") if version else []
-    left = [line for line in lines if not aim.trace.is_in_bytes(line)]
-    if len(left) < len(lines):
-        aim.replace(path, b"\n".join(left))
+    """Take out what was said to be no longer true of the messages, and what could be undone of them."""
+    for path in (aim.ws.paths.ended, aim.ws.paths.acts):
+        version = aim.ws.files.read_stable(path)
+        lines = version.data.split(b"\n") if version else []
+        left = [line for line in lines if not aim.trace.is_in_bytes(line)]
+        if len(left) < len(lines):
+            aim.replace(path, b"\n".join(left))
 
 
 def _has_words(aim: Aim, path: Path, *names: str) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
+from recalld.supervisor.archive.diary import note, noting
 from recalld.supervisor.forgetting.aim import Aim
 from recalld.supervisor.forgetting.derived import forget_made, forget_tables
 from recalld.supervisor.forgetting.sources import forget_sources
@@ -82,14 +83,17 @@ def sweep(ws: Workspace, now: datetime) -> int:
     for _ in range(_TIMES):
         messages, lines, files = _forgotten_ones(ws, now)
         aim = Aim(ws, now, messages, lines, files, applies=True)
-        _go_through(aim, act)
+        with noting():  # what it changes has the words, and is not to be undone
+            _go_through(aim, act)
         if not any(_forgotten_ones(ws, now)):
             break
     else:
         return 0  # programs go on writing the words: the next round goes on
     for one in unfinished:
         ws.journal.tombstones.finish(one, now)
-        ws.events.emit("forgotten", messages=len(one.messages), lines=len(one.lines), files=len(one.files))
+        counts = {"messages": len(one.messages), "lines": len(one.lines), "files": len(one.files)}
+        ws.events.emit("forgotten", **counts)
+        note("forgotten", **counts)
     return len(unfinished)
 
 

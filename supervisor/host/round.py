@@ -10,11 +10,12 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from recalld.supervisor.archive import intake as archive_intake
 from recalld.supervisor.archive import restore as archive_restore
 from recalld.supervisor.archive import run as archive_run
+from recalld.supervisor.archive.diary import note, noting
 from recalld.supervisor.archive.restore import keep_damaged
 from recalld.supervisor.faults import FaultScope
 from recalld.supervisor.host.lock import drop_replaced_texts, supervisor_lock, sweep_shared
@@ -224,11 +225,22 @@ def run_round(
     as if it were over. *before* are errors since the last round; they are reported with those of this one.
     """
     began = time.monotonic()
-    with ws.journal.held():
+    with ws.journal.held(), noting() as noted:
         done = _run_steps(ws, now, runs, control, ageing=ageing)
+        if done.archived:
+            note("archived", messages=done.archived)
+        ws.attempt("diary", lambda: ws.diary.keep(_with_hand_edits(ws, noted), now), None)
     report_errors(ws, (*before, *done.errors.values()))
     done.ms = round((time.monotonic() - began) * 1000)
     return done
+
+
+def _with_hand_edits(ws: Workspace, noted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what was noted, and each dated file that a person has edited since it was told last."""
+    edited = [file for file in ws.memory.dated() if file.edited and file.ours]
+    told = {act.fields.get("digest") for act in ws.diary.acts().values()} if edited else set()
+    new = [file for file in edited if file.digest not in told]
+    return [*noted, *({"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in new)]
 
 
 def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control, *, ageing: bool) -> Round:

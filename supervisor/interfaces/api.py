@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.operations import days, health, history, long_term, recall, sessions, turns, upkeep
 from recalld.supervisor.operations import forget as forgetting
+from recalld.supervisor.operations import undo as undoing
 from recalld.supervisor.operations.operation import A, Caller, Q, perform
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.operations.operation import Operation
     from recalld.supervisor.operations.sessions import SessionsAnswer
     from recalld.supervisor.operations.turns import TurnAnswer, TurnsAnswer
+    from recalld.supervisor.operations.undo import Undone
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
@@ -249,6 +251,10 @@ class Memory:
         ("memory/summary/2026-01-15.md#L7").
         """
         return self._perform(long_term.invalidate, long_term.InvalidateRequest(target=target, reason=reason))
+
+    def undo(self, act: str) -> Undone:
+        """Take the act of this id in CHANGES.md back; BadRequest, and nothing changes, where something was built on it."""
+        return self._perform(undoing.undo, undoing.UndoRequest(id=act))
 
     def forget(self, by: str, value: str = "", *, yes: bool = False, shown: str = "") -> Forgotten:
         """

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from recalld.supervisor.archive.diary import note
 from recalld.supervisor.index.scan import MOST_BYTES, long_term_name
 from recalld.supervisor.longterm.lines import (
     Entry,
@@ -48,6 +49,7 @@ from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.lenient_json import not_utf8
 from recalld.supervisor.storage.replaced_texts import ReplacedTexts
 from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.hunks import hunks
 from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
@@ -222,7 +224,7 @@ class LongTermFile:
                     raise BadRequest("replaces", Text("longterm.says_it", line=there.ref))
             return text if there else with_line(text, made_of)
 
-        after = self.change(add)
+        after = self.change(add, kind="replaced" if replaces else "written")
         line = place[0] if place else after.last
         made = Written(after.path, line.number, after.total, line.digest, line.text, is_new=not place, replaced=ended)
         if not seen:
@@ -241,7 +243,7 @@ class LongTermFile:
             text, ended = struck_at(text, ref, "target", day, one_line(reason), seen(text) if seen else None)
             return text
 
-        after = self.change(strike)
+        after = self.change(strike, kind="ended")
         number = int(ended.partition("@")[0])
         shown = only_lines(after.text, seen(after.text)) if seen else after.text
         return Ended(ended, cut(shown)[number - 1], day)
@@ -269,13 +271,13 @@ class LongTermFile:
         """Replace the whole text; the old one is kept in .recalld/previous/."""
         return self.change(lambda _: text.replace("\0", " "), keep_previous=True)
 
-    def change(self, rule: Callable[[str], str], *, keep_previous: bool = False) -> LongTermText:
+    def change(self, rule: Callable[[str], str], *, keep_previous: bool = False, kind: str = "text") -> LongTermText:
         """
         Replace the text by ``rule(text)``, durably, and return the file as it is then.
 
         The text has no byte order mark, and the line breaks of the file; it is "" where there is no file. *rule* is called
         again when another program wrote meanwhile; what it raises is raised, and nothing is written. With *keep_previous* the
-        old text is kept in .recalld/previous/. Busy when another process keeps the lock.
+        old text is kept in .recalld/previous/. *kind* is what the diary calls it. Busy when another process keeps the lock.
         """
         with _as_supervisor_errors(self._first), self._locked():
             for is_last in (False,) * (_WRITE_TRIES - 1) + (True,):
@@ -289,6 +291,9 @@ class LongTermFile:
                     if is_last:
                         raise Conflict(path) from None
                     continue
+                if after != before:
+                    changed = hunks(before, after)
+                    note(kind, path=path, hunks=changed, made=version is None)
                 return LongTermText(path, after)
         raise AssertionError("unreachable")
 
@@ -315,7 +320,7 @@ class LongTermFile:
             after, count = without_lines(text, numbers(text))
             return after
 
-        after = self.change(take)
+        after = self.change(take, kind="deleted")
         return Deleted(after.path, count, len(seen(after.text)) if seen else after.total)
 
     def _write(self, path: str, version: FileVersion | None, data: bytes, *, is_same: bool, keep_previous: bool) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
+from recalld.supervisor.archive.diary import noting
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
@@ -175,7 +176,13 @@ def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Calle
     # a caller that names no conversation is the owner; `append` loads nothing to find that out
     if operation.owner and (caller.session or caller.chat) and not memory.audience.sees_all:
         raise OwnersAlone(operation.name, Text("argument.owner_alone"))
-    return operation.run(memory, request)
+    with noting() as noted:
+        try:
+            return operation.run(memory, request)
+        finally:
+            if noted:
+                by = f"{caller.interface} {operation.name}"
+                ws.attempt("diary", lambda: ws.diary.keep(noted, caller.clock(), by), None)
 
 
 def operation(

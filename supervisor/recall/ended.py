@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.archive.diary import note
 from recalld.supervisor.index.chunking import chunk_note
 from recalld.supervisor.protocol.struck import Dated, Struck, before_words, in_place_of, read_struck
 from recalld.supervisor.query.tense import asks_past
@@ -75,6 +76,22 @@ def write_ended(files: Files, paths: WorkspacePaths, kind: str, name: str, struc
     one = {kind: name, "until": str(struck.until), **({"reason": struck.reason} if struck.reason else {})}
     files.make_folder(paths.state)
     files.append(paths.ended, f"{json.dumps(one, ensure_ascii=False)}\n".encode("utf-8", "replace"))
+    note("ended", of=kind, name=name)
+
+
+def take_ended_back(files: Files, paths: WorkspacePaths, kind: str, name: str) -> bool:
+    """Take out that the message, or the line of a summary, is no longer true; return whether it was there."""
+    version = files.read_stable(paths.ended)
+    lines = version.data.splitlines(keepends=True) if version else []
+    mark = f"{json.dumps({kind: name}, ensure_ascii=False)[:-1]},".encode("utf-8", "replace")
+    left = [line for line in lines if not line.startswith(mark)]
+    if version is None or left == lines:
+        return False
+    if left:
+        files.replace(paths.ended, b"".join(left), version)
+    else:
+        files.remove(paths.ended)
+    return True
 
 
 def of_today(

@@ -74,6 +74,7 @@ ERRORS = [
         ("memory_write", {"content": "x", "replaces": "1@00000000"}),
     ),
     Row("invalidate", {"target": "1@00000000"}, ("invalidate", "1@00000000")),
+    Row("undo", {"id": "w-00000000"}, ("undo", "w-00000000")),
     Row("why", {"turn": "20200101T000000000Z"}, ("why", "20200101T000000000Z")),
     Row("redo", {"period": "昨天"}, ("summary", "redo", "昨天")),
 ]

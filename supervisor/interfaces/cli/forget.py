@@ -1,4 +1,4 @@
-"""The command `forget`: shows place by place what would go, asks, and forgets (docs/reference/cli.md)."""
+"""The commands that take back: `forget` shows place by place what would go, asks, and forgets; `undo` takes an act back."""
 
 from __future__ import annotations
 
@@ -91,6 +91,23 @@ def _line(one: ToForget) -> str:
     return "  " + "  ".join(filter(None, (one.ref, one.at[:10], one.role, " ".join(one.text.split()))))
 
 
+def undo(
+    ctx: Context,
+    act: Annotated[str, typer.Argument(help="the id of an act in CHANGES.md, as in w-3f9a2c11")],
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Take an act on memory back, as long as nothing was built on it."""
+    from recalld.supervisor.operations import undo as operations
+
+    call: Call = ctx.obj
+    done = call.perform(operations.undo, operations.UndoRequest(id=act), workspace, now)
+    code = "diary.did" if done.done else "diary.was_undone"
+    call.show(as_json(asdict(done)) if json else call.render(Text(code, what=done.what)))
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
+    """Add the commands to *app*."""
     app.command()(forget)
+    app.command()(undo)

@@ -46,6 +46,8 @@ TEXTS: Final = {
     "context.system": "系统提示词，原样保留",
     "context.text": "输出文字，而不是 JSON 格式的消息",
     "delete": "删除长期记忆里的行：要么全部删除；只要有一行已经变了，就一行也不删。",
+    "undo": "撤销对记忆做过的一件事，只要后来没有别的内容建立在它上面。",
+    "undo.act": "CHANGES.md 里的编号，如 w-3f9a2c11",
     "invalidate": "让不再成立的内容失效：原话还在，只有问到过去时才会出现。",
     "invalidate.target": "42@1f3a9c0d、消息的 id，或摘要的一行：memory/summary/2026-01-15.md#L7",
     "invalidate.reason": "为什么不再成立",

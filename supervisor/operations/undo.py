@@ -1,0 +1,116 @@
+"""The operation that takes an act on memory back, by its id in CHANGES.md, as long as nothing was built on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
+
+if TYPE_CHECKING:
+    from recalld.supervisor.archive.diary import Act
+    from recalld.supervisor.workspace import Workspace
+
+#: Kinds of acts that are never taken back.
+_LASTING: Final = ("archived", "forgotten", "hand")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoRequest:
+    """The *id* of an act, as CHANGES.md has it."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        refuse_no_text("id", self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The act *id* of this *kind*, in a sentence (*what*); not *done* where it was taken back before."""
+
+    id: str
+    kind: str
+    what: str
+    done: bool
+
+
+@operation("undo", UndoRequest, owner=True, within_s=60.0)
+def undo(memory: Visible, request: UndoRequest) -> Undone:
+    """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
+    from recalld.supervisor.archive.diary import noting, sentence_of
+
+    ws, caller = memory.ws, memory.caller
+    act = ws.diary.acts().get(request.id.strip())
+    if act is None:
+        raise BadRequest("id", Text("diary.no_act", id=request.id.strip()[:40]))
+    if act.kind in _LASTING:
+        raise BadRequest(act.id, Text(f"diary.not_undone.{act.kind}"))
+    if act.undone:
+        return Undone(act.id, act.kind, sentence_of(act), done=False)
+    with noting():  # what is done for it is no act of its own
+        _take_back(ws, act)
+    ws.diary.record_undone(act, caller.clock(), f"{caller.interface} undo")
+    return Undone(act.id, act.kind, sentence_of(act), done=True)
+
+
+def _take_back(ws: Workspace, act: Act) -> None:
+    if act.kind in ("summary", "edited"):
+        _take_summary_back(ws, act)
+    elif "hunks" in act.fields:
+        _take_lines_back(ws, act)
+    else:
+        from recalld.supervisor.recall.ended import take_ended_back
+
+        if not take_ended_back(ws.files, ws.paths, str(act.fields["of"]), str(act.fields["name"])):
+            raise BadRequest(act.id, Text("diary.built_on"))
+
+
+def _take_lines_back(ws: Workspace, act: Act) -> None:
+    from recalld.supervisor.text.hunks import Hunk, without
+
+    changed = [Hunk(int(start), str(old), str(new)) for start, old, new in act.fields["hunks"]]
+
+    def rule(text: str) -> str:
+        left = without(text, changed)
+        if left is None:
+            raise BadRequest(act.id, Text("diary.built_on"))
+        return left
+
+    after = ws.long_term.change(rule)
+    if not after.text and act.fields.get("made"):
+        ws.files.remove(ws.paths.root / after.path)
+
+
+def _take_summary_back(ws: Workspace, act: Act) -> None:
+    """Put the text before in its place; one that was the first is deleted, and made again when it is due."""
+    from recalld.supervisor.archive.memory_folder import DIGEST
+    from recalld.supervisor.protocol.period import Period
+
+    period, previous = Period(str(act.fields["period"])), str(act.fields["previous"])
+    version = ws.files.read_stable(ws.paths.summary(period))
+    if version is None or version.digest[:DIGEST] != act.fields["digest"]:
+        raise BadRequest(act.id, Text("diary.built_on"))
+    _refuse_built_on(ws, act)
+    if not previous:
+        if not act.fields.get("first"):
+            raise BadRequest(act.id, Text("diary.not_kept"))
+        ws.memory.delete_summary(period)
+        return
+    before = ws.files.read_stable(ws.paths.previous / previous)
+    if before is None:
+        raise BadRequest(act.id, Text("diary.not_kept"))
+    ws.files.replace(ws.paths.summary(period), before.data, version)
+
+
+def _refuse_built_on(ws: Workspace, act: Act) -> None:
+    """Refuse for the summary of a day from which that of its month was made."""
+    from recalld.supervisor.protocol.period import Period
+
+    summaries, label = ws.memory.summaries(), str(act.fields["period"])
+    month = summaries.get(Period(label[:7])) if len(label) > len("2026-01") else None
+    of_day = summaries.get(Period(label))
+    if month and of_day and month.sources & of_day.sources and not month.extract:
+        raise BadRequest(act.id, Text("diary.month_built_on", month=label[:7]))

@@ -1,0 +1,205 @@
+"""The diary has a plain line for each act on memory, and an act can be taken back as long as nothing was built on it."""
+
+from __future__ import annotations
+
+import random
+import re
+import stat
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.operations import long_term, long_term_text
+from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.undo import UndoRequest, undo
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.text.hunks import hunks, without
+from tests.world import WITH_MODEL, World, at, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Diarist(World):
+    """A world that keeps a diary."""
+
+    diary = True
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return Diarist(tmp_path / "w", at("2026-01-31T10:00"), f'language = "en"\n{WITH_MODEL}')
+
+
+def do(world: World, operation: Any, request: Any, interface: Any = "tool") -> Any:
+    return perform(operation, world.ws, request, Caller(clock=world.clock, interface=interface))
+
+
+def write(world: World, content: str, **more: Any) -> Any:
+    return do(world, long_term.write, long_term.WriteRequest(content=content, **more))
+
+
+def take_back(world: World, act: str) -> Any:
+    return do(world, undo, UndoRequest(id=act))
+
+
+def diary(world: World) -> list[str]:
+    """The lines of CHANGES.md."""
+    return [line for line in (world.read("CHANGES.md") or b"").decode().split("\n") if line.startswith("- ")]
+
+
+def last_id(world: World) -> str:
+    return re.findall(r"· ([a-z]-[0-9a-f]{8}) ·", diary(world)[-1])[0]
+
+
+def test_diary_says_who_wrote_and_not_what(world: World) -> None:
+    line = write(world, "对花生过敏")
+    do(world, long_term.delete, long_term.DeleteRequest(lines=[f"1@{line.digest}"]), "command")
+    lines = [re.sub(r"[wd]-[0-9a-f]{8}", "ID", one) for one in diary(world)]
+    assert lines == [
+        "- 2026-01-31 10:00 · ID · a line was written into memory.md, by a tool (write)",
+        "- 2026-01-31 10:00 · ID · lines were deleted from memory.md, by a command (delete)",
+    ]
+    assert stat.S_IMODE(world.paths.diary.stat().st_mode) == 0o600
+    assert "花生" not in (world.read("CHANGES.md") or b"").decode()
+
+
+def test_diary_is_in_the_language_of_the_workspace(world: World) -> None:
+    world.write([message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。")])
+    world.reopen(WITH_MODEL)
+    write(world, "x")
+    assert diary(world)[0].endswith("memory.md 写入了一行（工具，write）")
+
+
+def test_diary_tells_a_round_in_one_append_and_a_hand_edit_once(world: World) -> None:
+    world.write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。"), message("2", "2026-01-30T09:00", "好。")])
+    world.settle()
+    path = next((world.root / "memory").glob("2026-01-30*.md"))
+    path.write_text(path.read_text("utf-8").replace("好。", "不好。"), "utf-8")
+    world.round()
+    world.reopen()
+    world.round()
+    assert [line.split(" · ")[2] for line in diary(world)] == [
+        "messages were filed: 2",
+        "the summary of 2026-01-10 was written",
+        "a dated file of 2026-01-30 was edited by hand",
+    ]
+
+
+def test_diary_leaves_a_file_of_its_name_alone(world: World) -> None:
+    world.put("CHANGES.md", "my own\n")
+    write(world, "x")
+    assert world.read("CHANGES.md") == b"my own\n"
+
+
+def test_undo_takes_back_what_a_line_replaced_and_no_other_act(world: World) -> None:
+    old = write(world, "住在杭州")
+    before = world.read("memory.md")
+    write(world, "住在北京", replaces=f"1@{old.digest}")
+    act = last_id(world)
+    assert take_back(world, act).done
+    assert world.read("memory.md") == before
+    assert not take_back(world, act).done
+    assert world.read("memory.md") == before
+
+
+def test_undo_is_refused_where_something_was_built_on_it(world: World) -> None:
+    old = write(world, "住在杭州")
+    act = last_id(world)
+    write(world, "住在北京", replaces=f"1@{old.digest}")
+    before = world.read("memory.md")
+    with pytest.raises(BadRequest, match="changed since"):
+        take_back(world, act)
+    assert world.read("memory.md") == before
+
+
+@pytest.mark.parametrize("act", ["", "w-00000000", "../x", "山茶花"])
+def test_undo_refuses_an_id_that_is_none(world: World, act: str) -> None:
+    with pytest.raises(BadRequest, match="no act"):
+        take_back(world, act)
+
+
+def test_undo_refuses_filing_forgetting_and_what_is_done_by_hand(world: World) -> None:
+    world.write([message("m-secret-0001", "2026-01-30T09:00", "暗号是山茶花十七号。")])
+    world.settle()
+    do(world, forget, ForgetRequest(by="match", value="山茶花", yes=True))
+    ids = {line.split(" · ")[1] for line in diary(world)}
+    assert {one[0] for one in ids} == {"a", "f"}
+    for act in ids:
+        with pytest.raises(BadRequest):
+            take_back(world, act)
+
+
+def test_forgotten_lines_can_not_be_undone(world: World) -> None:
+    line = write(world, "银行卡密码是一二三四五六")
+    act = last_id(world)
+    do(world, forget, ForgetRequest(by="line", value=f"1@{line.digest}", yes=True))
+    with pytest.raises(BadRequest, match="no act"):
+        take_back(world, act)
+    assert "银行卡" not in (world.read(".recalld/acts.jsonl") or b"").decode()
+
+
+def test_undo_brings_the_text_of_a_summary_back(world: World) -> None:
+    world.write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。")])
+    world.settle()
+    before = world.read("memory/summary/2026-01-10.md")
+    first = last_id(world)
+    world.model.script = lambda *_: "## 又一次\n\n备用钥匙在花盆下面。"
+    world.redo("2026-01-10")
+    world.settle()
+    assert world.read("memory/summary/2026-01-10.md") != before
+    with pytest.raises(BadRequest, match="changed since"):
+        take_back(world, first)
+    take_back(world, last_id(world))
+    assert world.read("memory/summary/2026-01-10.md") == before
+
+
+# ── each act, undone ─────────────────────────────────────────────────────────
+
+
+def act_at_random(world: World, chance: random.Random, number: int) -> bool:
+    """Do any act on the long-term file; return whether it changed something."""
+    before = world.read("memory.md")
+    lines = world.ws.long_term.read().lines
+    ref = chance.choice(lines).ref if lines else "1@00000000"
+    more = chance.choice(lines).ref if lines else "1@00000000"
+    text = "\r\n".join(chance.sample([line.text for line in lines], len(lines) // 2)) if lines else "# 记忆\n\n"
+    acts = [
+        (long_term.write, long_term.WriteRequest(content=f"第 {number} 件事")),
+        (long_term.write, long_term.WriteRequest(content=f"now {number}", replaces=ref)),
+        (long_term.delete, long_term.DeleteRequest(lines=list({ref, more}))),
+        (long_term.invalidate, long_term.InvalidateRequest(target=ref, reason="卖了")),
+        (long_term_text.replace_long_term, long_term_text.ReplaceRequest(content=f"{text}\nline {number}")),
+    ]
+    try:
+        do(world, *chance.choices(acts, [6, 3, 2, 2, 1])[0])
+    except SupervisorError:
+        return False
+    return world.read("memory.md") != before
+
+
+@pytest.mark.proof
+def test_two_hundred_random_acts_are_undone_to_the_byte(world: World) -> None:
+    world.disk.sync = world.disk.sync_folder = lambda _: None
+    chance, versions, ids = random.Random(34), [], []
+    while len(ids) < 200:
+        before = world.read("memory.md")
+        if act_at_random(world, chance, len(ids)):
+            act = last_id(world)
+            if chance.random() < 0.5:  # at once; the others when all that was built on them has been
+                take_back(world, act)
+                assert world.read("memory.md") == before
+            else:
+                versions.append(before)
+                ids.append(act)
+        world.forward(minutes=1)
+    for act, before in zip(reversed(ids), reversed(versions), strict=True):
+        take_back(world, act)
+        assert world.read("memory.md") == before
+
+
+def test_hunks_are_taken_back_where_other_lines_were_added_since() -> None:
+    before, after = "一\n二\n三", "一\n三\n四"
+    assert without("零\n" + after + "\n五", hunks(before, after)) == "零\n一\n二\n三\n五"
+    assert without("一\n", hunks("", "二\n")) is None
