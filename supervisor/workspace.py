@@ -238,16 +238,9 @@ class Workspace:
     def searcher(self) -> Searcher:
         from recalld.supervisor.recall.search import Searcher
 
+        stores: Any = {"unfiled": self.unfiled, "index": self.index, "reranker": self.reranker, "for_group": self._group_search}
         return Searcher(
-            unfiled=self.unfiled,
-            files=self.files,
-            paths=self.paths,
-            zone=self.zone,
-            index=self.index,
-            reranker=self.reranker,
-            settings=self.config.recall,
-            events=self.events,
-            for_group=self._group_search,
+            files=self.files, paths=self.paths, zone=self.zone, settings=self.config.recall, events=self.events, **stores
         )
 
     def _group_search(self, searcher: Searcher, audience: Audience, now: datetime) -> Search:

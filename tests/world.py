@@ -307,7 +307,7 @@ class World:
         """Open the workspace and write nothing; *token* is part of the names of temporary files."""
         self.disk = disk
         self.files = Files(disk, pause=lambda _: None) if token is None else Files(disk, token=token, pause=lambda _: None)
-        config = replace(config, care=replace(config.care, diary=self.diary))
+        config = config if self.diary else replace(config, care=replace(config.care, diary=False))
         self.ws = Workspace(self.root, config, self.files, self.events)
         self.control = UNLIMITED
         self.paths = self.ws.paths
@@ -674,3 +674,9 @@ def signals_as_they_were() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class Diarist(World):
+    """A world that keeps a diary."""
+
+    diary = True

@@ -168,7 +168,8 @@ class Diary:
 def sentence_of(act: Act) -> Text:
     """Return the sentence of an act in the diary."""
     fields = {name: value for name, value in act.fields.items() if isinstance(value, (int, str))}
-    by = Text(f"diary.by.{act.by.partition(' ')[0] or 'recalld'}", what=act.by.partition(" ")[2])
+    interface, _, what = act.by.partition(" ")
+    by = Text(f"diary.by.{interface}", what=what) if interface else ""
     return Text(f"diary.{act.kind}", **{**fields, "by": by})
 
 

@@ -170,11 +170,7 @@ class Tokens(Section):
 class Privacy(Section):
     """Which secrets are hidden, and where."""
 
-    redact: Literal["llm", "off"] = choice(
-        "llm",
-        Text("meaning.redact"),
-        "off",
-    )
+    redact: Literal["llm", "off"] = choice("llm", Text("meaning.redact"), "off")
     reveal: bool = flag(
         True,
         "Show in the memory block of a direct chat the secrets that its question asks for (with redact = off all of them). "
@@ -226,12 +222,7 @@ class Care(Section):
 class Recall(Section):
     """Which memories are found for a turn, and how they are shown."""
 
-    backend: str = text(
-        "auto",
-        Text("meaning.backend"),
-        pattern=r"[a-z][a-z0-9_-]{0,63}",
-        allowed=Text("allowed.backend"),
-    )
+    backend: str = text("auto", Text("meaning.backend"), pattern=r"[a-z][a-z0-9_-]{0,63}", allowed=Text("allowed.backend"))
     timeout_ms: int = whole(
         250, "After this many milliseconds a turn goes on with what was found so far. The index has as many.", least=10
     )

@@ -15,16 +15,10 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.text.hunks import hunks, without
-from tests.world import WITH_MODEL, World, at, message
+from tests.world import WITH_MODEL, Diarist, World, at, message
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-class Diarist(World):
-    """A world that keeps a diary."""
-
-    diary = True
 
 
 @pytest.fixture

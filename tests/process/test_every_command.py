@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,7 @@ ANSWERS: Final = {
     "stats": ("stats", ["total", "sources", "date_range"]),
     "invalidate": ("invalidate 1@e3238907", ["place", "text", "until"]),
     "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),
+    "undo": ("undo {last_act}", ["id", "kind", "what", "done"]),
     "forget": (
         "forget --match 花生过敏",
         ["messages", "lines", "files", "places", "outside", "digest", "left", "done", "waits"],
@@ -111,6 +113,7 @@ BEFORE: Final = {
     "backup restore": "backup create 一.tar",
     "delete": "write 用户对花生过敏",
     "invalidate": "write 用户对花生过敏",
+    "undo": "write 用户对花生过敏",
     "why": "inject --query 花生过敏",
 }
 
@@ -134,6 +137,8 @@ def test_command_answers_json_in_one_line_with_the_promised_keys(talked, name):
     if name in BEFORE:
         assert talked(*BEFORE[name].split()).code == 0
     environ = {**talked.environ, **(AWAY if name == "model test" else {})}
+    if "{last_act}" in words:
+        words = words.format(last_act=re.findall(r"[a-z]-[0-9a-f]{8}", (talked.root / "CHANGES.md").read_text())[-1])
     command = [INSTALLED, "-w", talked.root, *words.split(), "--json"]
     done = subprocess.run(
         command, env=environ, cwd=talked.root.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

@@ -691,6 +691,13 @@ def texts_left(world: World) -> int:
     return len(list(world.paths.previous.iterdir()))
 
 
+def is_told_in_the_diary(world: World) -> bool:
+    world.diary = True
+    world.reopen().write([message_on("2026-01-30")])
+    world.settle()
+    return world.paths.diary.exists()
+
+
 def opens_on_a_network_disk(world: World) -> bool:
     mounts = world.root / "mountinfo"
     mounts.write_text(f"30 22 0:26 / {world.root.resolve()} rw - nfs4 server:/export rw\n")
@@ -900,6 +907,7 @@ EFFECTS = {
     "care.quarantine_limit": Effect(copies_kept, {10: 3, 2: 2}),
     "care.previous_age": Effect(texts_left, {"365d": 2, "30d": 1}),
     "care.previous_bytes": Effect(texts_left, {200_000_000: 2, 1_000_000: 1}),
+    "care.diary": Effect(is_told_in_the_diary, {True: True, False: False}),
     "care.allow_network_fs": Effect(opens_on_a_network_disk, {True: True, False: False}),
     "care.quiet_hours": Effect(submitted_at_ten, {"": 1, "09:00-11:00": 0}),
     "care.on_trouble": Effect(told_of_a_damaged_history, {"": "", 'echo 坏了 > "$RECALLD_WORKSPACE/told"': "坏了\n"}),

@@ -38,7 +38,7 @@ from tests.llm.server import Act, Server
 from tests.llm.shop import SENTENCES
 from tests.protocol.test_attachments import PNG
 from tests.recall import vectors
-from tests.world import GOOD_SUMMARY, IN_SHANGHAI, FaultyDisk, World, at, message, message_on, signals_as_they_were
+from tests.world import GOOD_SUMMARY, IN_SHANGHAI, Diarist, FaultyDisk, World, at, message, message_on, signals_as_they_were
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     with Server() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
         make_workspace(root, {})
-        world = World(root, at("2026-01-31T10:00"), toml_of(server), disk)
+        world = Diarist(root, at("2026-01-31T10:00"), toml_of(server), disk)
         talk_and_summaries(world)
         long_term_lines(world)
         questions(world)
