@@ -1,15 +1,13 @@
 """
 The diary of memory: `CHANGES.md`, a plain line for each act on it, and `.recalld/acts.jsonl`, what `undo` needs.
 
-Stores say what they change (`note`), to whoever notes at this moment: an operation, or a round. That one keeps the acts when it
-ends, with one append to each of the two files. The diary has counts and days, no words and no names of files; `acts.jsonl` has
-the lines that were changed, so that they can be put back. Neither is needed for anything else. Source: protocol.md, 14.
+Stores say what they change (`storage/noting`) to whoever acts at this moment: an operation, or a round. That one keeps the acts
+when it ends, with one append to each of the two files. The diary has counts and days, no words and no names of files;
+`acts.jsonl` has the lines that were changed, so that they can be put back. Nothing else needs them. Source: protocol.md, 14.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +19,7 @@ from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.language import Language, language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -42,7 +40,6 @@ _DIGITS: Final = 8
 #: Held by whoever writes to the diary.
 _LOCK: Final = "diary.lock"
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
-_NOTING: ContextVar[list[dict[str, Any]] | None] = ContextVar("noting", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +52,6 @@ class Act:
     by: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
     undone: bool = False
-
-
-@contextmanager
-def noting() -> Iterator[list[dict[str, Any]]]:
-    """Collect what stores note meanwhile, in this thread."""
-    noted: list[dict[str, Any]] = []
-    before = _NOTING.set(noted)
-    try:
-        yield noted
-    finally:
-        _NOTING.reset(before)
-
-
-def note(kind: str, **fields: Any) -> None:
-    """Note an act on memory; nothing happens where nobody notes."""
-    noted = _NOTING.get()
-    if noted is not None:
-        noted.append({"kind": kind, **fields})
 
 
 class Diary:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recalld.supervisor.archive.copies import contents, copies, ids_in, may_be_copies
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
-from recalld.supervisor.archive.diary import note
 from recalld.supervisor.archive.file_table import ReadFolder
 from recalld.supervisor.protocol.attachments import possible_names
 from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
@@ -26,6 +25,7 @@ from recalld.supervisor.storage.clock import from_wire
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.storage.files import FileVersion, digest_of
 from recalld.supervisor.storage.move_across import move_across
+from recalld.supervisor.storage.noting import note
 from recalld.supervisor.storage.replaced_texts import ReplacedTexts
 
 if TYPE_CHECKING:

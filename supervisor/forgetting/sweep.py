@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from recalld.supervisor.archive.diary import note, noting
 from recalld.supervisor.forgetting.aim import Aim
 from recalld.supervisor.forgetting.derived import forget_made, forget_tables
 from recalld.supervisor.forgetting.sources import forget_sources
 from recalld.supervisor.forgetting.wanted import blocks_at, standing
 from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.noting import note, noting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from recalld.supervisor.archive import intake as archive_intake
 from recalld.supervisor.archive import restore as archive_restore
 from recalld.supervisor.archive import run as archive_run
-from recalld.supervisor.archive.diary import note, noting
 from recalld.supervisor.archive.restore import keep_damaged
 from recalld.supervisor.faults import FaultScope
 from recalld.supervisor.host.lock import drop_replaced_texts, supervisor_lock, sweep_shared
@@ -25,6 +24,7 @@ from recalld.supervisor.storage.errors import (
     AlreadyRuns,
     BadFile,
 )
+from recalld.supervisor.storage.noting import note, noting
 from recalld.supervisor.summaries import meanwhile
 from recalld.supervisor.summaries.collect import collect_results
 from recalld.supervisor.summaries.submit import submit_due

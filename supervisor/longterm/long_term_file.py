@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.archive.diary import note
 from recalld.supervisor.index.scan import MOST_BYTES, long_term_name
 from recalld.supervisor.longterm.lines import (
     Entry,
@@ -47,6 +46,7 @@ from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable, from_os_error
 from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.lenient_json import not_utf8
+from recalld.supervisor.storage.noting import note
 from recalld.supervisor.storage.replaced_texts import ReplacedTexts
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.hunks import hunks

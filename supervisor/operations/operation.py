@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from recalld.supervisor.archive.diary import noting
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.noting import noting
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -40,7 +40,8 @@ class Undone:
 @operation("undo", UndoRequest, owner=True, within_s=60.0)
 def undo(memory: Visible, request: UndoRequest) -> Undone:
     """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
-    from recalld.supervisor.archive.diary import noting, sentence_of
+    from recalld.supervisor.archive.diary import sentence_of
+    from recalld.supervisor.storage.noting import noting
 
     ws, caller = memory.ws, memory.caller
     act = ws.diary.acts().get(request.id.strip())

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.archive.diary import note
 from recalld.supervisor.index.chunking import chunk_note
 from recalld.supervisor.protocol.struck import Dated, Struck, before_words, in_place_of, read_struck
 from recalld.supervisor.query.tense import asks_past
 from recalld.supervisor.storage.files import digest_of
+from recalld.supervisor.storage.noting import note
 from recalld.supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
