@@ -10,7 +10,7 @@ A store is made, and its module imported, when it is first used: a command loads
 from __future__ import annotations
 
 import threading
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recalld.supervisor.faults import attempt
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.history import HistoryStore
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.archive.prune import Trash
     from recalld.supervisor.archive.quarantine import Quarantine
     from recalld.supervisor.archive.replaced import ReplacedHistories
     from recalld.supervisor.archive.unread import UnreadStore
@@ -176,6 +177,12 @@ class Workspace:
         return Quarantine(self.files, self.paths.quarantine, self.config.care.quarantine_limit)
 
     @store
+    def trash(self) -> Trash:
+        from recalld.supervisor.archive.prune import Trash
+
+        return Trash(self.files, self.paths, self.journal)
+
+    @store
     def diary(self) -> Diary:
         from recalld.supervisor.archive.diary import Diary
 
@@ -259,15 +266,8 @@ class Workspace:
     def line_reader(self) -> LineReader:
         from recalld.supervisor.recall.lines import LineReader
 
-        return LineReader(
-            files=self.files,
-            paths=self.paths,
-            zone=self.zone,
-            memory=lambda: self.memory,
-            journal=lambda: self.journal,
-            unfiled=lambda: self.unfiled,
-            parts=lambda: self.parts,
-        )
+        late: Any = {name: partial(getattr, self, name) for name in ("memory", "journal", "unfiled", "parts")}
+        return LineReader(files=self.files, paths=self.paths, zone=self.zone, **late)
 
     def slugs(self, days: Sequence[Sequence[tuple[str, str]]], length: int) -> Sequence[str]:
         """Return the slug of each day of messages (role, text)."""

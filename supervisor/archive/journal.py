@@ -143,10 +143,16 @@ class SeenJournal(JournalState):
         return {key for key in keys if self.file_of(key) is not None}
 
     def file_names(self) -> set[str]:
-        """Return the names of the files that hold, or once held, messages; a journal that is not parsed yet need not be."""
+        """
+        Return the names of the files that hold, or once held, messages, and were not pruned.
+
+        A journal that is not parsed yet need not be.
+        """
+        if not self._offset and self._files.disk.stat(self._paths.trash):
+            self.refresh()
         if self._offset:
             self.refresh()
-            return self.names | self.notes
+            return (self.names | self.notes) - self.pruned
         stat = self._files.disk.stat(self._paths.seen)
         if stat != self._named[0]:
             found = _FILE.findall(self._files.disk.read(self._paths.seen)) if stat else ()
@@ -254,6 +260,10 @@ class SeenJournal(JournalState):
     def record_dated(self, files: Iterable[str]) -> None:
         """Record that a person accepts the days of these dated files for messages whose time can't be read."""
         self._record(line_of("dated", sorted(files)))
+
+    def record_pruned(self, files: Sequence[str], *, back: bool = False) -> None:
+        """Record that these dated files go to the trash, or that they are *back*."""
+        self._record([{"pruned": sorted(files), **({"back": True} if back else {})}])
 
     def record_there_again(self, keys: Iterable[Key]) -> None:
         """Record that the files of these messages, which a person had deleted, hold them again."""

@@ -47,6 +47,7 @@ class JournalState:
         self.removed: set[Key] = set()  # written messages that a person has deleted, or accepted as gone
         #: Dated files of which what is missing was accepted, or written again; a damaged one with the digest that it had then.
         self.accepted: dict[str, str] = {}
+        self.pruned: set[str] = set()  # dated files that are in trash/, or were: their summary stands for them
         self.dated: set[str] = set()  # dated files whose day was accepted for messages without a time that can be read
 
     def file_of(self, key: Key) -> str | None:
@@ -117,6 +118,8 @@ class JournalState:
             case "dropped":
                 for identity, digest in value:
                     self._apply_dropped(identity, digest)
+            case "pruned":
+                (self.pruned.difference_update if fields.get("back") else self.pruned.update)(map(str, value))
             case "dated":
                 self.dated.update(map(str, value))
             case "removed":
@@ -191,10 +194,11 @@ class JournalState:
         self.reinserted -= dropped
         self._unlearn({key[0] for key in dropped} - {key[0] for known in tables for key in known})
         self._written.update((key, renamed[name]) for key, name in [*self._written.items()] if name in renamed)
-        for names in (self.names, self.notes, self.dated):
+        for names in (self.names, self.notes, self.dated, self.pruned):
             found = names & renamed.keys()
             names.difference_update(found)
-            names.update(filter(None, (renamed[name] for name in found)))
+            if names is not self.pruned:  # what is left of it is memory again
+                names.update(filter(None, (renamed[name] for name in found)))
         for name in renamed.keys() & self.accepted.keys():
             del self.accepted[name]
 
@@ -231,6 +235,7 @@ class JournalState:
         lines += line_of("removed", [list(key) for key in sorted(self.removed)])
         lines += [accepted_line([], name, digest) for name, digest in sorted(self.accepted.items())]
         lines += line_of("dated", sorted(self.dated))
+        lines += line_of("pruned", sorted(self.pruned))
         return lines + line_of("left", [list(key) for key in sorted(self.unwritten.keys() - self.in_history.keys())])
 
 

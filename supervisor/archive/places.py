@@ -57,6 +57,7 @@ PLACES: Final = (
     # what is filed, and what is made from it
     Place("dated", rf"memory/(?:originals/\d{{4}}-\d{{2}}/)?{_DAY}(?:-[^/]+)?\.md", "messages"),
     Place("summaries", r"memory/summary/[^/]+", "remade"),
+    Place("trash", r"trash/.+", "messages"),
     Place("attachments", r"attachments/.+", "file"),
     Place("previous", r"\.recalld/previous/.+", "file"),
     # what a person and the assistant write
@@ -97,7 +98,7 @@ PLACES: Final = (
     Place("configuration", r"recalld\.toml", "person"),
 )
 #: Folders in which recalld alone makes files: what is in them and in no place is one that the table lacks.
-OURS: Final = lazy_re(r"(?:\.recalld|worker|turns|attachments|inbox\.d)/.*", re.DOTALL)
+OURS: Final = lazy_re(r"(?:\.recalld|worker|turns|attachments|trash|inbox\.d)/.*", re.DOTALL)
 #: Any other file: a person's, or another program's.
 OTHERS: Final = Place("others", r".*", "person")
 

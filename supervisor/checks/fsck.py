@@ -18,6 +18,7 @@ from recalld.supervisor.archive.coverage import covered
 from recalld.supervisor.archive.deletions import history_copies, same_words
 from recalld.supervisor.archive.intake import update_journal
 from recalld.supervisor.archive.memory_folder import MemoryFolder
+from recalld.supervisor.forgetting.wanted import blocks_at
 from recalld.supervisor.host.round import restore_history
 from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, separated
 from recalld.supervisor.protocol.dated_file import is_broken, parse_dated
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 @dataclass(slots=True, kw_only=True)
 class Ledger:
     """
-    Where all messages are. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *lost*.
+    Where all messages are. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *pruned* + *lost*.
 
     A message that is in a dated file and in history.json counts as in a file. *removed* counts messages that a person took out
     of a file that still exists, or whose file a person accepted as gone (`archive/deletions`), wherever else their words are.
@@ -60,6 +61,7 @@ class Ledger:
     set_aside: int = 0
     removed: int = 0
     removed_ids: list[str] = field(default_factory=list)
+    pruned: int = 0
     forgotten: int = 0
     lost: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
@@ -115,7 +117,9 @@ def fsck(ws: Workspace) -> Ledger:
             ledger.in_history += 1
         elif key in ws.journal.unwritten:
             ledger.in_journal += 1
-        elif (file := ws.journal.file_of(key)) in present and file in ws.journal.notes:
+        elif (file := ws.journal.file_of(key)) in ws.journal.pruned and file not in present:
+            ledger.pruned += 1
+        elif file in present and file in ws.journal.notes:
             ledger.in_files += 1  # in a file that another program wrote
         elif file in present and key not in gone.kept:
             ledger.removed += 1
@@ -188,7 +192,7 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
             named.update(dict.fromkeys(attachments_of(block.fields), file.name))
     for name, path in gone.moved.items():
         ledger.moved.append(Text("fsck.moved", name=name, path=printable(ws.paths.relative(path))))
-        for block in _blocks_at(ws, path):
+        for block in blocks_at(ws, path):
             counts[block.key] += 1
             where[block.key].append(name)
             named.update(dict.fromkeys(attachments_of(block.fields), name))
@@ -203,12 +207,6 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
         if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(Text("fsck.in_both", name=name))
     return counts, {(name, key[1]) for key, names in where.items() for name in names}
-
-
-def _blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
-    version = ws.files.read_stable(path)
-    parsed = parse_dated(version.data, path) if version else None
-    return tuple(parsed.blocks) if parsed else ()
 
 
 def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
@@ -248,13 +246,11 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     twice = _written_twice(ws)
     aside = [*broken, *(name for name in twice if name not in broken)]
     held = {file.name: ws.memory.blocks(file.name) for file in ws.memory.dated() if file.name not in aside}
-    homeless = {
-        key for key, name in [*ws.journal.written.items()] if name in aside or not ws.files.disk.stat(ws.memory.path_of(name))
-    }
+    homeless = {key for key, name in [*ws.journal.written.items()] if name in aside or _is_gone(ws, name)}
     gone = ws.deletions.absences()
     homeless.update(key for keys in gone.cut.values() for key in keys)
     homeless -= ws.journal.removed | {key for key, now in gone.removed.items() if now is None}
-    held |= {name: _blocks_at(ws, path) for name, path in gone.moved.items()}
+    held |= {name: blocks_at(ws, path) for name, path in gone.moved.items()}
     missing = homeless - {block.key for blocks in held.values() for block in blocks}
     for name in doubles:  # the file that stays may hold less than the journal says
         there = {block.key for block in held.get(name, ())}
@@ -306,6 +302,10 @@ def accept_times(ws: Workspace) -> int:
         if files:
             ws.journal.record_dated(file.name for file in files)
     return sum(file.undated for file in files)
+
+
+def _is_gone(ws: Workspace, name: str) -> bool:
+    return name not in ws.journal.pruned and ws.files.disk.stat(ws.memory.path_of(name)) is None
 
 
 def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:

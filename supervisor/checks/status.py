@@ -26,7 +26,7 @@ from recalld.supervisor.summaries.llm_state import (
 )
 from recalld.supervisor.summaries.meanwhile import waits_for_no_model
 from recalld.supervisor.summaries.retry import is_due
-from recalld.supervisor.summaries.schedule import due_summaries, files_by_period
+from recalld.supervisor.summaries.schedule import due_summaries, files_by_period, not_pruned
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -114,7 +114,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars, ws.slugs)
     failures = ws.failures()
-    there_then = [*files, *_as_written(ws, days, now)]
+    there_then = [*not_pruned(files, summaries, ws.journal.pruned), *_as_written(ws, days, now)]
     writer = summary_writer(ws.config, failures, ws.model_use.asked)
     work = due_summaries(there_then, summaries, ws.today(now), archive.recent_days, writer)
     sizes = bytes_by_group(work, there_then)

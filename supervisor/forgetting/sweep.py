@@ -32,7 +32,19 @@ if TYPE_CHECKING:
 
 #: The places in the order of the preview; of another one nothing is shown.
 ORDER: Final = (
-    *("dated", "history", "backup_version", "inbox", "drop_box", "long_term", "notes", "attachments", "summaries", "sessions"),
+    *(
+        "dated",
+        "history",
+        "backup_version",
+        "inbox",
+        "drop_box",
+        "long_term",
+        "notes",
+        "trash",
+        "attachments",
+        "summaries",
+        "sessions",
+    ),
     *("chats", "tasks", "pieces", "turns", "previous", "quarantine", "replaced", "canaries", "index", "vectors", "log"),
     "nightly",
 )

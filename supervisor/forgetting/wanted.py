@@ -111,8 +111,10 @@ def files_below(ws: Workspace, folder: Path, but: Path | None = None) -> Iterato
 
 
 def dated_paths(ws: Workspace) -> Iterator[Path]:
-    """Yield every file below memory/ that may be a dated file, whatever its name and place: also copies of editors."""
-    return (path for path in files_below(ws, ws.paths.memory, ws.paths.summaries) if ".md" in path.name)
+    """Yield every file of memory/ and trash/ that may be a dated file, whatever its name and place: also copies of editors."""
+    for folder in (ws.paths.memory, ws.paths.trash):
+        if ws.files.disk.stat(folder):
+            yield from (path for path in files_below(ws, folder, ws.paths.summaries) if ".md" in path.name)
 
 
 def blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:

@@ -265,6 +265,7 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     run_step("sweep", lambda: sweep_shared(ws, now), 0)
     if ageing:
         run_step("previous", lambda: drop_replaced_texts(ws, now), 0)
+        run_step("trash", lambda: ws.trash.empty(now, ws.config.care.trash_days), 0)
     run_step("copies", lambda: _report_copies(ws), None)
     run_step("table", ws.memory.keep_table, None)
     if done.found_damage(ws.paths.history):

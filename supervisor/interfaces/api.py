@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.operations import days, health, history, long_term, recall, sessions, turns, upkeep
 from recalld.supervisor.operations import forget as forgetting
+from recalld.supervisor.operations import prune as pruning
 from recalld.supervisor.operations import undo as undoing
 from recalld.supervisor.operations.operation import A, Caller, Q, perform
 from recalld.supervisor.storage.catalogue import Text
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.operations.forget import Forgotten
     from recalld.supervisor.operations.health import CheckAnswer, EventAnswer, WeekCount
     from recalld.supervisor.operations.operation import Operation
+    from recalld.supervisor.operations.prune import Pruned
     from recalld.supervisor.operations.sessions import SessionsAnswer
     from recalld.supervisor.operations.turns import TurnAnswer, TurnsAnswer
     from recalld.supervisor.operations.undo import Undone
@@ -255,6 +257,10 @@ class Memory:
     def undo(self, act: str) -> Undone:
         """Take the act of this id in CHANGES.md back; BadRequest, and nothing changes, where something was built on it."""
         return self._perform(undoing.undo, undoing.UndoRequest(id=act))
+
+    def prune(self, summary_days: int = 180, *, dry_run: bool = False) -> Pruned:
+        """Move dated files of days so long ago to trash/, where a model's summary covers them; `undo` brings them back."""
+        return self._perform(pruning.prune, pruning.PruneRequest(summary_days=summary_days, dry_run=dry_run))
 
     def forget(self, by: str, value: str = "", *, yes: bool = False, shown: str = "") -> Forgotten:
         """

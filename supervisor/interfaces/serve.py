@@ -53,7 +53,7 @@ A = TypeVar("A")
 #: Seconds that a command without an operation may take.
 _WITHIN_S: Final = 2.0
 #: Short operations that change files, which run one after another; all others run side by side.
-_CHANGES: Final = frozenset({"append", "write", "delete", "invalidate", "replace_long_term", "edit_summary", "undo"})
+_CHANGES: Final = frozenset({"append", "write", "delete", "invalidate", "replace_long_term", "edit_summary", "undo", "prune"})
 #: The tools of a model that change files.
 _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 #: glibc's M_ARENA_MAX. The default is eight arenas a core, each of which keeps the memory that an index update once needed.

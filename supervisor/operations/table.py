@@ -22,6 +22,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "long_term": ("write", "read", "delete", "invalidate", "stats", "summarize", "summarize_overflow"),
     "forget": ("forget",),
     "undo": ("undo",),
+    "prune": ("prune",),
     "days": ("days", "day", "summary", "edit_summary"),
     "turns": ("turns", "turn", "preview"),
     "sessions": ("sessions",),

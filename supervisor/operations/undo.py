@@ -60,6 +60,9 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
 def _take_back(ws: Workspace, act: Act) -> None:
     if act.kind in ("summary", "edited"):
         _take_summary_back(ws, act)
+    elif act.kind == "pruned":
+        if not ws.trash.bring_back([str(name) for name in act.fields["files"]]):
+            raise BadRequest(act.id, Text("diary.not_kept"))
     elif "hunks" in act.fields:
         _take_lines_back(ws, act)
     else:

@@ -81,6 +81,7 @@ class WorkspacePaths:
     worker = _Below("worker")  # the task queue
     config = _Below("recalld.toml")
     log = _Below("log.jsonl")  # events
+    trash = _Below("trash")  # dated files that were pruned, until they are deleted
     diary = _Below("CHANGES.md")  # a plain line for each act on memory
     state = _Below(".recalld")  # machine state, mode 0700
     seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.coverage import covered, covers
-from recalld.supervisor.protocol.period import Period, summary_period
+from recalld.supervisor.protocol.period import Period, day, month, summary_period
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -61,6 +61,18 @@ def files_by_period(files: Collection[MemoryFile], today: date, recent_days: int
         if period:
             found[period].append(file)
     return {period: tuple(members) for period, members in found.items()}
+
+
+def not_pruned(
+    files: Collection[MemoryFile], summaries: Mapping[Period, ExistingSummary], pruned: Collection[str]
+) -> list[MemoryFile]:
+    """
+    Return the files without those of days and months whose summary alone has what pruned files said.
+
+    Such a summary is never made anew; a file that comes late stays beside it.
+    """
+    closed = {period for period, one in summaries.items() if any(source.name in pruned for source in one.sources)}
+    return [file for file in files if closed.isdisjoint((day(file.day), month(file.day)))] if closed else list(files)
 
 
 def due_summaries(

@@ -22,7 +22,7 @@ from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
 from recalld.supervisor.summaries.meanwhile import stands_alone
 from recalld.supervisor.summaries.retry import is_due, refused_mark
-from recalld.supervisor.summaries.schedule import SummaryJob, due_summaries, summary_job
+from recalld.supervisor.summaries.schedule import SummaryJob, due_summaries, not_pruned, summary_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ def submit_due(
     named = covered(files, summaries)
     old = [file for file in files if summary_period(file.day, today, recent_days)]
     moving = [file.name for file in old if file.ours and not file.original and file.name in named]
-    due = due_summaries(files, summaries, today, recent_days, writer)
+    due = due_summaries(not_pruned(files, summaries, journal.pruned), summaries, today, recent_days, writer)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
     ready = [job for job in due if job.period.group not in active and job.period.group not in waiting]
     costs = {group: calls_needed(size, config.llm) for group, size in bytes_by_group(due, files).items()}
@@ -102,7 +102,10 @@ def submit_again(
     members = [file for file in memory.dated() if period.holds(file.day)]
     if not members:
         raise BadRequest("period", Text("summary.no_dated_file", label=label))
-    journal.refuse_newer()
+    journal.refresh()
+    standing = memory.summaries().get(period)
+    if standing and any(source.name in journal.pruned for source in standing.sources):
+        raise BadRequest("period", Text("summary.pruned", label=label))
     prepare()
     if period.group not in task_queue.active_groups():
         failure = Failure.by_group(task_queue.failures()).get(period.group)

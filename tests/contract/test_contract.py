@@ -59,6 +59,7 @@ ANSWERS = [
     Row("stats", {}, ("stats",)),
     Row("plan", {}, ("plan",)),
     Row("index_status", {}, ("index", "status")),
+    Row("prune", {"dry_run": True}, ("prune", "--dry-run")),
 ]
 ERRORS = [
     Row("get", {"path": "memory/2020-01-01-none.md"}, ("get", "memory/2020-01-01-none.md")),

@@ -691,6 +691,15 @@ def texts_left(world: World) -> int:
     return len(list(world.paths.previous.iterdir()))
 
 
+def pruned_files_left(world: World) -> int:
+    """How many files are left of one that was pruned forty days before another one."""
+    for days in (0, 40):
+        path = world.put(f"trash/2025-01-0{days // 40 + 1}-x.md", "x")
+        os.utime(path, (world.clock().timestamp() - days * 86_400,) * 2)
+    world.round()
+    return len(list(world.paths.trash.iterdir())) - 1
+
+
 def is_told_in_the_diary(world: World) -> bool:
     world.diary = True
     world.reopen().write([message_on("2026-01-30")])
@@ -907,6 +916,7 @@ EFFECTS = {
     "care.quarantine_limit": Effect(copies_kept, {10: 3, 2: 2}),
     "care.previous_age": Effect(texts_left, {"365d": 2, "30d": 1}),
     "care.previous_bytes": Effect(texts_left, {200_000_000: 2, 1_000_000: 1}),
+    "care.trash_days": Effect(pruned_files_left, {90: 1, 30: 0}),
     "care.diary": Effect(is_told_in_the_diary, {True: True, False: False}),
     "care.allow_network_fs": Effect(opens_on_a_network_disk, {True: True, False: False}),
     "care.quiet_hours": Effect(submitted_at_ten, {"": 1, "09:00-11:00": 0}),

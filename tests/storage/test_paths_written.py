@@ -132,6 +132,7 @@ def talk_and_summaries(world: World) -> None:
     world.model.script = lambda *_: f"{GOOD_SUMMARY}\n\n- 证书也要续。"
     world.redo("2026-01-10")
     world.settle()
+    world.ws.trash.prune([file.name for file in world.ws.memory.dated() if file.original][:1])
     world.model.script = lambda *_: "{}"
     world.add(message_on("2026-01-11"))
     world.settle()

@@ -1,4 +1,4 @@
-"""The commands that take back: `forget` shows place by place what would go, asks, and forgets; `undo` takes an act back."""
+"""The commands that take back: `forget` shows place by place what would go, asks, and forgets; `undo`, `prune`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json
+from recalld.supervisor.interfaces.cli.output import as_json, wire
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
@@ -107,7 +107,39 @@ def undo(
     call.show(as_json(asdict(done)) if json else call.render(Text(code, what=done.what)))
 
 
+def prune(
+    ctx: Context,
+    summary_days: Annotated[
+        int, typer.Option("--summary-days", help="dated files of days longer ago than this, if a model's summary covers them")
+    ] = 180,
+    recent_days: Annotated[int, typer.Option("--recent-days", help="files of so many days stay in any case")] = 5,
+    keep_longterm: Annotated[
+        bool, typer.Option("--keep-longterm/--no-keep-longterm", help="the long-term file stays in any case")
+    ] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only name the files")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Move old dated files to trash/ that a model's summary covers, and nothing else; nothing does it by itself."""
+    from recalld.supervisor.operations import prune as operations
+
+    call: Call = ctx.obj
+    request = operations.PruneRequest(
+        summary_days=summary_days, recent_days=recent_days, keep_longterm=keep_longterm, dry_run=dry_run
+    )
+    done = call.perform(operations.prune, request, workspace, now)
+    if json:
+        call.show(as_json(wire(asdict(done))))
+        return
+    code = "diary.would_prune" if dry_run else "diary.pruned_now"
+    lines = [call.render(Text(code, count=len(done.files), bytes=done.bytes)), *(f"  {name}" for name in done.files)]
+    lines += [call.render(Text("diary.uncovered", count=done.uncovered))] if done.uncovered else []
+    call.show("\n".join(lines))
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
+    app.command()(prune)
     app.command()(forget)
     app.command()(undo)

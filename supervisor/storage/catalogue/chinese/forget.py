@@ -24,6 +24,7 @@ TEXTS: Final = {
     "place.drop_box": "会从投递箱的 {count} 个文件里删掉",
     "place.long_term": "这些行会从长期记忆文件里删掉",
     "place.notes": "会删掉 {count} 篇笔记",
+    "place.trash": "trash/ 里的按日文件，取出后重写，不再有这些消息：{count} 个",
     "place.attachments": "会删掉 {count} 个没有别的消息用到的图片或文件",
     "place.summaries": "会删掉 {count} 篇摘要，包括您写进去的话，再用剩下的内容重写",
     "place.sessions": "{count} 个会话的滚动总结会重新开始",

@@ -111,6 +111,7 @@ TEXTS: Final = {
     "pictures": "找回的图片和文件",
     "unnamed": "没有文件提到的附件",
     "faults": "其他问题",
+    "pruned": "已清理",
     "advice": "建议",
     "accepted": "确认不要的消息",
     "accepted_times": "确认了日期的消息",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "pruned": "{label} 的按日文件已清理，内容只在摘要里：请先用 `recalld undo` 从 trash/ 拿回来",
     "no_text": "摘要的文字不能是空的；不要的摘要请删掉，不要清空",
     "no_dated_file": "记忆里没有 {label} 的按日文件，无从写摘要",
     "no_period": "{label!r} 不是一天（2026-01-28），也不是一个月（2026-01）",

@@ -24,6 +24,7 @@ TEXTS: Final = {
     "place.drop_box": "files of the drop-box that they leave: {count}",
     "place.long_term": "the lines leave the long-term file",
     "place.notes": "notes, deleted: {count}",
+    "place.trash": "pruned dated files, taken out of trash/ and made anew without the messages: {count}",
     "place.attachments": "pictures and files that no other message names, deleted: {count}",
     "place.summaries": "summaries, deleted with what you wrote into them, and made anew from what is left: {count}",
     "place.sessions": "sessions whose running summary begins again: {count}",

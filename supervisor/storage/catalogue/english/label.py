@@ -111,6 +111,7 @@ TEXTS: Final = {
     "pictures": "pictures",
     "unnamed": "unnamed",
     "faults": "faults",
+    "pruned": "pruned",
     "advice": "advice",
     "accepted": "accepted",
     "accepted_times": "accepted times",

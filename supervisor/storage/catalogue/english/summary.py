@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "pruned": "dated files of {label} were pruned, and its summary has what they said: take them back from trash/ first, with `recalld undo`",
     "no_text": "the text is empty; a summary that is not wanted is deleted, not emptied",
     "no_dated_file": "memory has no dated file of {label}, so there is nothing to summarise",
     "no_period": "{label!r} is no day (2026-01-28) and no month (2026-01)",

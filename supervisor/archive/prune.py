@@ -1,0 +1,70 @@
+"""
+Pruning: dated files that a standing summary covers go to `trash/`, where they can be brought back for `care.trash_days`.
+
+Only what a model summed up is covered for this: an extract quotes some of the words, and stands for none of the
+others. The journal knows what was pruned, so that it is no loss. Source: docs/reference/protocol.md, 3.18.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from recalld.supervisor.storage.move_across import move_across
+from recalld.supervisor.storage.noting import note
+from recalld.supervisor.storage.replaced_texts import ReplacedTexts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date, datetime
+
+    from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.period import Period
+    from recalld.supervisor.storage.files import Files
+
+
+def old_files(files: Iterable[MemoryFile], today: date, days: int) -> tuple[MemoryFile, ...]:
+    """Return the dated files of days more than so many *days* ago."""
+    return tuple(one for one in files if one.day < today - timedelta(days=days))
+
+
+def prunable(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> tuple[MemoryFile, ...]:
+    """Return the files in originals/ that a standing summary of a model covers as they are now."""
+    named = {source for one in summaries.values() if not (one.waits or one.extract) for source in one.sources}
+    return tuple(one for one in files if one.original and one.ours and not one.broken and one.source in named)
+
+
+class Trash:
+    """The pruned files of one workspace."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths, journal: SeenJournal) -> None:
+        self._files, self._paths, self._journal = files, paths, journal
+
+    def prune(self, names: Sequence[str]) -> None:
+        """Move these files of originals/ to the trash; the journal says so before the first one is moved."""
+        if not names:
+            return
+        self._journal.record_pruned(names)
+        self._files.make_folder(self._paths.trash, lasting=True)
+        for name in names:
+            move_across(self._files, self._paths.original(name), self._paths.trash / name)
+            self._files.disk.touch(self._paths.trash / name)  # its age here is that of the pruning
+        note("pruned", files=list(names), count=len(names))
+
+    def bring_back(self, names: Sequence[str]) -> bool:
+        """Move these files back to originals/; False, and nothing is moved, where one is gone or its place is taken."""
+        places = {self._paths.trash / name: self._paths.original(name) for name in names}
+        if any(self._files.disk.stat(old) is None or self._files.disk.stat(new) for old, new in places.items()):
+            return False
+        for old, new in places.items():
+            self._files.make_folder(new.parent, lasting=True)
+            move_across(self._files, old, new)
+        self._journal.record_pruned(names, back=True)
+        return True
+
+    def empty(self, now: datetime, days: int) -> int:
+        """Delete what has been in the trash for so many days; return how many files."""
+        return ReplacedTexts(self._files, self._paths.trash).drop(now, timedelta(days=days), sys.maxsize)

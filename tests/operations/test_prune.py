@@ -1,0 +1,133 @@
+"""Old dated files go to trash/ where a model's summary covers them: nothing else does, nothing is lost, and it can be undone."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.prune import PruneRequest, prune
+from recalld.supervisor.operations.undo import UndoRequest, undo
+from recalld.supervisor.storage.errors import BadRequest
+from tests.world import WITH_MODEL, WITHOUT_MODEL, Diarist, World, at, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAID = (
+    message("m-may-000001", "2025-05-10T09:00", "花生过敏，点外卖备注一下。"),
+    message("m-may-000002", "2025-05-10T09:05", "暗号是山茶花十七号。"),
+    message("m-jan-000001", "2026-01-10T09:00", "周五去游泳馆，带上泳镜。"),
+    message("m-jan-000002", "2026-01-30T09:00", "The launch is on 15 December."),
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = Diarist(tmp_path / "w", at("2026-01-31T10:00"), f'language = "en"\n{WITH_MODEL}')
+    world.write([*SAID])
+    world.settle()
+    return world
+
+
+def do(world: World, operation: Any, request: Any) -> Any:
+    return perform(operation, world.ws, request, Caller(clock=world.clock, interface="command"))
+
+
+def memory_files(world: World) -> dict[str, bytes]:
+    return {path.relative_to(world.root).as_posix(): path.read_bytes() for path in (world.root / "memory").rglob("*.md")}
+
+
+@pytest.mark.feature("003.31")
+def test_prune_moves_what_a_summary_covers_and_nothing_else(world: World) -> None:
+    before = memory_files(world)
+    shown = do(world, prune, PruneRequest(dry_run=True))
+    assert memory_files(world) == before
+    done = do(world, prune, PruneRequest())
+    assert shown.files == done.files
+    assert [name[:10] for name in done.files] == ["2025-05-10"]
+    assert [path.name for path in world.paths.trash.iterdir()] == [*done.files]
+    assert {name for name in before if "/2025-05-10" in name} == before.keys() - memory_files(world).keys()
+
+
+def test_pruned_messages_are_neither_lost_nor_written_again(world: World) -> None:
+    do(world, prune, PruneRequest())
+    world.write([])
+    world.reopen().settle()
+    world.repair()
+    world.settle()
+    ledger = world.fsck()
+    assert (ledger.lost, ledger.damage, ledger.pruned, ledger.seen) == ([], [], 2, 4)
+    assert world.verdict()[1]
+    assert not [name for name in memory_files(world) if "/2025-05-10" in name]
+
+
+def test_undo_of_a_prune_brings_the_files_back(world: World) -> None:
+    before = memory_files(world)
+    do(world, prune, PruneRequest())
+    world.settle()
+    (act,) = re.findall(r"p-[0-9a-f]{8}", (world.read("CHANGES.md") or b"").decode())
+    assert do(world, undo, UndoRequest(id=act)).done
+    assert memory_files(world) == before
+    world.settle()
+    assert world.fsck().pruned == 0
+
+
+@pytest.mark.feature("003.31")
+@pytest.mark.parametrize("request_", [PruneRequest(recent_days=0), PruneRequest(keep_longterm=False, summary_days=1)])
+def test_prune_never_takes_what_is_not_covered(world: World, request_: PruneRequest) -> None:
+    world.put("memory.md", "2020-01-01|web-chat|x\n")
+    for path in world.paths.summaries.iterdir():
+        path.unlink()
+    before = memory_files(world)
+    done = do(world, prune, request_)
+    assert done.files == ()
+    assert done.uncovered
+    assert memory_files(world) == before
+    assert world.read("memory.md")
+
+
+def test_an_extract_covers_nothing_for_a_prune(tmp_path: Path) -> None:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"), WITHOUT_MODEL)
+    world.model.extract = True
+    world.write([*SAID])
+    world.settle()
+    assert do(world, prune, PruneRequest()).files == ()
+
+
+def test_summary_of_a_pruned_day_is_never_made_anew(world: World) -> None:
+    do(world, prune, PruneRequest())
+    before = world.read("memory/summary/2025-05.md")
+    world.add(message("m-late-00001", "2025-05-10T11:00", "泳池九点开门。"))
+    world.settle()
+    world.refresh()
+    assert world.read("memory/summary/2025-05.md") == before
+    assert "泳池九点开门。" in world.found_texts("泳池几点开门？")[0]
+    with pytest.raises(BadRequest, match="pruned"):
+        world.redo("2025-05")
+
+
+def test_forget_reaches_a_pruned_file_and_keeps_the_rest(world: World) -> None:
+    do(world, prune, PruneRequest())
+    assert do(world, forget, ForgetRequest(by="match", value="山茶花", yes=True)).done
+    world.settle()
+    found = [path for path in world.root.rglob("*") if path.is_file() and "山茶花".encode() in path.read_bytes()]
+    assert found == []
+    assert not [*world.paths.trash.iterdir()]
+    assert [data for name, data in memory_files(world).items() if "/2025-05-10" in name and "花生".encode() in data]
+
+
+def test_trash_is_emptied_after_its_days(world: World) -> None:
+    do(world, prune, PruneRequest())
+    (pruned,) = world.paths.trash.iterdir()
+    os.utime(pruned, (world.clock().timestamp(),) * 2)
+    for days, is_left in ((80, True), (20, False)):
+        world.forward(days=days)
+        os.utime(world.put("trash/newer.md", "x"), (world.clock().timestamp(),) * 2)
+        world.round()
+        assert pruned.exists() == is_left
+    assert world.fsck().lost == []
