@@ -60,6 +60,9 @@ _CLOSING: Final = lazy_re(
 
 #: An answer so many times shorter than the summary so far does not include it.
 _SHRUNK: Final = 3
+#: How often a run is said, and the most characters of it: less may be a list, or a table.
+_ROUNDS: Final = 5
+_ROUND_CHARS: Final = 400
 _NOTHING_CHARS: Final = 400  # characters of an answer that says "nothing to record", with headings and a reason
 _NOTHING_LINES: Final = 6  # three headings with a line below each
 _WORD: Final = lazy_re(r"\w")
@@ -147,6 +150,21 @@ def continued(so_far: str, answer: str) -> str:
     if says_nothing(answer):
         return so_far
     return f"{so_far}\n\n{answer}" if len(answer) * _SHRUNK < len(so_far) else answer
+
+
+def goes_round(text: str) -> bool:
+    r"""
+    Return whether the text ends in one run of characters said over and over, so that a model would go on for ever.
+
+    >>> goes_round("对花生过敏。" + "换了水管，花了 38 元。" * 60), goes_round("对花生过敏。" * 3)
+    (True, False)
+    """
+    tail = text[-_ROUNDS * _ROUND_CHARS :]
+    for size in range(1, _ROUND_CHARS + 1):
+        stretch = max(_ROUNDS * size, _ROUND_CHARS)
+        if len(tail) >= stretch and tail[-stretch:-size] == tail[size - stretch :]:
+            return True
+    return False
 
 
 def outside_code(text: str) -> tuple[list[str], bool]:

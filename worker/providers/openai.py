@@ -22,7 +22,7 @@ import openai
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
 from recalld.supervisor.protocol.prompts import text_of, turns_of
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.llm_output import without_thinking
+from recalld.supervisor.text.llm_output import goes_round, without_thinking
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 from recalld.worker.providers.server_pages import Capacity, Listed, busy_in, capacity_in, listed_in
@@ -53,6 +53,8 @@ PAGE_S: Final = 3.0
 BUSY_POLL_S: Final = 1.0
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000
+#: How many characters come in between two looks whether the answer goes round in a circle.
+_LOOK_CHARS: Final = 2_000
 
 
 def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
@@ -79,7 +81,8 @@ class Answer:
         self.began = False
         self.model = ""  # by the server's word
         self.is_mute = False  # the stream ended without an error and without a chunk
-        self.is_too_long = False
+        self.is_enough = False  # what follows is not read: the text is too long, or goes round in a circle
+        self._looked = 0
         self._cjk_weight = cjk_weight
         self._parts: list[str] = []
         self._length = 0
@@ -111,7 +114,11 @@ class Answer:
             elif isinstance(choice.finish_reason, str) and self._ending != "refusal":
                 self._ending = choice.finish_reason
         if self._length > _MAX_CHARS:
-            self._ending, self.is_too_long = "length", True
+            self._ending, self.is_enough = "length", True
+        elif self._length - self._looked >= _LOOK_CHARS:
+            self._looked = self._length
+            if goes_round("".join(self._parts)[-_LOOK_CHARS:]):
+                self._ending, self.is_enough = "stop", True  # it is judged as it is
 
     @property
     def text(self) -> str:
@@ -266,7 +273,7 @@ class OpenAi:
             async with stream:
                 while (chunk := await self._next(stream, answer)) is not None:
                     answer.take(chunk)
-                    if answer.is_too_long:
+                    if answer.is_enough:
                         return
                 answer.is_mute = not answer.began and "event-stream" in stream.response.headers.get("content-type", "")
 
