@@ -22,6 +22,7 @@ from recalld.supervisor.conversation.sessions import (
     session_digest,
     source_of,
 )
+from recalld.supervisor.extracts.worth import count_words, is_of_self, is_question
 from recalld.supervisor.longterm.lines import one_line
 from recalld.supervisor.protocol.marks import without_marks
 from recalld.supervisor.protocol.parts import said_as
@@ -30,7 +31,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
 from recalld.supervisor.summaries.llm_state import waits_of
 from recalld.supervisor.summaries.phrases import is_greeting
-from recalld.supervisor.text.facts import is_for_fun
+from recalld.supervisor.text.facts import asks_riddle, is_for_fun, states_fact
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_small_talk
@@ -51,29 +52,56 @@ _NOT_ASKED: Final = frozenset({"paused", "spent"})
 #: Seconds to wait for a session that another process sums up; then the turn goes on. A worker that checks whether somebody
 #: waits for a task shares the lock for a moment.
 _OVERFLOW_WAIT_S: Final = 0.1
-#: What comes before the words in a line of an extract: time and speaker.
-_LINE_HEAD: Final = lazy_re(r"- \d\d[:-]\d\d (?:[^：:\n]{1,40}[：:])?[ \t]*")
+#: The most words of a guess at a riddle, and the characters of one that is a number.
+_GUESS_WORDS: Final = 4
+_NUMBER_CHARS: Final = 6
+#: What comes before the words in a line of an extract: the time of a day, which the long-term line has no use for, or the date;
+#: the speaker.
+_LINE_HEAD: Final = lazy_re(r"- (?:\d\d:\d\d |(?P<date>\d\d-\d\d ))?(?P<who>[^：:\n]{1,40}[：:][ \t]*)?")
 
 
 def extract_line(extract: str) -> str:
     r"""
     Return the words of an extract as one line, without its headings, what it says of itself, greetings and fun; "" for none.
 
-    >>> extract_line("> 摘录：没有用模型，从 2 条消息里挑出 1 条的原话。\n\n## 部署\n\n- 18:55 用户：改到周五。")
-    '18:55 用户：改到周五。'
+    Who says several things in a row is named once.
+
+    >>> extract_line("> 摘录：没有用模型，从 3 条消息里挑出 2 条的原话。\n\n- 18:55 用户：改到周五。\n- 19:20 用户：报价 860。")
+    '用户：改到周五；报价 860'
     """
     words = [line for line in extract.splitlines() if line.strip() and not line.startswith(("#", ">"))]
-    return in_one_line("\n".join(line.removeprefix("- ") for line in words if not _is_courtesy(_LINE_HEAD.sub("", line))))
+    told, speaker = list[str](), ("", "")
+    for line in words:
+        head = _LINE_HEAD.match(line)
+        text = line[head.end() :] if head else line
+        if _is_courtesy(text):
+            continue
+        date, who = (head["date"] or "", head["who"] or "") if head else ("", "")
+        told.append(text if who and (date, who) == speaker else f"{date}{who}{text}")
+        speaker = (date, who)
+    return in_one_line("\n".join(told))
 
 
 def told(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
-    Return the messages without those in which a person only greets, thanks, laughs or asks for a joke.
+    Return the messages without those in which a person only greets, thanks, laughs or asks for a joke, and without riddles.
 
     None where there is no other of a person's: what an assistant says in such a talk is no fact.
     """
-    kept = [message for message in messages if message["role"] != "user" or not _is_courtesy(str(message["content"]))]
+    kept, is_playing, before = [], False, ""
+    for message in messages:
+        words = str(message["content"])
+        if message["role"] == "user":
+            is_playing = asks_riddle(words) or (is_playing and is_question(before) and _is_guess(words))
+        if not is_playing and not (message["role"] == "user" and _is_courtesy(words)):
+            kept.append(message)
+        before = words.strip()
     return kept if len(kept) == len(messages) or any(message["role"] == "user" for message in kept) else []
+
+
+def _is_guess(words: str) -> bool:
+    states = is_of_self(words) or (states_fact(words) and len(words) > _NUMBER_CHARS)
+    return count_words(words) <= _GUESS_WORDS and not states
 
 
 def _is_courtesy(words: str) -> bool:

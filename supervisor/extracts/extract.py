@@ -49,7 +49,7 @@ _LITTLE: Final = 300
 #: How much each line of a day makes its next give way in a month.
 _DAYS_SHARE: Final = 0.1
 #: What a line without cues is worth in a month, and what the cues are worth of one that has some.
-_PLAIN: Final = 0.5
+_PLAIN: Final = 0.7
 _CUED: Final = 0.8
 #: How much the length of a sentence counts against it; the columns added to its length: its bullet, and the trouble of reading
 #: one more.
@@ -57,7 +57,7 @@ _LENGTH: Final = 0.77
 _EACH: Final = 24
 #: How much the worth of a word grows with the lines that have it, how much its rarity counts, and what a lone digit is worth.
 _CENTRAL: Final = 0.35
-_POWER: Final = 1.5
+_POWER: Final = {"day": 1.5, "month": 1.8}
 _LONE_DIGIT: Final = 0.3
 #: How the time of a bullet is written; its characters, with the line break; those of a bullet that joins sentences.
 _STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
@@ -145,7 +145,7 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     one with it: *links*. The choice is greedy with a heap: worth only falls as more is chosen, so that a line is weighed again
     only when it comes up.
     """
-    word_worth = _word_worths(lines)
+    word_worth = _word_worths(lines, kind)
     own = [sum(map(word_worth, line.words)) for line in lines]
     asked = min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
     known: set[str] = set()
@@ -191,8 +191,8 @@ def _cost(line: Line) -> int:
     return _STAMP_CHARS + len(line.who) + len(line.asked) + len(line.text)
 
 
-def _word_worths(lines: Sequence[Line]) -> Callable[[str], float]:
-    """Return the worth of a word on this material; calling the speakers by name says nothing."""
+def _word_worths(lines: Sequence[Line], kind: Kind) -> Callable[[str], float]:
+    """Return the worth of a word on this material, of a rare one more in a month; to call the speakers by name says nothing."""
     lines_with = Counter(word for line in lines for word in line.words)
     called = {token for who in {line.who for line in lines} for _, token in spelled(who)}
 
@@ -201,7 +201,7 @@ def _word_worths(lines: Sequence[Line]) -> Callable[[str], float]:
             return 0.0
         if word.isdigit():
             return _LONE_DIGIT if len(word) == 1 else 1.0
-        return math.pow(rarity(word), _POWER) * (1 + _CENTRAL * math.log(lines_with[word]))
+        return math.pow(rarity(word), _POWER[kind]) * (1 + _CENTRAL * math.log(lines_with[word]))
 
     return {word: worth_of(word) for word in lines_with}.__getitem__
 

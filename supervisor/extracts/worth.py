@@ -138,7 +138,7 @@ _REQUEST: Final = lazy_re(
 _QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
 #: What the assistant offers to do: whether it is wanted is no fact.
 _OFFER: Final = lazy_re(
-    r"(?:需要|要不要|要|想)我|需要帮|帮[你您]"
+    r"(?:需要|要不要|要|想)我|需要帮|帮[你您]|(?:要不要|用不用).{0,8}[你您]|提醒[你您]?[?？]"
     r"|\b(?:would you like|do you want|shall i|should i|can i help|need me to|want me to)\b",
     re.IGNORECASE,
 )

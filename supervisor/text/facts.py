@@ -43,6 +43,8 @@ _FUN: Final = lazy_re(
     re.IGNORECASE,
 )
 
+_RIDDLE: Final = lazy_re(r"谜语|字谜|猜谜|脑筋急转弯|考考你|\b(?:riddles?|brain ?teasers?)\b", re.IGNORECASE)
+
 
 def states_fact(text: str) -> bool:
     """
@@ -52,6 +54,16 @@ def states_fact(text: str) -> bool:
     (False, True, False)
     """
     return bool(_STATES.search(text))
+
+
+def asks_riddle(text: str) -> bool:
+    """
+    Return whether the words ask for a joke or a riddle, or ask one, so that what is said next is no fact.
+
+    >>> [asks_riddle(text) for text in ("出个谜语吧", "Riddle me this: what has hands but can't clap?", "猜谜大会改到周五")]
+    [True, True, False]
+    """
+    return is_for_fun(text) or (bool(_RIDDLE.search(text)) and not states_fact(text))
 
 
 def is_for_fun(text: str) -> bool:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.conversation.session_lines import extract_line
+from recalld.supervisor.conversation.session_lines import extract_line, told
 from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.protocol.marks import is_shared
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoSummary
@@ -158,9 +158,9 @@ def test_summarize_refuses_a_damaged_marker_rather_than_sum_up_twice(world: Worl
 
 
 def test_extract_line_has_the_words_alone() -> None:
-    assert extract_line("> 摘录：一条。\n\n## 部署\n\n- 09:00 用户：改到周五。\n- 10:00 用户：好") == ("09:00 用户：改到周五。")
+    assert extract_line("> 摘录：一条。\n\n## 部署\n\n- 09:00 用户：改到周五。\n- 10:00 用户：好") == "用户：改到周五。"
     assert extract_line("> Extract: one message.\n\n- 09:00 user: On Friday.\n- 09:01 user: At four...") == (
-        "09:00 user: On Friday; 09:01 user: At four..."
+        "user: On Friday; At four..."
     )
     assert extract_line("> Extract: one message.\n\n- 09:00 user: hello!\n- 09:01 assistant: Hello! How can I help you?") == ""
     assert extract_line("> 摘录：一条。\n\n- 09:00 用户：你好呀") == ""
@@ -387,6 +387,22 @@ def test_talk_of_jokes_is_believed_to_have_nothing_and_not_paid_for_again(world:
     assert memory.summarize(SESSION, llm=model) is None
     assert memory.summarize(SESSION, llm=model) is None
     assert (len(model.prompts), lines(world)) == (1, [])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("给我出个谜语", "什么东西越洗越脏？", "水", "答对了！再来一个？", "好"),
+        ("猜谜时间到", "一个人有 5 个苹果，吃了 2 个，还剩几个？", "3 个", "答对！"),
+        ("Tell me a riddle.", "What has 4 legs in the morning, 2 at noon and 3 in the evening?", "Man.", "Correct!"),
+        ("Riddle me this: what has hands but can't clap?", "A clock.", "haha yes"),
+    ],
+)
+def test_told_leaves_out_riddles_and_guesses(said: tuple[str, ...]) -> None:
+    talk = [{"role": "user" if n % 2 == 0 else "assistant", "content": text} for n, text in enumerate(said)]
+    assert told(talk) == []
+    for fact in ("不猜了，我怀孕了", "猫叫味噌，是一只三花猫。"):
+        assert [one["content"] for one in told([*talk, {"role": "user", "content": fact}])] == [fact]
 
 
 def test_line_whose_answers_are_refused_is_the_extract(world: World, memory: Memory) -> None:
