@@ -118,7 +118,8 @@ class SummaryWriter:
             language = language_of("\n".join(entry.text for entry in part))
             shown = quote("\n".join(entry.shown(language) for entry in part), language)
             texts.append(cleaned(await self._answer(name, language, {"current_summary": "", place: shown})))
-        joined = self._judged(_JOINT.join(text for text in texts if not says_nothing(text)), fold.read, "")
+        told = dict.fromkeys(text for text in texts if not says_nothing(text))
+        joined = self._judged(_JOINT.join(told), fold.read, "")
         return await self._fitting(f"{fold.so_far}{_JOINT}{joined}".strip(), fold.language)
 
     async def _answer(self, name: str, language: Language, values: Mapping[str, str]) -> str:

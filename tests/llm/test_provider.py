@@ -259,9 +259,8 @@ def test_openai_cuts_off_a_model_that_thinks_without_end(server):
 
 
 def test_openai_reads_no_further_when_an_answer_goes_round_in_a_circle(server):
-    server.play(Act(text="对花生过敏。" + "换了水管，花了 38 元。" * 4_000, parts=400))
-    text = ask(provider(server)).text
-    assert 2_000 <= len(text) < 4_000
+    server.play(Act(text="对花生过敏。" + "换了水管，花了 38 元。" * 1_000, parts=100, end="hang"))
+    assert 2_000 <= len(ask(provider(server)).text) < 4_000
     until(lambda: server.seen.gone == 1)
     server.play(Act(text="".join(f"第 {n} 根水管花了 {n * 7} 元。" for n in range(900)), parts=400))
     assert ask(provider(server)).text.endswith("6293 元。")
