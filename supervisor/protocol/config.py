@@ -138,6 +138,7 @@ WORTH_KNOWING: Final = {
     ("recall", "memory_tokens"): None,
     ("context", "history_tokens"): None,
     ("privacy", "redact"): None,
+    ("serve", "port"): 8377,
 }
 
 

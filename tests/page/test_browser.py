@@ -104,10 +104,12 @@ def test_theme_and_language_are_switched_by_a_press_and_stay(reader):
     tab = reader.open("/days")
     tab.click("button[name=language]")
     tab.wait_for_selector("html[lang='zh-CN']")
-    tab.click("button[name=theme]")
+    tab.click("button[name=theme][value=dark]")
     tab.wait_for_selector("html[data-theme=dark]")
     assert tab.url == f"{reader.site.url}/days"
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 21, 18)"
+    tab.click("button[name=theme][value='']")
+    tab.wait_for_selector("html:not([data-theme])")
 
 
 # ── by keyboard alone ────────────────────────────────────────────────────────

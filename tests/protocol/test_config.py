@@ -358,7 +358,7 @@ def test_config_is_immutable() -> None:
 
 def test_render_default_sets_only_the_time_zone() -> None:
     assert tomllib.loads(render_default("Asia/Shanghai")) == {
-        "archive": {"timezone": "Asia/Shanghai"}, "llm": {}, "recall": {}, "context": {}, "privacy": {},
+        "archive": {"timezone": "Asia/Shanghai"}, "llm": {}, "recall": {}, "context": {}, "privacy": {}, "serve": {},
     }  # fmt: skip
     config = load(render_default("Asia/Shanghai").encode(), {})
     assert config.archive.zone.key == "Asia/Shanghai"
@@ -368,7 +368,7 @@ def test_render_default_shows_keys_that_are_valid_when_uncommented() -> None:
     uncommented = re.sub(r"^# (\w+ = )", r"\1", render_default("Asia/Shanghai"), flags=re.MULTILINE)
     config = load(uncommented.encode(), {})
     assert config.llm.base_url.startswith("http://127.0.0.1")
-    assert len([v for s in tomllib.loads(uncommented).values() for v in s]) == 8
+    assert len([v for s in tomllib.loads(uncommented).values() for v in s]) == 9
 
 
 def test_configuration_page_equals_the_output_of_the_config_module() -> None:

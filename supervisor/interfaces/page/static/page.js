@@ -313,8 +313,11 @@
     const day = event.target.closest?.("[data-calendar] .cal a");
     const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 7, ArrowUp: -7 }[event.key];
     if (!day || !step) return;
+    // a week up or down is a row; days on which nothing was said are passed by
     const days = [...document.querySelectorAll("[data-calendar] .cal a")].sort((a, b) => (a.href < b.href ? -1 : 1));
-    const next = days[Math.max(0, Math.min(days.length - 1, days.indexOf(day) + step))];
+    const at = (one) => Date.parse(one.pathname.slice(-10)) / 86_400_000;
+    const wanted = at(day) + step;
+    const next = step > 0 ? (days.find((one) => at(one) >= wanted) ?? days.at(-1)) : (days.findLast((one) => at(one) <= wanted) ?? days[0]);
     days.forEach((one) => (one.tabIndex = -1));
     next.tabIndex = 0;
     next.focus();
