@@ -15,6 +15,7 @@ import pytest
 
 from recalld.supervisor import events
 from recalld.supervisor.archive.journal import SeenJournal
+from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.fsck import fsck
 from recalld.supervisor.checks.status import plan, status
 from recalld.supervisor.events import EVENTS
@@ -132,7 +133,7 @@ def test_docs_show_only_existing_commands_and_options(page):
 def test_cli_docs_describe_every_key_of_status_plan_and_fsck(ws):
     ws.files.create(ws.paths.drop_box / "a.json", example("drop"))
     intake(ws, NOW)
-    found = status(ws, NOW)
+    found = status(Look(ws, NOW, {}))
     printed = {*found, *found["history"], *found["queue"], *found["today"], *plan(ws, NOW), *plan(ws, NOW)["dated"][0]}
     assert {key for key in (*printed, *wire(asdict(fsck(ws)))) if f"`{key}`" not in CLI} == set()
 

@@ -86,9 +86,14 @@ class Deletions:
         #: The files and their names in the journal, when nothing was wrong with them.
         self._whole: tuple[object, set[str]] | None = None
 
-    def absences(self) -> Absences:
-        """Return what the files no longer hold; the journal is parsed only where a file is gone, edited or damaged."""
-        files, known = self._memory.dated(), self._journal.file_names()
+    def absences(self, files: Sequence[MemoryFile] | None = None) -> Absences:
+        """
+        Return what the files no longer hold; the journal is parsed only where a file is gone, edited or damaged.
+
+        *files* are the dated files, where the caller has just read them.
+        """
+        files = self._memory.dated() if files is None else files
+        known = self._journal.file_names()
         damaged = [file for file in files if _lacks_head_or_end(file) and file.name in known]
         changed = [*damaged, *(file for file in files if file.edited and not file.broken)]
         missing = known - {file.name for file in files}
@@ -150,13 +155,14 @@ class Deletions:
         whole = {file.name for file in self._memory.dated() if file.ours and not file.broken} if journal.removed else ()
         journal.record_there_again([key for key in journal.removed - found.removed.keys() if journal.file_of(key) in whole])
 
-    def taken_out(self) -> dict[Key, Block | None]:
+    def taken_out(self, found: Absences | None = None) -> dict[Key, Block | None]:
         """
         Return what a person has deleted or changed in dated files by hand: each message with its new block, or None.
 
         A file that ends early counts where it ends behind a whole message, as it does when somebody has deleted the others.
+        *found* are the absences, where the caller has just asked for them.
         """
-        found = self.absences()
+        found = found or self.absences()
         ends = {key for name, keys in found.cut.items() if self._ends_whole(name) for key in keys}
         return {**dict.fromkeys((*self._journal.removed, *ends)), **found.removed}
 

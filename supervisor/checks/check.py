@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.archive.deletions import Absences
     from recalld.supervisor.checks.fsck import Ledger
     from recalld.supervisor.protocol.message import History, Message
     from recalld.supervisor.workspace import Workspace
@@ -97,12 +98,12 @@ class Look:
         return self.ws.files.disk.is_locked(self.ws.paths.supervisor_lock)
 
     @cached_property
-    def _history(self) -> tuple[History, str]:
+    def _history(self) -> tuple[History, BadFile | None]:
         self.ws.journal.refresh()
         try:
-            return self.ws.history.read(), ""
+            return self.ws.history.read(), None
         except BadFile as error:
-            return (), error.why
+            return (), error
 
     @property
     def history(self) -> History:
@@ -110,14 +111,19 @@ class Look:
         return self._history[0]
 
     @property
-    def why_no_history(self) -> str:
-        """Why history.json can't be read, or ""."""
+    def no_history(self) -> BadFile | None:
+        """Why history.json can't be read; None if it can."""
         return self._history[1]
 
     @cached_property
     def files(self) -> tuple[MemoryFile, ...]:
         """The dated files."""
         return self.ws.memory.dated()
+
+    @cached_property
+    def absences(self) -> Absences:
+        """What the dated files no longer hold."""
+        return self.ws.deletions.absences(self.files)
 
     @cached_property
     def waiting(self) -> list[Message]:

@@ -73,7 +73,9 @@ def environment(_look: Look) -> Faults:
         yield bad(Text("doctor.packages_shared", name=name, package="recalld"))
 
 
+@cache
 def _is_installed(name: str) -> bool:
+    """Return whether the package is installed; a process has the packages it began with."""
     from importlib import metadata
 
     try:

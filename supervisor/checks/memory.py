@@ -83,10 +83,10 @@ def newer_format(look: Look) -> Faults:
 
 def history(look: Look) -> Faults:
     """Yield why history.json can't be read."""
-    if look.why_no_history:
+    if look.no_history:
         version = look.ws.files.read_stable(look.ws.paths.history)
         why = not_utf8(version.data, look.ws.paths.history) if version else None
-        yield bad(Text("status.history_invalid", why=why or look.why_no_history))
+        yield bad(Text("status.history_invalid", why=why or look.no_history.why))
 
 
 def unread(look: Look) -> Faults:
@@ -154,7 +154,7 @@ def entries(look: Look) -> Faults:
 
 def gone(look: Look) -> Faults:
     """Yield the dated files that are gone and whose messages no other file has: lost, or kept elsewhere."""
-    missing = {key: name for name, keys in look.ws.deletions.absences().lost.items() for key in keys}
+    missing = {key: name for name, keys in look.absences.lost.items() for key in keys}
     if not missing:
         return
     kept = {entry.key for entry in look.history if isinstance(entry, Message)} | look.ws.journal.unwritten.keys()
@@ -168,15 +168,15 @@ def gone(look: Look) -> Faults:
 
 def moved(look: Look) -> Faults:
     """Yield the present places of dated files that a person has moved or renamed: they are read there."""
-    for name, path in look.ws.deletions.absences().moved.items():
+    for name, path in look.absences.moved.items():
         yield odd(Text("status.day_moved", name=name, path=printable(look.ws.paths.relative(path))))
 
 
 def taken_out(look: Look) -> Faults:
     """Yield how many messages that a person deleted or changed by hand still stand elsewhere as they were."""
     ws = look.ws
-    ends = {key for keys in ws.deletions.absences().cut.values() for key in keys}  # reported as cut off
-    taken = {key: now for key, now in ws.deletions.taken_out().items() if key not in ends}
+    ends = {key for keys in look.absences.cut.values() for key in keys}  # reported as cut off
+    taken = {key: now for key, now in ws.deletions.taken_out(look.absences).items() if key not in ends}
     copies = history_copies(ws.files, ws.paths, ws.zone) if taken else ()
     if left := {one.key for one in copies if one.key in taken and is_other(one, taken[one.key])}:
         yield odd(Text("forget.offer", count=len(left)))
@@ -208,10 +208,9 @@ def _why_undated(message: Entry, look: Look) -> str:
 
 def damaged(look: Look) -> Faults:
     """Yield the dated files that have lost their head or their end, and those in which the last messages are missing."""
-    absences = look.ws.deletions.absences()
-    if broken := absences.damaged:
+    if broken := look.absences.damaged:
         yield bad(Text("status.days_damaged", count=len(broken), name=min(broken)))
-    if cut := absences.cut:
+    if cut := look.absences.cut:
         yield bad(Text("status.days_cut", count=len(cut), name=min(cut)))
 
 

@@ -51,8 +51,8 @@ _HELP: Final = {
 
 def metrics(ws: Workspace, now: datetime, environ: Mapping[str, str]) -> str:
     """Return the figures of the workspace in the text format of Prometheus."""
-    facts = status(ws, now)
-    _, is_well = verdict(Look(ws, now, environ))
+    look = Look(ws, now, environ)
+    facts, (_, is_well) = status(look), verdict(look)
     lines: list[str] = []
     last = ""
     for name, labels, value in _figures(ws, facts, is_well=is_well):

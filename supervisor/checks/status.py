@@ -14,7 +14,6 @@ from recalld.supervisor.protocol.dated_file import render_dated
 from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from recalld.supervisor.recall.canaries import CanaryStore, rate
 from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.summaries.llm_state import (
     BYTES_PER_TOKEN,
     bytes_by_group,
@@ -35,20 +34,17 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.coverage import ExistingSummary
     from recalld.supervisor.archive.flags import Failure
     from recalld.supervisor.archive.plan import DayFile
+    from recalld.supervisor.checks.check import Look
     from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.summaries.schedule import SummaryJob
     from recalld.supervisor.workspace import Workspace
 
 
-def status(ws: Workspace, now: datetime) -> dict[str, Any]:
+def status(look: Look) -> dict[str, Any]:
     """Return the state of the workspace: counts, lags, queue, last run, retries; keys are stable, times are wire times."""
-    ws.journal.refresh()
-    files, summaries = ws.memory.dated(), ws.memory.summaries()
-    try:
-        history, trouble = ws.history.read(), ""
-    except BadFile as error:
-        history, trouble = (), error.sentence
-    waiting = unwritten(history, ws.journal)
+    ws, now = look.ws, look.now
+    history, waiting = look.history, look.waiting
+    files, summaries = look.files, ws.memory.summaries()
     named = covered(files, summaries)
     old_files = files_by_period(files, ws.today(now), ws.config.archive.recent_days).values()
     behind = sorted(file.day for members in old_files for file in members if file.name not in named)
@@ -79,7 +75,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         **_last_night(ws),
         "lastRun": to_wire(max(made)) if made else None,
         "nextRun": _next_run(ws, history, waiting, files, now),
-        "trouble": trouble or None,
+        "trouble": look.no_history.sentence if look.no_history else None,
     }
 
 

@@ -81,26 +81,37 @@ TABLE: Final = (
 
 # ── status ───────────────────────────────────────────────────────────────────
 
+#: The checks whose odd findings `status` tells, too.
+_ADVICE: Final = (memory.moved, memory.taken_out, memory.undated)
+
 
 def wrong(look: Look) -> list[str]:
     """Return a sentence for each present fault, and for each fault that a slow check found last time."""
+    return _found_quickly(look)[0]
+
+
+def _found_quickly(look: Look) -> tuple[list[str], list[str]]:
+    """Return a sentence for each present fault, and what a person should know besides; each quick check runs once."""
     before = _read_found(look.ws)
     sentences: list[str] = []
+    advice: list[str] = []
     for number, check in enumerate(TABLE):
         if check.slow:
             at, found = before.get(_key(number), ("", ()))
             sentences += [Text("status.found_on", time=look.local_time(from_wire(at)), why=why) for why in found]
         elif check.of != "caller":
-            sentences += [fault.why for fault in check.find(look) if fault.state == "bad"]
-    return list(dict.fromkeys(sentences))
+            faults = [*check.find(look)]
+            sentences += [fault.why for fault in faults if fault.state == "bad"]
+            advice += [fault.why for fault in faults if fault.state == "odd" and check.find in _ADVICE]
+    return list(dict.fromkeys(sentences)), advice
 
 
 def verdict(look: Look) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
-    found = wrong(look)
+    found, known = _found_quickly(look)
     well = Text("status.well") if look.is_running else Text("status.well_unsupervised")
     advice: list[str] = [fault.why for fault in machine.disk_space(look.ws.paths.root) if fault.state == "odd"]
-    advice += [fault.why for find in (memory.moved, memory.taken_out, memory.undated) for fault in find(look)]
+    advice += known
     advice += [] if has_rjieba() or not memory.uses_chinese(look) else [Text("status.rjieba")]
     return [*(found or [well]), *advice], not found
 

@@ -115,10 +115,10 @@ def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     from recalld.supervisor.checks.status import status as status_of
     from recalld.supervisor.checks.table import verdict
 
-    ws, now = memory.ws, memory.caller.clock()
-    facts = status_of(ws, now)
     others = (request.ask, request.version) if request.ask else ()
-    sentences, is_well = verdict(Look(ws, now, os.environ, *others))
+    look = Look(memory.ws, memory.caller.clock(), os.environ, *others)
+    facts = status_of(look)
+    sentences, is_well = verdict(look)
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 

@@ -26,12 +26,12 @@ def test_answers_are_worse_than_extracts_after_20_refusals_of_the_last_30():
 
 def test_status_says_by_model_what_became_of_its_answers(world):
     world.ws.config = load(b'[llm]\nmodel = "qwen3:8b"\nbase_url = "http://127.0.0.1:9/v1"\n', {})
-    assert "models" not in status(world.ws, world.clock())
+    assert "models" not in status(Look(world.ws, world.clock(), {}))
     note_answer("qwen3:8b", None, 2, world.ws.model_use)
     for _ in range(20):
         note_answer("qwen3:8b", "copy", 0, world.ws.model_use)
 
-    assert status(world.ws, world.clock())["models"] == {
+    assert status(Look(world.ws, world.clock(), {}))["models"] == {
         "qwen3:8b": {"answersAccepted": 1, "unverified": 2, "answersRefused": 20, "reasons": {"copy": 20}}
     }
     told = [fault.why for fault in paused(Look(world.ws, world.clock(), {}))]

@@ -32,7 +32,7 @@ async def today(site: Site, request: Request) -> Response:
     counted = await view.ask(days.days, days.DaysRequest())
     now = site.caller(request).clock()
     last = counted.days[-1].day if counted.days else None
-    newest = await _newest(view, last)
+    newest = await _newest(view, counted.days[-1]) if counted.days else None
     return await view.show(
         "today.html",
         "today",
@@ -71,10 +71,12 @@ def strip(counted: Sequence[DayCount], today: date) -> list[Mapping[str, Any]]:
     return [{"day": day, "messages": messages.get(day, 0), "height": round(100 * messages.get(day, 0) / most)} for day in shown]
 
 
-async def _newest(view: View, last: date | None) -> DayAnswer | None:
+async def _newest(view: View, last: DayCount) -> DayAnswer:
     """Return the last messages of the newest day, the oldest of them first."""
-    if last is None:
-        return None
-    first = await view.ask(days.day, days.DayRequest(day=last.isoformat(), limit=1))
-    start = max(0, first.total - _NEWEST)
-    return await view.ask(days.day, days.DayRequest(day=last.isoformat(), start=start, limit=_NEWEST))
+
+    async def ask(start: int) -> DayAnswer:
+        return await view.ask(days.day, days.DayRequest(day=last.day.isoformat(), start=start, limit=_NEWEST))
+
+    found = await ask(max(0, last.messages - _NEWEST))
+    start = max(0, found.total - _NEWEST)
+    return found if found.start == start else await ask(start)  # a message that stands in two files was counted twice
