@@ -523,7 +523,7 @@ class World:
     # ── checking ─────────────────────────────────────────────────────────────
 
     def status(self) -> dict[str, Any]:
-        return status.status(Look(self.ws, self.clock(), {}))
+        return status.status(self.look())
 
     def status_line(self) -> str:
         return StatusLine.of(self.ws, self.clock()).at(self.clock())
