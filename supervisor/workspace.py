@@ -369,8 +369,7 @@ def open_workspace(
 
 def check_made(root: Path) -> None:
     """Raise NoWorkspace where nobody has made a workspace: under the mount point of its disk a second memory would begin."""
-    disk, paths = RealDisk(), WorkspacePaths(root)
-    if not any(disk.stat(path) for path in (paths.config, paths.history, paths.history_backup, paths.seen)):
+    if not any(map(RealDisk().stat, WorkspacePaths(root).made_with)):
         raise NoWorkspace(root)
 
 

@@ -84,7 +84,10 @@ def _leaves(group: typer.core.TyperGroup, before: str = "") -> dict[str, typer.c
     """The commands by their full names: "run", "summary redo"."""
     found = {}
     for name, command in group.commands.items():
-        found |= _leaves(command, f"{before}{name} ") if hasattr(command, "commands") else {f"{before}{name}": command}
+        if hasattr(command, "commands"):
+            found |= _leaves(command, f"{before}{name} ")
+        if not hasattr(command, "commands") or command.invoke_without_command:
+            found[f"{before}{name}"] = command
     return found
 
 

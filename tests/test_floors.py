@@ -32,6 +32,7 @@ FLOORS: Final = (
     "recalld.supervisor.workspace",
     "recalld.supervisor.forgetting",
     "recalld.supervisor.host",
+    "recalld.supervisor.fleet",
     "recalld.supervisor.checks",
     "recalld.supervisor.importing",
     "recalld.supervisor.operations",
@@ -81,7 +82,7 @@ HOMES: Final = {
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in (
-            *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "forget", "import_logs"),
+            *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "fleet", "forget", "import_logs"),
             *("long_term", "model", "service", "turn", "unit"),
         )
     },

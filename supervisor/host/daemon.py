@@ -79,7 +79,7 @@ class Supervisor:
     The one supervisor of a workspace.
 
     Without *workers* it starts no worker, without *background* no background jobs, and without *config* it takes no changed
-    configuration. It reports to *manager* that it is ready, works, and ends.
+    configuration. It reports to *manager* that it is ready, works, and ends. The work of a day begins *spread* after midnight.
     """
 
     def __init__(
@@ -91,8 +91,10 @@ class Supervisor:
         background: Background | None = None,
         config: ConfigWatch | None = None,
         manager: ServiceManager | None = None,
+        spread: timedelta = timedelta(),
     ) -> None:
         self._clock = clock
+        self._spread = spread
         self._manager = manager or ServiceManager()
         self._steady_s = steady
         self._config = config
@@ -267,7 +269,7 @@ class Supervisor:
         ends = [self._no_archive_until, self._no_ageing_until]
         left_s = [end - self._steady_s() for end in ends if end > self._steady_s()]
         # also after a failure, so that a file that can't be read stays a fault
-        due = min([next_due(self.ws, now), *(now + timedelta(seconds=left) for left in left_s)])
+        due = min([next_due(self.ws, now, self._spread), *(now + timedelta(seconds=left) for left in left_s)])
         return min(due, now + AGAIN) if failed else due
 
     def _quiet_end(self, now: datetime) -> datetime:

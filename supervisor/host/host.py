@@ -10,21 +10,21 @@ workspaces are open than there is room for, the least recently used are closed. 
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import itertools
+import math
 import threading
 import time
-from dataclasses import dataclass
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recalld.supervisor.host.due import AGAIN
+from recalld.supervisor.host.hosted import Hosted
 from recalld.supervisor.host.jobs import NEVER_S, Job
-from recalld.supervisor.host.lock import supervisor_lock
-from recalld.supervisor.host.watcher import ChangeDetector
 from recalld.supervisor.storage.clock import steady_s
-from recalld.supervisor.storage.errors import Busy, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.control import Control
+from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,17 +32,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from recalld.supervisor.host.daemon import Reading, Supervisor
+    from recalld.supervisor.host.hosted import Opener, Watch
     from recalld.supervisor.host.jobs import Threads
-    from recalld.supervisor.host.lock import SupervisorLock
     from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.workspace import Workspace
 
-#: Opens the workspace at a path, or lets its supervisor go on with a changed configuration.
-Opener: TypeAlias = "Callable[[Path, Supervisor | None, Workspace | None], Supervisor]"
-#: Is called with a workspace and the name of a file that may have changed.
-Hint: TypeAlias = "Callable[[Hosted, str], None]"
+#: Is called with a workspace that can't be looked after, and why.
+Told: TypeAlias = "Callable[[Path, SupervisorError], None]"
 #: Threads of a host: a long archive run, a first index and a backend's vectors leave one free.
 THREADS: Final = 4
 #: How many workspaces are open at once, and how many indexes.
@@ -52,156 +48,24 @@ INDEXES: Final = 500
 #: thread of tantivy's reads a file twice a second, for as long as nothing happens.
 INDEX_REST_S: Final = 300.0
 #: Seconds between two looks at a dormant workspace.
-_DORMANT_LOOK_S: Final = 5.0
+DORMANT_LOOK_S: Final = 5.0
 #: The most seconds for which a workspace that can't be looked after is left alone.
 _LONGEST_REST_S: Final = 3600.0
+#: Seconds between two looks whether there is room, and until one whose step still runs is let go.
+_ROOM_S: Final = 1.0
+_LEAVE_S: Final = 0.05
 #: Seconds to wait for all threads together at the end.
 _JOIN_S: Final = 4.0
 
 
-class Hosted:
-    """
-    One workspace of a host.
-
-    *open_supervisor* opens it and returns its supervisor; after a change of the configuration it is called again, with this
-    supervisor and the reopened workspace.
-    """
-
-    def __init__(self, root: Path, open_supervisor: Opener) -> None:
-        self.root = root
-        #: Set when an event says that a file may have changed.
-        self.hinted = threading.Event()
-        self.supervisor: Supervisor | None = None
-        #: When it was last worked on, by the monotonic clock.
-        self.used_s = float("-inf")
-        #: How many times in a row it could not be looked after, and until when it is left alone.
-        self.failures, self.rests_until_s = 0, float("-inf")
-        self.job: Job | None = None
-        self._open_supervisor = open_supervisor
-        self._opening = threading.Lock()
-        self._held = contextlib.ExitStack()
-        self._lock: SupervisorLock | None = None
-        self._dormant: _Dormant | None = None
-        self._stop_watch: Callable[[], None] | None = None
-
-    @property
-    def is_held(self) -> bool:
-        """Whether this process has the workspace's lock."""
-        return self._lock is not None
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a thread works on it now."""
-        background = self.supervisor.background if self.supervisor else None
-        return bool((self.job and self.job.is_running) or (background and background.is_running))
-
-    # ── dormant and open ─────────────────────────────────────────────────────
-
-    def open(self, hint: Hint) -> Supervisor:
-        """Open the workspace, take its lock the first time, and return its supervisor; *hint* is called by file events."""
-        with self._opening:
-            return self.supervisor or self._opened(hint)
-
-    def _opened(self, hint: Hint) -> Supervisor:
-        supervisor = self._open_supervisor(self.root, None, None)
-        if self._lock is None:
-            self._lock = self._held.enter_context(supervisor_lock(supervisor.ws))
-        if self._dormant:
-            supervisor.reading = self._dormant.reading
-        self.supervisor, self._dormant = supervisor, None
-        self._start(supervisor, hint)
-        return supervisor
-
-    def close(self) -> None:
-        """Make the workspace dormant: only its signature, due time and lock are kept."""
-        if self.supervisor:
-            supervisor, self.supervisor = self.supervisor, None
-            self._end_parts(supervisor)
-            ws = supervisor.ws
-            changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
-            with contextlib.suppress(OSError):
-                changes.any_changed()
-            self._dormant = _Dormant(changes, supervisor.due_at, supervisor.reading)
-            ws.index.close()
-
-    def end(self) -> None:
-        """End the supervisor of the workspace; the lock is still held."""
-        if self.supervisor:
-            supervisor, self.supervisor = self.supervisor, None
-            self._end_parts(supervisor)
-            supervisor.end()
-
-    def release(self) -> None:
-        """Release the lock."""
-        self._lock = self._dormant = None
-        self._held.close()
-
-    # ── looking and working ──────────────────────────────────────────────────
-
-    def look(self, now: datetime) -> bool:
-        """Return whether there is something to do; costs a few stats."""
-        hinted = self.hinted.is_set()
-        self.hinted.clear()
-        if self.supervisor and self._lock:
-            return self.supervisor.poll(self._lock, hinted=hinted)
-        dormant = self._dormant
-        try:
-            return dormant is None or now >= dormant.due_at or dormant.changes.any_changed()
-        except OSError:
-            return True  # the round reports it
-
-    def work(self, hint: Hint, until_end: Control) -> bool:
-        """Do what there is to do, and return whether there may be more at once."""
-        supervisor = self.open(hint)
-        before = supervisor.ws
-        reopened = supervisor.work(until_end)
-        if reopened is None:
-            return supervisor.wants_more
-        self._end_parts(supervisor)
-        supervisor.end(reopens=True)
-        self.supervisor = self._open_supervisor(self.root, supervisor, reopened)
-        self._start(self.supervisor, hint)
-        before.index.close()
-        return True
-
-    def _start(self, supervisor: Supervisor, hint: Hint) -> None:
-        """Begin to watch its files and start the background jobs; without file events the looks find every change."""
-        from recalld.supervisor.host.watcher import watch
-
-        try:
-            self._stop_watch = watch(supervisor.ws.paths, partial(hint, self))
-        except (OSError, Busy) as error:
-            supervisor.ws.events.transition("watch_lost", True, why=str(error))
-        else:
-            supervisor.ws.memory.told = object()
-        if supervisor.background:
-            supervisor.background.start()
-
-    def _end_parts(self, supervisor: Supervisor) -> None:
-        """Stop watching its files and end the background jobs."""
-        if self._stop_watch:
-            supervisor.ws.memory.told = None
-            self._stop_watch()
-            self._stop_watch = None
-        if supervisor.background:
-            supervisor.background.end()
-
-
-@dataclass(frozen=True, slots=True)
-class _Dormant:
-    """What is kept of a workspace that is closed: its signature, when a round is due, and the clocks at the last one."""
-
-    changes: ChangeDetector
-    due_at: datetime
-    reading: Reading | None
-
-
 class Host:
     """
-    Looks after the workspaces *roots* until it is stopped, with jobs in *threads*.
+    Looks after the workspaces *roots* until it is stopped, with jobs in *threads*; others are added and let go while it runs.
 
     A workspace that can't be looked after (another program has its lock, a newer recalld has written it) ends a host of one; a
-    host of many leaves it alone for a while. At most *open_most* workspaces and *indexes_most* indexes stay open.
+    host of many leaves it alone for a while, and *told* is called. At most *open_most* workspaces and *indexes_most* indexes
+    stay open; a dormant workspace is looked at every *dormant_s* seconds, and where there is a *watch* for many, at its events.
+    A step is asked to end after *limit_s* seconds.
     """
 
     def __init__(
@@ -214,23 +78,35 @@ class Host:
         now_s: Callable[[], float] = steady_s,
         open_most: int = OPEN,
         indexes_most: int = INDEXES,
+        dormant_s: float = DORMANT_LOOK_S,
+        limit_s: float = NEVER_S,
+        watch: Watch | None = None,
+        told: Told | None = None,
     ) -> None:
-        self.hosted = {root: Hosted(root, open_supervisor) for root in roots}
+        self._open_supervisor = open_supervisor
         self._clock = clock
         self._now_s = now_s
         self._threads = threads
         self._open_most, self._indexes_most = open_most, indexes_most
+        self._dormant_s, self._limit_s = dormant_s, limit_s
+        self._watch = watch
+        self._told = told
         self._numbers = itertools.count()
         self._looks: list[tuple[float, int, Hosted]] = []
+        self._hinted: deque[Hosted] = deque()
+        self._room_at_s = float("-inf")
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._ended_by: SupervisorError | None = None
+        self.hosted = {root: self._made(root) for root in roots}
+        #: The workspaces that are let go once their step has ended.
+        self.leaving: dict[Path, Hosted] = {}
 
     def __enter__(self) -> Self:
         """Take the locks; AlreadyRuns if another program has the lock of the only workspace."""
         for hosted in self.hosted.values():
             self._open(hosted)
-            heapq.heappush(self._looks, (float("-inf"), next(self._numbers), hosted))
+            self._look_after(hosted, float("-inf"))
         if self._ended_by:
             self.__exit__()
             raise self._ended_by
@@ -238,14 +114,25 @@ class Host:
 
     def __exit__(self, *_: object) -> None:
         """Release the locks."""
-        for hosted in self.hosted.values():
+        for hosted in (*self.hosted.values(), *self.leaving.values()):
             hosted.release()
 
+    def add(self, root: Path, after_s: float = 0.0) -> None:
+        """Look after this workspace, too: its lock is taken in *after_s* seconds, or when it is asked for."""
+        self.hosted[root] = self._made(root)
+        self._look_after(self.hosted[root], self._now_s() + after_s)
+
+    def let_go(self, root: Path) -> None:
+        """Look after this workspace no more, and release its lock once its step has ended."""
+        hosted = self.leaving[root] = self.hosted.pop(root)
+        hosted.end_jobs()
+        self._wake.set()
+
     def workspace(self, root: Path) -> Workspace:
-        """Return the open workspace at *root*, which is opened if it is dormant."""
+        """Return the open workspace at *root*, which is opened if it is dormant; KeyError or ValueError if it was let go."""
         hosted = self.hosted[root]
         hosted.used_s = self._now_s()
-        return hosted.open(self._hint).ws
+        return hosted.open(self._hint, self._watch).ws
 
     def stop(self) -> None:
         """End after the current steps; may be called from a signal handler."""
@@ -257,12 +144,16 @@ class Host:
         """Whether `stop` was called."""
         return self._stopping.is_set()
 
-    def run(self) -> None:
-        """Look after the workspaces until `stop` is called; raise the error that ends a host of one."""
+    def run(self, also: Callable[[], float] = lambda: NEVER_S) -> None:
+        """
+        Look after the workspaces until `stop` is called; raise the error that ends a host of one.
+
+        Between looks *also* is called, which may add workspaces and let them go; it returns the seconds until the next call.
+        """
         self._threads.start()
         try:
             while not self._stopping.is_set():
-                wait_s = self.look()
+                wait_s = min(also(), self.look())
                 self._wake.wait(wait_s)
                 self._wake.clear()
         finally:
@@ -273,24 +164,47 @@ class Host:
     def look(self) -> float:
         """Look at each workspace that is due for a look, and return the seconds until the next look."""
         now_s, now = self._now_s(), self._clock()
-        looked_at = [one for one in self.hosted.values() if one.hinted.is_set()]
+        looked_at = [self._hinted.popleft() for _ in range(len(self._hinted))]
         while self._looks and self._looks[0][0] <= now_s:
             _, _, hosted = heapq.heappop(self._looks)
-            heapq.heappush(self._looks, (now_s + _seconds_between_looks(hosted), next(self._numbers), hosted))
-            looked_at.append(hosted)
+            if self.hosted.get(hosted.root) is hosted:
+                self._look_after(hosted, self._next_look_s(hosted, now_s))
+                looked_at.append(hosted)
         for hosted in dict.fromkeys(looked_at):
             self._look_at(hosted, now_s, now)
-        self._make_room()
-        return max(0.0, self._looks[0][0] - self._now_s()) if self._looks else AGAIN.total_seconds()
+        if now_s >= self._room_at_s:
+            self._room_at_s = now_s + _ROOM_S
+            self._make_room()
+        self._release_leaving()
+        next_s = self._looks[0][0] - self._now_s() if self._looks else AGAIN.total_seconds()
+        return max(0.0, min(next_s, _LEAVE_S) if self.leaving else next_s)
+
+    def overdue(self) -> list[Path]:
+        """Return the workspaces whose step does not end although it was asked to: it has had twice its time."""
+        since_s = self._now_s() - 2 * self._limit_s
+        return [one.root for one in (*self.hosted.values(), *self.leaving.values()) if one.since_s < since_s]
 
     # ── one workspace ────────────────────────────────────────────────────────
 
+    def _made(self, root: Path) -> Hosted:
+        hosted = Hosted(root, self._open_supervisor)
+        hosted.job = Job("round", partial(self._step, hosted), partial(self._report, hosted))
+        return hosted
+
+    def _look_after(self, hosted: Hosted, at_s: float) -> None:
+        heapq.heappush(self._looks, (at_s, next(self._numbers), hosted))
+
+    def _next_look_s(self, hosted: Hosted, now_s: float) -> float:
+        if hosted.supervisor:
+            return now_s + hosted.supervisor.ws.config.care.poll.total_seconds()
+        return math.ceil(now_s + self._dormant_s)  # at whole seconds, so that one waking is for many
+
     def _look_at(self, hosted: Hosted, now_s: float, now: datetime) -> None:
-        if hosted.is_held is False:
-            if now_s < hosted.rests_until_s:
-                return
-            self._open(hosted)
-        if hosted.job is None or hosted.job.is_running or not hosted.is_held:
+        if hosted.job.is_running or hosted.job.is_over:
+            return
+        if not hosted.is_held:
+            if now_s >= hosted.rests_until_s:
+                self._threads.wake(hosted.job)
             return
         try:
             if hosted.look(now):
@@ -299,28 +213,35 @@ class Host:
             self._let_rest(hosted, error)
 
     def _open(self, hosted: Hosted) -> None:
-        """Open a workspace and take its lock, in the thread that will release it."""
+        """Open a workspace and take its lock."""
         hosted.used_s = self._now_s()
         try:
-            ws = hosted.open(self._hint).ws
+            hosted.open(self._hint, self._watch)
         except (SupervisorError, OSError) as error:
             self._let_rest(hosted, as_supervisor_error(error, "open", hosted.root))
-            return
-        hosted.job = Job("round", lambda _, until_end: self._work(hosted, until_end), ws.events.report)
 
-    def _work(self, hosted: Hosted, until_end: Control) -> float:
-        hosted.used_s = self._now_s()
+    def _step(self, hosted: Hosted, _until_woken: Control, until_end: Control) -> float:
+        hosted.used_s = hosted.since_s = self._now_s()
+        ends_s = hosted.since_s + self._limit_s
+        control = Control(lambda: until_end.should_stop() or self._now_s() > ends_s)
         try:
-            has_more = hosted.work(self._hint, until_end)
-        except SupervisorError as error:
-            self._let_rest(hosted, error)
+            has_more = hosted.work(self._hint, self._watch, control)
+        except (SupervisorError, OSError) as error:
+            self._let_rest(hosted, as_supervisor_error(error, "round", hosted.root))
             return NEVER_S
+        finally:
+            hosted.since_s = NEVER_S
         hosted.failures = 0
         return 0.0 if has_more else NEVER_S
 
+    def _report(self, hosted: Hosted, name: str, errors: Iterable[SupervisorError]) -> None:
+        """Report the bugs of a step in the events of its workspace."""
+        if hosted.supervisor:
+            hosted.supervisor.ws.events.report(name, errors)
+
     def _let_rest(self, hosted: Hosted, error: SupervisorError) -> None:
         """Leave a workspace alone that can't be looked after, for a time that doubles; a host of one ends."""
-        if len(self.hosted) == 1:
+        if self._told is None and len(self.hosted) == 1:
             self._ended_by = error
             self.stop()
             return
@@ -328,6 +249,8 @@ class Host:
         hosted.failures += 1
         if hosted.supervisor:
             hosted.supervisor.ws.events.report("host", [error])
+        if self._told:
+            self._told(hosted.root, error)
         hosted.end()
         hosted.release()
 
@@ -338,9 +261,17 @@ class Host:
             supervisor.ws.memory.tell()
         if supervisor and supervisor.background:
             supervisor.background.hint(name)
-        if supervisor and name != supervisor.ws.paths.inbox.name:
-            hosted.hinted.set()
+        if not hosted.is_hinted and not (supervisor and name == supervisor.ws.paths.inbox.name):
+            hosted.is_hinted = True
+            self._hinted.append(hosted)
             self._wake.set()
+
+    def _release_leaving(self) -> None:
+        for root, hosted in list(self.leaving.items()):
+            if not hosted.is_running:
+                hosted.end()
+                hosted.release(for_good=True)
+                del self.leaving[root]
 
     # ── room ─────────────────────────────────────────────────────────────────
 
@@ -350,7 +281,7 @@ class Host:
         if len(opened) > self._open_most:
             idle = [one for one in opened if one.supervisor and one.supervisor.is_at_rest and not one.is_running]
             for hosted in sorted(idle, key=lambda one: one.used_s)[: len(opened) - self._open_most]:
-                hosted.close()
+                hosted.close(watched=self._watch is not None)
         indexes = [one.supervisor.ws.index for one in opened if one.supervisor and one.supervisor.ws.index.is_readable]
         indexes.sort(key=lambda index: index.used_s)
         surplus, unused_since_s = len(indexes) - self._indexes_most, time.monotonic() - INDEX_REST_S
@@ -361,14 +292,7 @@ class Host:
     def _end(self) -> None:
         """End the jobs, the threads and the supervisors."""
         for hosted in self.hosted.values():
-            if hosted.job:
-                hosted.job.end()
-            if hosted.supervisor and hosted.supervisor.background:
-                hosted.supervisor.background.end()
+            hosted.end_jobs()
         self._threads.stop(_JOIN_S)
-        for hosted in self.hosted.values():
+        for hosted in (*self.hosted.values(), *self.leaving.values()):
             hosted.end()
-
-
-def _seconds_between_looks(hosted: Hosted) -> float:
-    return hosted.supervisor.ws.config.care.poll.total_seconds() if hosted.supervisor else _DORMANT_LOOK_S

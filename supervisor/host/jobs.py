@@ -52,27 +52,23 @@ class Job:
         self.is_running = False
         self._step = step
         self._report = report
-        self._woken = threading.Event()
-        self._ending = threading.Event()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it was ended."""
-        return self._ending.is_set()
+        self._is_woken = False
+        #: Whether it was ended.
+        self.is_over = False
 
     def mark_woken(self) -> None:
         """Have the running step end early where it can."""
-        self._woken.set()
+        self._is_woken = True
 
     def end(self) -> None:
         """Stop running it; the running step ends early where it can."""
-        self._ending.set()
+        self.is_over = True
 
     def run(self) -> float:
         """Run the step and return the seconds until it is due again."""
-        self._woken.clear()
+        self._is_woken = False
         try:
-            wait_s = self._step(Control(self._is_interrupted), Control(self._ending.is_set))
+            wait_s = self._step(Control(self._is_interrupted), Control(self._is_to_end))
         except Exception as error:  # noqa: BLE001 - a bug in one step must end nothing else; it is reported
             self._report(self.name, [InternalError.of(self.name, error)])
             return RETRY_AFTER_BUG_S
@@ -80,7 +76,10 @@ class Job:
         return wait_s
 
     def _is_interrupted(self) -> bool:
-        return self._woken.is_set() or self._ending.is_set()
+        return self._is_woken or self.is_over
+
+    def _is_to_end(self) -> bool:
+        return self.is_over
 
 
 class Threads:

@@ -7,9 +7,11 @@ The cleanup needs no record of what the dead process did (docs/reference/protoco
 from __future__ import annotations
 
 import contextlib
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.paths import WORKERS
+from recalld.supervisor.protocol.paths import FLEET, WORKERS
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import AlreadyRuns, Busy, LockLost
 
 if TYPE_CHECKING:
@@ -41,6 +43,15 @@ class SupervisorLock:
         return self._disk.stat(self._paths.supervisor_lock)
 
 
+def already_runs(ws: Workspace) -> AlreadyRuns:
+    """Return the error that says who runs there: another supervisor, or the fleet in the folder above."""
+    root = ws.paths.root.resolve()
+    if not ws.files.disk.is_locked(root.parent / FLEET / "lock"):
+        return AlreadyRuns(ws.paths.root)
+    mend = Text("fleet.give_free", name=quote(root.name), root=quote(str(root.parent)))
+    return AlreadyRuns(ws.paths.root, Text("fleet.that_of", root=root.parent), mend)
+
+
 def check_there(ws: Workspace) -> None:
     """Raise LockLost if the state folder is gone, maybe with the workspace: a write now would begin a new workspace."""
     if ws.files.disk.stat(ws.paths.state) is None:
@@ -55,7 +66,7 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
         stack = contextlib.ExitStack()
         stack.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
     except Busy:
-        raise AlreadyRuns(ws.paths.root) from None
+        raise already_runs(ws) from None
     with stack:
         lock, events = SupervisorLock(ws.files.disk, ws.paths), ws.events
         sweep(ws)

@@ -167,8 +167,13 @@ class _Hints(FileSystemEventHandler):
         self._hint = hint
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Report a change, unless the file is part of recalld's state or an editor's temporary file."""
+        """Report a change."""
         for path in (str(event.src_path), str(event.dest_path)):
             name = path.rsplit("/", 1)[-1]
-            if path and not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz")):
+            if path and is_hint(name):
                 self._hint(name)
+
+
+def is_hint(name: str) -> bool:
+    """Return whether a change of the file counts: it is no part of recalld's state, and no editor's temporary file."""
+    return not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz"))

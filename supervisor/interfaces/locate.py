@@ -84,12 +84,21 @@ def folder_id(root: str) -> list[int]:
 
 
 def socket_path(root: str) -> str:
-    """
-    Return the path of the supervisor's socket: in the state folder, or where `socket.path` says if that path is too long.
+    """Return the path of the socket of the workspace's supervisor, or of the fleet that looks after it; "" if there is none."""
+    return socket_in(os.path.join(root, ".recalld")) or socket_in(fleet_of(root))
 
-    "" if there is none, or if it belongs to another user than the state folder, since no question may go to somebody else.
+
+def fleet_of(root: str) -> str:
+    """Return where a fleet that looks after the workspace has its state."""
+    return os.path.join(os.path.dirname(os.path.realpath(root)), ".fleet")
+
+
+def socket_in(state: str) -> str:
     """
-    state = os.path.join(root, ".recalld")
+    Return the path of the socket in the folder *state*, or where `socket.path` says if that path is too long.
+
+    "" if there is none, or if it belongs to another user than the folder, since no question may go to somebody else.
+    """
     path = os.path.join(state, "socket")
     if os.path.isfile(path + ".path"):  # opening a named pipe would block
         try:

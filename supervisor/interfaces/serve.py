@@ -24,7 +24,7 @@ from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
 from recalld.supervisor.interfaces.cli.turn import commands
 from recalld.supervisor.interfaces.locate import HOOK, TOOL, command_of, folder_id, named_workspace
-from recalld.supervisor.interfaces.socket_server import CommandRequest, OperationRequest, serve_socket
+from recalld.supervisor.interfaces.socket_server import Answering, CommandRequest, Connections, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
 from recalld.supervisor.storage.clock import fixed_clock, to_wire, utc_now
@@ -106,7 +106,8 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         def report(why: str) -> None:
             host.workspace(root).events.transition("error", why, what="the socket", why=why)
 
-        with serve_socket(ws.paths, ws.files, answers.answer, report, answers.within_s), http:
+        answering = Answering(answers.answer, report, answers.within_s)
+        with serve_socket(ws.paths.state, ws.files, Connections(answering.handle, report)), http:
             http.use(ws)
             host.run()
 

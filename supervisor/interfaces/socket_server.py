@@ -19,6 +19,7 @@ import socket
 import stat
 import threading
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -29,7 +30,6 @@ from recalld.supervisor.storage.errors import InternalError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
 
 #: Seconds until a request must have arrived: a client has it ready before it connects.
@@ -90,21 +90,9 @@ def _soon(_request: Request) -> float:
 
 
 @contextlib.contextmanager
-def serve_socket(
-    paths: WorkspacePaths,
-    files: Files,
-    answer: Answer,
-    report: Callable[[str], None],
-    within_s: Callable[[Request], float] = _soon,
-) -> Iterator[None]:
-    """
-    Answer requests in other threads until the block ends.
-
-    Several threads call *answer* at once; it raises ValueError for a request that can't run here. *within_s* returns how many
-    seconds the answer may take. *report* gets a sentence about an invalid request, a bug, or why there is no socket for now;
-    clients then run their commands themselves.
-    """
-    server = _SocketServer(lambda: _listen(paths, files), answer, report, within_s)
+def serve_socket(state: Path, files: Files, connections: Connections) -> Iterator[None]:
+    """Have *connections* handle those at a socket in the folder *state*, in other threads, until the block ends."""
+    server = _SocketServer(lambda: _listen(state, files), connections)
     server.start()
     try:
         yield
@@ -204,9 +192,9 @@ class _Listener:
             self.files.remove(self.path)
 
 
-def _listen(paths: WorkspacePaths, files: Files) -> _Listener:
+def _listen(state: Path, files: Files) -> _Listener:
     """Return a listening socket."""
-    path = _choose_path(paths, files)
+    path = _choose_path(state, files)
     files.remove(path)  # a killed supervisor left it; this process has the lock now
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -220,9 +208,9 @@ def _listen(paths: WorkspacePaths, files: Files) -> _Listener:
         raise
 
 
-def _choose_path(paths: WorkspacePaths, files: Files) -> Path:
+def _choose_path(state: Path, files: Files) -> Path:
     """Return the socket's path: in the state folder, or, if that is too long, one that `socket.path` names."""
-    path, noted = paths.state / "socket", paths.state / "socket.path"
+    path, noted = state / "socket", state / "socket.path"
     if len(os.fsencode(path)) <= _MAX_PATH:
         files.remove(noted)
         return path
@@ -233,99 +221,58 @@ def _choose_path(paths: WorkspacePaths, files: Files) -> Path:
         if found is None or not stat.S_ISDIR(found.mode) or found.uid != os.getuid() or found.mode & 0o077:
             why = "it is a link, belongs to somebody else, or others may look into it; remove it or set XDG_RUNTIME_DIR"
             raise PermissionError(1, why, str(parent))
-    far = folder / f"{hashlib.sha256(os.fsencode(paths.root)).hexdigest()[:16]}.sock"
+    far = folder / f"{hashlib.sha256(os.fsencode(state)).hexdigest()[:16]}.sock"
     files.replace(noted, str(far).encode(), files.read_stable(noted))
     return far
 
 
-class _SocketServer:
-    """One thread that accepts connections, and one for each connection, at most _MAX_CONNECTIONS."""
+class Connections:
+    """
+    Calls *handle* for each connection in a thread of its own, for at most _MAX_CONNECTIONS at once.
 
-    def __init__(
-        self,
-        listen: Callable[[], _Listener],
-        answer: Answer,
-        report: Callable[[str], None],
-        within_s: Callable[[Request], float],
-    ) -> None:
-        self._listen, self._answer, self._report, self._within_s = listen, answer, report, within_s
-        self._listener: _Listener | None = None
-        self._version = version()  # now, since an update of the package would change it
-        self._woken, self._wake = socket.socketpair()
-        self._ending = threading.Event()
+    *report* gets a sentence about a bug, or why there is no socket for now; clients then run their commands themselves.
+    """
+
+    def __init__(self, handle: Callable[..., None], report: Callable[[str], None]) -> None:
+        self._handle, self.report = handle, report
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-        self._thread = threading.Thread(target=self._accept, name="socket", daemon=True)
 
-    def start(self) -> None:
-        self._open()
-        self._thread.start()
-
-    def end(self) -> None:
-        self._ending.set()
-        self._wake.close()  # closing the listener does not wake a thread that waits for a connection
-        self._thread.join(_JOIN_S)
-        self._woken.close()
-        self._close()
-
-    def _open(self) -> None:
-        """Make the socket, or report why that fails."""
+    def serve(self, connect: Callable[[], socket.socket], *more: bytes) -> None:
+        """Handle the connection that *connect* returns once there is room; OSError or RuntimeError if that can't be."""
+        self._free.acquire()
         try:
-            self._listener = self._listen()
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            self._report(f"the socket can't be made: {where}{error.strerror or error}")
+            threading.Thread(target=self._serve, args=(connect(), *more), name="request", daemon=True).start()
+        except BaseException:
+            self._free.release()
+            raise
 
-    def _close(self) -> None:
-        if self._listener:
-            with contextlib.suppress(OSError):
-                self._listener.close()
-        self._listener = None
-
-    def _accept(self) -> None:
-        while not self._ending.is_set():
-            listener = self._listener
-            if listener is None:
-                if not self._ending.wait(_REOPEN_S):
-                    self._open()
-                continue
-            if not self._has_connection(listener):
-                self._reopen_if_deleted(listener)
-                continue
-            self._free.acquire()
-            try:
-                line, _ = listener.line.accept()
-                threading.Thread(target=self._serve, args=(line,), name="request", daemon=True).start()
-            except (OSError, RuntimeError):  # no free file descriptor or thread, or the client has gone, or this is the end
-                self._free.release()
-                self._ending.wait(_RETRY_S)
-
-    def _has_connection(self, listener: _Listener) -> bool:
-        """Wait _REOPEN_S seconds for a connection; true at once at the end."""
-        poll = select.poll()
-        poll.register(listener.line, select.POLLIN)
-        poll.register(self._woken, select.POLLIN)
-        return bool(poll.poll(_REOPEN_S * 1000))
-
-    def _reopen_if_deleted(self, listener: _Listener) -> None:
-        with contextlib.suppress(OSError):  # the folder can't be read at the moment
-            if listener.is_deleted():
-                self._close()
-                self._open()
-
-    def _serve(self, line: socket.socket) -> None:
+    def _serve(self, line: socket.socket, *more: bytes) -> None:
         with line:
             try:
-                self._handle(line)
+                self._handle(line, *more)
             except OSError:
                 pass  # the client has gone, or does not take the answer
             except Exception as error:  # noqa: BLE001 - a bug fails this request alone; only its kind is reported, since its text may quote a message
-                self._report(str(InternalError.of("a command at the socket", error)))
+                self.report(str(InternalError.of("a command at the socket", error)))
             finally:
                 self._free.release()
 
-    def _handle(self, line: socket.socket) -> None:
-        """Read one request and answer it; a request that is invalid or of another version gets no answer."""
-        data = read_request(line)
+
+class Answering:
+    """
+    Answers one request of a connection.
+
+    Several threads call *answer* at once; it raises ValueError for a request that can't run here. *within_s* returns how many
+    seconds the answer may take. *report* gets a sentence about an invalid request.
+    """
+
+    def __init__(self, answer: Answer, report: Callable[[str], None], within_s: Callable[[Request], float] = _soon) -> None:
+        self._answer, self._report, self._within_s = answer, report, within_s
+        self._version = version()  # now, since an update of the package would change it
+
+    def handle(self, line: socket.socket, data: bytes | None = None) -> None:
+        """Answer *data*, else a request that is read; one that is invalid or of another version gets no answer."""
+        data = read_request(line) if data is None else data
         if not data:
             return  # the client only checked whether there is a supervisor
         if data == _WHICH:
@@ -351,3 +298,71 @@ class _SocketServer:
         if isinstance(request, CommandRequest) and request.version < PROTOCOL:
             return b"\n"
         return json.dumps({"within": self._within_s(request)}).encode() + b"\n"
+
+
+class _SocketServer:
+    """One thread that accepts connections."""
+
+    def __init__(self, listen: Callable[[], _Listener], connections: Connections) -> None:
+        self._listen, self._connections = listen, connections
+        self._listener: _Listener | None = None
+        self._woken, self._wake = socket.socketpair()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._accept, name="socket", daemon=True)
+
+    def start(self) -> None:
+        self._open()
+        self._thread.start()
+
+    def end(self) -> None:
+        self._ending.set()
+        self._wake.close()  # closing the listener does not wake a thread that waits for a connection
+        self._thread.join(_JOIN_S)
+        self._woken.close()
+        self._close()
+
+    def _open(self) -> None:
+        """Make the socket, or report why that fails."""
+        try:
+            self._listener = self._listen()
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            self._connections.report(f"the socket can't be made: {where}{error.strerror or error}")
+
+    def _close(self) -> None:
+        if self._listener:
+            with contextlib.suppress(OSError):
+                self._listener.close()
+        self._listener = None
+
+    def _accept(self) -> None:
+        while not self._ending.is_set():
+            listener = self._listener
+            if listener is None:
+                if not self._ending.wait(_REOPEN_S):
+                    self._open()
+                continue
+            if not self._has_connection(listener):
+                self._reopen_if_deleted(listener)
+                continue
+            try:
+                self._connections.serve(partial(_accepted, listener.line))
+            except (OSError, RuntimeError):  # no free file descriptor or thread, or the client has gone, or this is the end
+                self._ending.wait(_RETRY_S)
+
+    def _has_connection(self, listener: _Listener) -> bool:
+        """Wait _REOPEN_S seconds for a connection; true at once at the end."""
+        poll = select.poll()
+        poll.register(listener.line, select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
+        return bool(poll.poll(_REOPEN_S * 1000))
+
+    def _reopen_if_deleted(self, listener: _Listener) -> None:
+        with contextlib.suppress(OSError):  # the folder can't be read at the moment
+            if listener.is_deleted():
+                self._close()
+                self._open()
+
+
+def _accepted(listening: socket.socket) -> socket.socket:
+    return listening.accept()[0]

@@ -55,6 +55,8 @@ FILE: Final = "recalld.toml"
 PREFIX: Final = "RECALLD_"
 #: Variables that choose the workspace and the clock, that of `care.on_trouble`, and that of a service; they belong to no key.
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE", "RECALLD_ALARM"})
+#: How the variables of a fleet begin, which are no workspace's.
+OF_A_FLEET: Final = "RECALLD_FLEET_"
 #: What tomllib says, and the code of it.
 _TOML_FAULTS: Final = {
     "Cannot overwrite a value": "toml.overwrite",
@@ -148,10 +150,10 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
 
     BadConfig, with one sentence, for the first key or value that is unknown or wrong, or a key that does nothing yet.
     """
-    tables = _tables(toml)
-    for section in filter(_planned_sections().__contains__, tables):
+    given_tables = tables(toml)
+    for section in filter(_planned_sections().__contains__, given_tables):
         raise BadConfig(f"[{section}]", Text("config.section_planned"))
-    given = gather(Config(), tables, environ, PREFIX, PLANNED)
+    given = gather(Config(), given_tables, environ, PREFIX, PLANNED)
     for place in filter(PLANNED.__contains__, given):
         raise BadConfig(dotted(place), Text("config.key_planned"))
     for smaller, larger in ORDER:
@@ -166,6 +168,7 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
         raise BadConfig("serve.upstream", Text("config.upstream_is_ours"))
     # The variable with a model's key may begin with the prefix too; its value is never read here.
     others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env}
+    others |= {name for name in environ if name.startswith(OF_A_FLEET)}
     refuse_unknown_variables(config, environ, PREFIX, others, PLANNED)
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)
@@ -203,8 +206,8 @@ def _planned_sections() -> set[str]:
     return {section for section, _ in PLANNED} - {section for section, _ in keys(Config()).keys() - PLANNED}
 
 
-def _tables(toml: bytes | None) -> dict[str, object]:
-    """Return the tables of *toml*, {} for None; BadConfig if it is not TOML."""
+def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
+    """Return the tables of *toml*, the bytes of *file*, {} for None; BadConfig if it is not TOML."""
     if toml is None:
         return {}
     import tomllib
@@ -214,27 +217,27 @@ def _tables(toml: bytes | None) -> dict[str, object]:
         text = toml.decode("utf-8-sig")  # editors on Windows write a BOM
         return tomllib.loads(text)
     except UnicodeDecodeError as error:
-        raise BadConfig(FILE, Text("config.not_utf8", at=error.start)) from error
+        raise BadConfig(file, Text("config.not_utf8", at=error.start)) from error
     except RecursionError as error:
-        raise BadConfig(FILE, Text("config.nested")) from error
+        raise BadConfig(file, Text("config.nested")) from error
     except ValueError as error:
-        raise _not_toml(str(error), text.split("\n")) from error
+        raise _not_toml(file, str(error), text.split("\n")) from error
 
 
-def _not_toml(fault: str, lines: Sequence[str]) -> BadConfig:
+def _not_toml(file: str, fault: str, lines: Sequence[str]) -> BadConfig:
     """Return the error for a *fault* of tomllib, which says what is wrong and where, in the file of these *lines*."""
     found = _FAULT.fullmatch(fault)
     if not found:
-        return BadConfig(FILE, Text("config.not_toml", what=fault[:_FAULT_CHARS]))
+        return BadConfig(file, Text("config.not_toml", what=fault[:_FAULT_CHARS]))
     what, line, column = _toml_fault(found["what"][:_FAULT_CHARS]), found["line"], found["column"]
     place = lines[int(line) - 1] if line else next(filter(str.strip, reversed(lines)), "")
     if what.startswith("Cannot declare ") and (section := _SECTION.match(place)):
-        return BadConfig(FILE, Text("config.section_twice", section=section[1], line=line))
+        return BadConfig(file, Text("config.section_twice", section=section[1], line=line))
     if what == "Cannot overwrite a value" and (key := _KEY.match(place)):
-        return BadConfig(FILE, Text("config.key_twice", key=key[1], line=line or len(lines)))
+        return BadConfig(file, Text("config.key_twice", key=key[1], line=line or len(lines)))
     if not line:
-        return BadConfig(FILE, Text("config.not_toml_at_end", what=what))
-    return BadConfig(FILE, Text("config.not_toml_at", line=line, column=column, what=what))
+        return BadConfig(file, Text("config.not_toml_at_end", what=what))
+    return BadConfig(file, Text("config.not_toml_at", line=line, column=column, what=what))
 
 
 def _toml_fault(what: str) -> str:

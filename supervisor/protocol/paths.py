@@ -25,6 +25,8 @@ QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
 WORKERS: Final = 8
 #: What a new ext4 has at its top, for root alone: it belongs to no workspace, also where the workspace is a disk of its own.
 LOST_AND_FOUND: Final = "lost+found"
+#: The folder of a fleet's own state, beside its workspaces.
+FLEET: Final = ".fleet"
 #: Folders in one another that a backup has at most: one path might otherwise create thousands of folders.
 MOST_FOLDERS: Final = 64
 #: Network file systems, and FUSE, where locks are whatever the program behind it makes of them.
@@ -104,6 +106,11 @@ class WorkspacePaths:
     forgotten = _Below(".recalld", "forgotten.jsonl")  # what must not come back, by keyed digests
     token = _Below(".recalld", "token")  # what a client of the HTTP service shows; mode 0600
     supervisor_lock = _Below(".recalld", "supervisor.lock")  # held by the supervisor as long as it runs
+
+    @property
+    def made_with(self) -> tuple[Path, ...]:
+        """One of these is there where somebody has made a workspace."""
+        return (self.config, self.history, self.history_backup, self.seen)
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -301,7 +301,7 @@ class RealDisk:
     def lock_for_life(self, path: Path, wait_s: float) -> Iterator[None]:
         from filelock import FileLock, Timeout
 
-        held = FileLock(path, timeout=wait_s, mode=0o600)
+        held = FileLock(path, timeout=wait_s, mode=0o600, thread_local=False)  # another thread may release it
         try:
             held.acquire(poll_interval=_POLL_S)
         except Timeout:

@@ -186,12 +186,14 @@ class Busy(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class AlreadyRuns(SupervisorError):
-    """Another supervisor runs in the workspace at *root*."""
+    """*who*, another supervisor or a fleet, runs in the folder *root*; *mend* says what to do."""
 
     exit_code = 75
     http_status = 409
     code = "error.already_runs"
     root: PurePath | str
+    who: str = Text("error.a_supervisor")
+    mend: str = Text("error.use_that")
 
 
 @dataclass(eq=False, repr=False)

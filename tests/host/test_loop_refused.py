@@ -24,7 +24,7 @@ from recalld.supervisor.workspace import Workspace
 from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules whose calls are refused, but for what they do in a round.
-LOOP = ("host/host.py", "host/daemon.py", "host/due.py", "host/workers.py", "host/config_watch.py")
+LOOP = ("host/host.py", "host/hosted.py", "host/daemon.py", "host/due.py", "host/workers.py", "host/config_watch.py")
 ROUND = "run_round"
 TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.

@@ -97,6 +97,9 @@ ANSWERS: Final = {
     "worker": ("worker --idle 0.2", ["group", "status"]),
     "connect": ("connect codex --dry-run", ["workspace", "written", "clients", "refused"]),
     "disconnect": ("disconnect codex", ["workspace", "written", "clients", "refused"]),
+    "fleet status": ("fleet status --root .", ["root", "pid", "shards", "sick", "drained"]),
+    "fleet drain": ("fleet drain 工作区 --root .", ["drained"]),
+    "fleet adopt": ("fleet adopt 工作区 --root .", ["adopted"]),
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).

@@ -17,12 +17,13 @@ import pytest
 
 from recalld.supervisor.interfaces import entry
 from recalld.supervisor.interfaces.locate import folder_id, version
-from recalld.supervisor.interfaces.socket_server import running_version, serve_socket
+from recalld.supervisor.interfaces.socket_server import Answering, Connections, running_version, serve_socket
 from tests.process.command import Command, ended, until
-from tests.world import message
+from tests.world import World, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 
@@ -61,6 +62,10 @@ def answer(request: Request) -> dict[str, Any]:
     return {"out": " ".join(request.argv) + str(dict(request.environ)), "err": "", "code": 0}
 
 
+def served(world: World, answer: Callable[[Request], dict[str, Any]], told: list[str]) -> AbstractContextManager[None]:
+    return serve_socket(world.paths.state, world.files, Connections(Answering(answer, told.append).handle, told.append))
+
+
 @pytest.fixture
 def told() -> list[str]:
     return []
@@ -69,7 +74,7 @@ def told() -> list[str]:
 @pytest.fixture
 def door(world, told) -> Iterator[Callable[[], socket.socket]]:
     """Connects to a door that is open."""
-    with serve_socket(world.paths, world.files, answer, told.append), contextlib.ExitStack() as stack:
+    with served(world, answer, told), contextlib.ExitStack() as stack:
 
         def connect() -> socket.socket:
             line = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -134,7 +139,7 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
         assert free.wait(20)
         return answer(request)
 
-    with serve_socket(world.paths, world.files, slow, told.append), socket.socket(socket.AF_UNIX) as line:
+    with served(world, slow, told), socket.socket(socket.AF_UNIX) as line:
         line.settimeout(20)
         line.connect(str(world.paths.state / "socket"))
         line.sendall(json.dumps(GOOD).encode() + b"\n")
@@ -161,7 +166,7 @@ def test_socket_server_disconnects_silent_clients_and_serves_the_next(door):
 
 def test_socket_server_removes_its_socket_and_thread_on_close(world, told):
     before = set(threading.enumerate())
-    with serve_socket(world.paths, world.files, answer, told.append):
+    with served(world, answer, told):
         assert (world.paths.state / "socket").stat().st_mode & 0o777 == 0o600
         started = set(threading.enumerate()) - before
         assert started
@@ -183,7 +188,7 @@ def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, tol
             bind(self, where)
 
     monkeypatch.setattr("recalld.supervisor.interfaces.socket_server.socket.socket", Unable)
-    with serve_socket(world.paths, world.files, answer, told.append):
+    with served(world, answer, told):
         assert refused.is_set()
         assert told[0] == "the socket can't be made: 磁盘满了"
         has_room.set()
@@ -198,7 +203,7 @@ def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, tol
 def test_socket_server_makes_a_deleted_socket_again(world, told, monkeypatch):
     monkeypatch.setattr("recalld.supervisor.interfaces.socket_server._REOPEN_S", 0.02)
     path = world.paths.state / "socket"
-    with serve_socket(world.paths, world.files, answer, told.append):
+    with served(world, answer, told):
         for _ in range(2):
             path.unlink()
             with socket.socket(socket.AF_UNIX) as line:
@@ -213,7 +218,7 @@ def test_socket_server_leaves_the_socket_of_another_supervisor(world, told):
     """Its folder was moved away and made again, and another supervisor runs in it."""
     path = world.paths.state / "socket"
     with socket.socket(socket.AF_UNIX) as other:
-        with serve_socket(world.paths, world.files, answer, told.append):
+        with served(world, answer, told):
             path.rename(path.with_name("old"))
             other.bind(str(path))
         assert path.exists()
@@ -357,7 +362,7 @@ def far(world, tmp_path, monkeypatch) -> Path:
 
 
 def test_socket_server_uses_a_private_folder_for_a_long_path(world, far, told):
-    with serve_socket(world.paths, world.files, answer, told.append):
+    with served(world, answer, told):
         asked = entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"])
         assert asked[0] is not None
         assert (far / "recalld").stat().st_mode & 0o777 == 0o700
@@ -375,7 +380,7 @@ def test_socket_server_refuses_a_folder_that_others_can_access(world, far, told,
         case "others may look in":
             (far / "recalld").mkdir()
             (far / "recalld").chmod(0o755)
-    with serve_socket(world.paths, world.files, answer, told.append):
+    with served(world, answer, told):
         assert list(far.rglob("*.sock")) == []
         assert [one.startswith(f"the socket can't be made: {far}") for one in told] == [True]
         assert "remove it or set XDG_RUNTIME_DIR" in told[0]
@@ -385,7 +390,7 @@ def test_socket_server_refuses_a_folder_that_others_can_access(world, far, told,
 def test_socket_server_goes_on_when_its_note_is_no_file(world, far, told, make_other):
     """A named pipe, opened like a file, would wait for a writer."""
     make_other(world.paths.state / "socket.path")
-    with serve_socket(world.paths, world.files, answer, told.append):
+    with served(world, answer, told):
         assert ["socket.path" in one for one in told] == [True]
         assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, False)
 

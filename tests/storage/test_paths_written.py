@@ -24,7 +24,7 @@ from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.interfaces.http.access import Access
-from recalld.supervisor.interfaces.socket_server import serve_socket
+from recalld.supervisor.interfaces.socket_server import Connections, serve_socket
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import load
@@ -104,7 +104,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         doors(world, tmp_path_factory.mktemp("home"))
         with (
             supervisor_lock(world.ws),
-            serve_socket(world.paths, world.files, lambda _: {}, lambda _: None),
+            serve_socket(world.paths.state, world.files, Connections(lambda _: None, lambda _: None)),
             signals_as_they_were(),
         ):
             model_at_work(world, server)

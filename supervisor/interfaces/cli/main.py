@@ -18,6 +18,7 @@ from recalld.supervisor.interfaces.cli import (
     completion,
     connect,
     demo,
+    fleet,
     forget,
     import_logs,
     long_term,
@@ -33,6 +34,21 @@ from recalld.supervisor.interfaces.cli.app import new_app
 def commands() -> Any:
     """Return the command line with all commands, built once."""
     app = new_app()
-    for group in (service, chat, admin, backup, import_logs, turn, long_term, forget, model, completion, unit, connect, demo):
+    for group in (
+        service,
+        chat,
+        admin,
+        backup,
+        import_logs,
+        turn,
+        long_term,
+        forget,
+        model,
+        completion,
+        unit,
+        connect,
+        demo,
+        fleet,
+    ):
         group.register(app)
     return typer.main.get_command(app)

@@ -1,0 +1,68 @@
+"""Which workspaces are directly below the root of a fleet, and which folders are none that it can look after."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import why_refused
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Device and inode of a folder: two names for one folder have the same.
+Folder: TypeAlias = "tuple[int, int]"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The names of the workspaces by their folders, and why others were refused, by their names."""
+
+    names: dict[Folder, str] = field(default_factory=dict)
+    refused: dict[str, Text] = field(default_factory=dict)
+
+
+class Listing:
+    """The folders directly below *root*; one that was a workspace is not looked into again."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._known: set[tuple[Folder, str]] = set()
+
+    def look(self) -> Found:
+        """Return what is there now; OSError if the root can't be read."""
+        found = Found()
+        with os.scandir(self._root) as entries:
+            for entry in sorted(entries, key=lambda one: one.name):
+                if not entry.name.startswith("."):
+                    self._take(entry, found)
+        self._known = {(folder, name) for folder, name in found.names.items()}
+        return found
+
+    def _take(self, entry: os.DirEntry[str], found: Found) -> None:
+        try:
+            if entry.is_symlink():
+                if entry.is_dir():
+                    found.refused[entry.name] = Text("fleet.link")
+                return
+            if not entry.is_dir():
+                return
+            stat = entry.stat(follow_symlinks=False)
+            folder = (stat.st_dev, stat.st_ino)
+            if (folder, entry.name) not in self._known and not _is_made(self._root / entry.name):
+                return
+        except OSError as error:
+            found.refused[entry.name] = Text("fleet.unreadable", why=why_refused(error))
+            return
+        if folder in found.names:
+            found.refused[entry.name] = Text("fleet.second_name", name=found.names[folder])
+        else:
+            found.names[folder] = entry.name
+
+
+def _is_made(root: Path) -> bool:
+    return any(map(RealDisk().stat, WorkspacePaths(root).made_with))

@@ -1,0 +1,156 @@
+"""The commands of a fleet: run it, show its state, give a workspace free and take it again (docs/reference/fleet.md)."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from recalld.supervisor.interfaces.cli.app import Context, Json  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json, as_text
+from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, Busy
+from recalld.supervisor.storage.files import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recalld.supervisor.fleet.settings import FleetPaths
+    from recalld.supervisor.interfaces.cli.call import Call
+
+fleet = typer.Typer(help="Many workspaces in one service.", rich_markup_mode=None, invoke_without_command=True)
+
+#: Seconds until the fleet must have given a workspace free, or taken it, and between two looks.
+_WAIT_S: Final = 60.0
+_LOOK_S: Final = 0.05
+#: The exit code where no fleet runs (sysexits: unavailable).
+_NO_FLEET: Final = 69
+#: The variable that names the root.
+_ROOT: Final = "RECALLD_FLEET_ROOT"
+
+Root = Annotated[
+    Path | None, typer.Option("--root", metavar="DIR", help="the folder of the workspaces (RECALLD_FLEET_ROOT)", readable=False)
+]
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="the names of workspaces; none: all of them")]
+
+
+@fleet.callback()
+def fleet_run(ctx: Context, root: Root = None, json: Json = False) -> None:
+    """Look after every workspace in a folder."""
+    call: Call = ctx.obj
+    call.fleet_root = root
+    if ctx.invoked_subcommand is None:
+        from recalld.supervisor.interfaces.fleet import serve_fleet
+
+        serve_fleet(_paths(call, None).root, json=json)
+
+
+@fleet.command("status")
+def fleet_status(ctx: Context, root: Root = None, json: Json = False) -> None:
+    """Show the shards, what they look after, and what they can't; 69 where no fleet runs."""
+    call: Call = ctx.obj
+    from recalld.supervisor.interfaces.fleet import ask_fleet
+
+    paths = _paths(call, root)
+    found = ask_fleet(paths)
+    if found is None:
+        if json:
+            call.show(as_json({"root": str(paths.root), "pid": 0, "shards": [], "sick": [], "drained": []}))
+        raise typer.Exit(call.say(Text("fleet.none_runs", root=paths.root), _NO_FLEET))
+    if json:
+        call.show(as_json(found))
+        return
+    refused = {one["name"]: one["why"] for shard in found["shards"] for one in shard.pop("refused", [])}
+    shards = {str(shard.pop("shard")): ", ".join(f"{key} {value}" for key, value in shard.items()) for shard in found["shards"]}
+    sick = {one["name"]: f"pid {one['pid']}" for one in found["sick"]}
+    call.show(as_text({**found, "shards": shards, "sick": sick, "refused": refused}, call.render))
+
+
+@fleet.command("drain")
+def fleet_drain(ctx: Context, names: Names = None, root: Root = None, json: Json = False) -> None:
+    """Give workspaces free: a `recalld run`, a copy or a move may follow."""
+    call: Call = ctx.obj
+    paths = _paths(call, root)
+    files, wanted = Files(RealDisk()), _named(paths, names)
+    for folder in (paths.folder, paths.drained):
+        files.make_folder(folder)
+    for name in wanted:
+        files.replace(paths.drained / name, b"", files.read_stable(paths.drained / name))
+    runs = files.disk.is_locked(paths.lock)
+    for name in wanted if runs else ():
+        lock = WorkspacePaths(paths.root / name).supervisor_lock
+        _until(lambda lock=lock: not files.disk.is_locked(lock), lock)  # type: ignore[misc]
+    _show(call, "drained", wanted, json=json)
+
+
+@fleet.command("adopt")
+def fleet_adopt(ctx: Context, names: Names = None, root: Root = None, json: Json = False) -> None:
+    """Have the fleet take workspaces again that were given free, or that have a process of their own; 69 where none runs."""
+    call: Call = ctx.obj
+    paths = _paths(call, root)
+    files = Files(RealDisk())
+    away = {*files.disk.names(paths.drained), *files.disk.names(paths.sick)}
+    wanted = _named(paths, names) if names else sorted(away)
+    for name in wanted:
+        own = name in files.disk.names(paths.sick)
+        if name in away and not own and files.disk.is_locked(WorkspacePaths(paths.root / name).supervisor_lock):
+            raise AlreadyRuns(paths.root / name)
+    for name in wanted:
+        files.remove(paths.drained / name)
+        files.remove(paths.sick / name)
+    runs = files.disk.is_locked(paths.lock)
+    for name in wanted if runs else ():
+        lock = WorkspacePaths(paths.root / name).supervisor_lock
+        _until(lambda lock=lock: files.disk.is_locked(lock), lock)  # type: ignore[misc]
+    _show(call, "adopted", wanted, json=json)
+    if not runs:
+        raise typer.Exit(call.say(Text("fleet.none_runs", root=paths.root), _NO_FLEET))
+
+
+def _paths(call: Call, root: Path | None) -> FleetPaths:
+    """Return where the fleet is; BadRequest if no folder is named."""
+    from recalld.supervisor.fleet.settings import FleetPaths
+
+    named = root or call.fleet_root or (Path(os.environ[_ROOT]) if os.environ.get(_ROOT) else None)
+    if named is None:
+        raise BadRequest("--root", Text("fleet.name_root"))
+    found = Path(os.path.realpath(named.expanduser()))
+    if not found.is_dir():
+        raise BadRequest("--root", Text("fleet.no_root", root=found))
+    return FleetPaths(found)
+
+
+def _named(paths: FleetPaths, names: list[str] | None) -> list[str]:
+    """Return the names of workspaces below the root; BadRequest for one that is none."""
+    from recalld.supervisor.fleet.listing import Listing
+
+    there = set(Listing(paths.root).look().names.values())
+    for name in names or ():
+        if name not in there:
+            raise BadRequest("NAME", Text("fleet.no_workspace", name=name, root=paths.root))
+    return sorted(set(names) if names else there)
+
+
+def _until(holds: Callable[[], bool], lock: Path) -> None:
+    """Wait until it holds; Busy if that takes too long."""
+    from datetime import timedelta
+
+    ends_s = time.monotonic() + _WAIT_S
+    while not holds():
+        if time.monotonic() > ends_s:
+            raise Busy(lock, timedelta(seconds=_WAIT_S))
+        time.sleep(_LOOK_S)
+
+
+def _show(call: Call, done: str, names: list[str], *, json: bool) -> None:
+    call.show(as_json({done: names}) if json else call.render(Text(f"fleet.{done}_now", names=names or Text("label.none"))))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to *app*."""
+    app.add_typer(fleet, name="fleet")

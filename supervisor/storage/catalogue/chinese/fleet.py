@@ -1,0 +1,25 @@
+"""Texts of a fleet of workspaces, in Chinese: 工作区群."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "link": "它是一个链接；请把文件夹本身放在根目录下面",
+    "unreadable": "读不了：{why}；请把它交给运行工作区群的用户",
+    "second_name": "它和 {name} 是同一个文件夹；请只留一个名字",
+    "huge": "它的 history.json 超过 {most} MiB，改由一个单独的进程照管",
+    "endless": "有一轮 {seconds} 秒还没结束，改由一个单独的进程照管",
+    "drained": "已让出",
+    "gone": "这个名字下面已经没有它了",
+    "shard_ended": "{shard} 号进程结束了，会再次启动",
+    "a_fleet": "一个工作区群",
+    "that_of": " {root} 的工作区群",
+    "give_free": "用 `recalld fleet drain {name} --root {root}` 可以让出来",
+    "none_runs": "{root} 没有工作区群在运行；用 `recalld fleet --root {root}` 启动一个。",
+    "name_root": "没有指定文件夹；请给出 `--root DIR`，或者设置 RECALLD_FLEET_ROOT",
+    "no_root": "{root} 不是文件夹；请先建好它",
+    "no_workspace": "{root} 里没有叫 {name} 的工作区；用 `recalld init -w {root}/{name}` 建一个",
+    "drained_now": "已让出：{names}；用 `recalld fleet adopt` 可以交还给工作区群。",
+    "adopted_now": "工作区群现在照管：{names}。",
+}

@@ -1,0 +1,25 @@
+"""Texts of a fleet of workspaces."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "link": "it is a link; put the folder itself below the root",
+    "unreadable": "it can't be read: {why}; give it to the user of the fleet",
+    "second_name": "it is the same folder as {name}; give it one name",
+    "huge": "its history.json has more than {most} MiB, so it gets a process of its own",
+    "endless": "a round did not end within {seconds} s, so it gets a process of its own",
+    "drained": "it was given free",
+    "gone": "it is no longer there under that name",
+    "shard_ended": "shard {shard} has ended, and is started again",
+    "a_fleet": "a fleet",
+    "that_of": "the fleet of {root}",
+    "give_free": "`recalld fleet drain {name} --root {root}` gives it free",
+    "none_runs": "no fleet runs in {root}; `recalld fleet --root {root}` starts one.",
+    "name_root": "no folder is named; give `--root DIR`, or set RECALLD_FLEET_ROOT",
+    "no_root": "{root} is no folder; make it first",
+    "no_workspace": "{name} is no workspace in {root}; `recalld init -w {root}/{name}` makes one",
+    "drained_now": "given free: {names}; `recalld fleet adopt` has the fleet take it again.",
+    "adopted_now": "the fleet looks after: {names}.",
+}
