@@ -10,6 +10,7 @@ import json
 import os
 import stat as modes
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from shlex import quote, split
 from typing import TYPE_CHECKING, Final
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.checks.machine import disk_space
 from recalld.supervisor.checks.units import Installed, installed, origin_of, read_unit, refused_units
-from recalld.supervisor.events import lasting_states
+from recalld.supervisor.events import HOOK_LATE, lasting_states, newest_events
 from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
 from recalld.supervisor.protocol.connections import parse_connections
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.errors import BadConfig, why_refused
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.checks.check import Faults
     from recalld.supervisor.protocol.connections import Connection
 
+#: For how long a hook that was out of time is told.
+_DAY: Final = timedelta(days=1)
 #: The rights that others must not have on the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
 #: Why there is no HTTP service, by the `reason` of the event `port_refused`.
@@ -169,6 +173,21 @@ def clients(look: Look) -> Faults:
             continue
         if one.command:
             yield from _of_a_hook(look, one, text, again)
+
+
+def hooks(look: Look) -> Faults:
+    """Yield that hooks of clients were out of time within the last day: these questions had no memory."""
+    since, late = to_wire(look.now - _DAY), []
+    for name, at, fields in newest_events(look.ws.paths.log):
+        if at < since:
+            break
+        if name == "hook_failed" and fields.get("why") == HOOK_LATE:
+            late.append((at, str(fields.get("client", ""))))
+    if late:
+        clients = ", ".join(sorted({client for _, client in late}))
+        time = look.local_time(from_wire(late[0][0]))
+        code = "status.hooks_late" if look.is_running else "status.hooks_late_unsupervised"
+        yield bad(Text(code, clients=clients, count=len(late), time=time))
 
 
 def _of_a_hook(look: Look, one: Connection, text: str, again: str) -> Faults:

@@ -74,6 +74,7 @@ TABLE: Final = (
     Check("key", "caller", model.credential),
     Check("service", "machine", services.units),
     Check("clients", "machine", services.clients, slow=True),
+    Check("clients", "machine", services.hooks),
     Check("supervisor", "machine", services.supervisor),
     Check("supervisor", "machine", services.port),
 )

@@ -15,9 +15,11 @@ from recalld.supervisor.checks import machine, memory, model, services
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
+from recalld.supervisor.events import HOOK_LATE, EventLog
 from recalld.supervisor.host.last_night import LastBackup, keep_last
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
+from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.connections import Connection, render_connections
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NewerFormat
@@ -190,6 +192,12 @@ def an_inbox_that_is_no_json(it: Broken) -> None:
     it.world.put("inbox.json", '[{"id": "q1", "text": "备份在哪'.encode())
 
 
+def a_hook_that_was_out_of_time(it: Broken) -> None:
+    log = EventLog(it.world.ws.paths.log, it.world.clock, Log())
+    for _ in range(2):
+        log.emit("hook_failed", client="codex", why=HOOK_LATE)
+
+
 def an_index_that_is_damaged(it: Broken) -> None:
     for path in (it.world.root / ".recalld" / "index").glob("*.store"):
         os.truncate(path, path.stat().st_size // 2)
@@ -261,6 +269,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     a_backup_that_failed: services.last_night,
     a_model_without_a_name: model.paused,
     an_inbox_that_is_no_json: memory.inbox,
+    a_hook_that_was_out_of_time: services.hooks,
     an_index_that_is_damaged: memory.index,
     a_key_in_a_file_of_variables: model.key,
     a_key_file_that_is_not_there: services.units,
@@ -329,6 +338,14 @@ def test_status_counts_what_in_the_inbox_is_no_input(broken: Broken):
     broken.world.put("inbox.json", f'[{{"id": "q1", "text": "备份在哪"}}, {others}]'.encode())
     (sentence,), is_well = verdict(broken.look())
     assert (sentence.split(";")[0], is_well) == ("entries of inbox.json without words are answered by nobody (2)", False)
+
+
+def test_status_says_that_a_hook_was_out_of_time_for_a_day(broken: Broken):
+    a_hook_that_was_out_of_time(broken)
+    (sentence,), _ = verdict(broken.look())
+    assert sentence.startswith("the hook of codex was out of time in the last day (2), last at 2026-01-31 ")
+    broken.world.forward(hours=25)
+    assert verdict(broken.look())[1]
 
 
 # ── what the slow checks found ───────────────────────────────────────────────

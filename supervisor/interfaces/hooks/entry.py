@@ -48,7 +48,7 @@ def main(argv: list[str]) -> NoReturn:
     asked: dict[str, Any] = {}
     is_made = any(os.path.exists(os.path.join(root, name)) for name in _MADE_WITH)
     # subtle: the process ends in the handler, as if it were killed there; an exception would be taken for a damaged index
-    signal.signal(signal.SIGALRM, lambda *_: _give_up(root, client, "it took too long", asked))
+    signal.signal(signal.SIGALRM, lambda *_: _give_up(root, client, "", asked))
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
     try:
         if is_made:
@@ -132,13 +132,13 @@ def _print(text: str) -> None:
 
 
 def _give_up(root: str, client: str, why: str, asked: dict[str, Any]) -> NoReturn:
-    """Leave the words in the drop-box, write the event into the log, and end with 0, all of it in `_LAST_S`."""
+    """Leave the words in the drop-box, log *why*, "" for the time, and end with 0, all of it in `_LAST_S`."""
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _LAST_S)
     try:
         from pathlib import Path
 
-        from recalld.supervisor.events import EventLog
+        from recalld.supervisor.events import HOOK_LATE, EventLog
         from recalld.supervisor.protocol.config_keys import Log
         from recalld.supervisor.protocol.paths import WorkspacePaths
         from recalld.supervisor.storage.clock import utc_now
@@ -147,7 +147,7 @@ def _give_up(root: str, client: str, why: str, asked: dict[str, Any]) -> NoRetur
         if asked:
             _leave_words(paths.drop_box, asked)
         # not with the configuration of the workspace, which may be what is wrong
-        EventLog(paths.log, utc_now, Log()).emit("hook_failed", client=client, why=why)
+        EventLog(paths.log, utc_now, Log()).emit("hook_failed", client=client, why=why or HOOK_LATE)
     finally:
         os._exit(0)
 

@@ -22,6 +22,8 @@ TEXTS: Final = {
     "entries_odd": "history.json 里有 {count} 项不是消息，无法归档，第一个是第 {number} 项：{why}；请改正或删掉，用 `recalld fsck` 可看还剩几项。",
     "no_model": "没有模型写摘要：{why}；填好后用 `recalld model test` 试一下。",
     "no_model_until": "{time} 之前不用模型写摘要：{why}；想马上再问一次，用 `recalld model test`。",
+    "hooks_late": "最近一天里 {clients} 的钩子有 {count} 次来不及，最近一次在 {time}，那几次提问没有带上记忆；机器太忙，或磁盘太慢。",
+    "hooks_late_unsupervised": "最近一天里 {clients} 的钩子有 {count} 次来不及，最近一次在 {time}，那几次提问没有带上记忆；用 `recalld service install` 让 supervisor 常驻，钩子就来得及。",
     "inbox_unread": "inbox.json 里有 {count} 条没有文字，没有谁会回答；请补上 `text`，或者删掉。",
     "inputs_wait": "inbox.json 里有 {count} 条输入在等回答，最早的从 {time} 等到现在。",
     "inputs_set_aside": "有 {count} 条输入没有得到可用的回答，保存在 {file}；请换一个 id 再问，或删除该文件后把输入放回去。",

@@ -22,6 +22,8 @@ TEXTS: Final = {
     "entries_odd": "entries of history.json can't be filed ({count}), the first is entry {number}: {why}; correct or delete them, `recalld fsck` counts what is left.",
     "no_model": "no model writes summaries: {why}; `recalld model test` asks it then.",
     "no_model_until": "no model writes summaries until {time}: {why}; `recalld model test` asks it now.",
+    "hooks_late": "the hook of {clients} was out of time in the last day ({count}), last at {time}, so these questions had no memory; the machine was busy, or the disk slow.",
+    "hooks_late_unsupervised": "the hook of {clients} was out of time in the last day ({count}), last at {time}, so these questions had no memory; `recalld service install` has a supervisor answer it in time.",
     "inbox_unread": "entries of inbox.json without words are answered by nobody ({count}); give them a `text`, or delete them.",
     "inputs_wait": "inputs in inbox.json that wait for an answer: {count}, the first since {time}.",
     "inputs_set_aside": "inputs that got no answer that can be used: {count}, kept in {file}; ask again with another id, or delete the file and put the input back.",
