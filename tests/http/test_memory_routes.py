@@ -102,6 +102,7 @@ def test_search_without_a_match_never_returns_all(service: Service, keywords, sa
 
 
 @pytest.mark.feature("000.34")
+@pytest.mark.feature("000.52")
 def test_session_is_saved_as_one_line(service: Service):
     remember(service)
     service.world.write(
