@@ -3,7 +3,8 @@ A SIGKILL storm over the file turn: supervisor and worker are killed at random m
 
     python -m tests.process.reply_storm --kills 300 --inputs 500
 
-Each input must be answered exactly once: its words and its answer stand in exactly one dated file, and the inbox is empty.
+Each input must be answered exactly once: its words and its answer stand in exactly one dated file, and the inbox is empty. Every second answer
+asks to look further: its second message stands there once, or not at all where the first had left history.json.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tests.llm.server import Act, Server
+from tests.replies.turning import request
 
 HURRY = {
     "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai",
@@ -43,6 +46,8 @@ HURRY = {
     "RECALLD_LLM_MODEL": "qwen-test",
 }
 SESSIONS = [f"会话{n}" for n in range(7)] + [f"agent:group:群{n}" for n in range(3)]
+#: The kinds of tasks that answers are made of.
+KINDS = ("reply", "lookup")
 #: Seconds without an answer after which something hangs.
 PATIENCE_S = 120.0
 
@@ -56,6 +61,7 @@ class Storm:
         self.environ = {**kept, **HURRY, "RECALLD_LLM_BASE_URL": url}
         self.command("init")
         self.supervisor: subprocess.Popen[bytes] | None = None
+        self.second: Counter[str] = Counter()
 
     def command(self, *words: str) -> None:
         command = [sys.executable, "-P", "-m", "recalld", "-w", str(self.root), *words]
@@ -109,7 +115,7 @@ class Storm:
         self.supervise()
         until = time.monotonic() + PATIENCE_S
         folders = [self.root / "worker" / name for name in ("queue", "running", "results")]
-        while self.inbox() or any(folder.glob("*-*.json") for folder in folders if [*folder.glob("reply-*")]):
+        while self.inbox() or any(next(folder.glob(f"{kind}-*.json"), None) for folder in folders for kind in KINDS):
             assert time.monotonic() < until, f"{len(self.inbox())} inputs wait"
             self.supervise()
             time.sleep(0.1)
@@ -125,14 +131,19 @@ class Storm:
         wrong = [f"the inbox has {len(self.inbox())}"] if self.inbox() else []
         told = [words for n in range(self.asked) for words in (f"第{n:04}问？", f"答{n:04}。")]
         wrong += [f"{words} is there {text.count(words)} times" for words in told if text.count(words) != 1]
-        left = [path.name for path in (self.root / "worker").rglob("reply-*")]
+        self.second = Counter(re.findall(r'"id": "(re-[0-9a-f]{16}-2)"', text))
+        wrong += [f"the second message {one} is there {count} times" for one, count in self.second.items() if count > 1]
+        left = [path.name for kind in KINDS for path in (self.root / "worker").rglob(f"{kind}-*")]
         return [*wrong, *(f"{name} is left" for name in left)]
 
 
-def answer(_number: int, prompt: str) -> Act:
-    """A model that answers each question of the last message by its number."""
-    question = prompt.rsplit("。）\n\n", 1)[-1]
-    return Act(text="\n".join(f"答{n}。" for n in re.findall(r"第(\d{4})问", question)), parts=2)
+def answer(number: int, prompt: str) -> Act:
+    """A model that answers each question of the last message by its number, and looks further for every second."""
+    if "<found>" in prompt:
+        return Act(text=f"另外查到{number}。", parts=2)
+    numbers = re.findall(r"第(\d{4})问", prompt.rsplit("。）\n\n", 1)[-1])
+    more = f"\n\n{request(prompt, 'search_memory 部署')}" if numbers and int(numbers[-1]) % 2 else ""
+    return Act(text="\n".join(f"答{n}。" for n in numbers) + more, parts=2)
 
 
 def main() -> int:
@@ -153,8 +164,11 @@ def main() -> int:
         storm.calm()
         wrong = storm.wrong()
         print("\n".join(wrong))
-        print(f"{found.kills} kills, {storm.asked} inputs, {server.seen.calls} calls, {len(wrong)} violations")
-    return 1 if wrong else 0
+        looked = len(storm.second)
+        print(
+            f"{found.kills} kills, {storm.asked} inputs, {server.seen.calls} calls, {looked} second messages, {len(wrong)} violations"
+        )
+    return 1 if wrong or not looked else 0
 
 
 if __name__ == "__main__":

@@ -97,4 +97,6 @@ def test_by_hand_excludes_an_unedited_machine_part_of_a_summary():
 def test_file_turn_answers_each_input_once_under_random_kills():
     said = stormed("reply_storm", "--kills", "12", "--inputs", "40", "--seed", "3")
 
-    assert re.search(r"^12 kills, 40 inputs, [1-9][0-9]* calls, 0 violations", said, re.MULTILINE), said
+    assert re.search(
+        r"^12 kills, 40 inputs, [1-9][0-9]* calls, [1-9][0-9]* second messages, 0 violations", said, re.MULTILINE
+    ), said
