@@ -110,8 +110,6 @@ _WARNINGS: Final = frozenset(
         *("port_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )
 )
-#: Why a client's hook failed, where its time was up.
-HOOK_LATE: Final = "it took too long"
 #: After these events each state that lasts is reported again.
 _FRESH: Final = frozenset({"started", "config_taken"})
 #: Events of what is no fault; a new process does not report them again.

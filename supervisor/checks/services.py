@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.checks.machine import disk_space
 from recalld.supervisor.checks.units import Installed, installed, origin_of, read_unit, refused_units
-from recalld.supervisor.events import HOOK_LATE, lasting_states, newest_events
+from recalld.supervisor.events import lasting_states, newest_events
 from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
-from recalld.supervisor.protocol.connections import parse_connections
+from recalld.supervisor.protocol.connections import HOOK_LATE, parse_connections
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.errors import BadConfig, why_refused

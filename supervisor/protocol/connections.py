@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 VERSION: Final = 1
+#: Why a hook of a client failed, as its event says, where its time was up.
+HOOK_LATE: Final = "it took too long"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,12 @@ from recalld.supervisor.checks import machine, memory, model, services
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
-from recalld.supervisor.events import HOOK_LATE, EventLog
+from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.last_night import LastBackup, keep_last
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
 from recalld.supervisor.protocol.config_keys import Log
-from recalld.supervisor.protocol.connections import Connection, render_connections
+from recalld.supervisor.protocol.connections import HOOK_LATE, Connection, render_connections
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NewerFormat
 from tests.world import WITHOUT_MODEL, World, message_on, talk

@@ -138,8 +138,9 @@ def _give_up(root: str, client: str, why: str, asked: dict[str, Any]) -> NoRetur
     try:
         from pathlib import Path
 
-        from recalld.supervisor.events import HOOK_LATE, EventLog
+        from recalld.supervisor.events import EventLog
         from recalld.supervisor.protocol.config_keys import Log
+        from recalld.supervisor.protocol.connections import HOOK_LATE
         from recalld.supervisor.protocol.paths import WorkspacePaths
         from recalld.supervisor.storage.clock import utc_now
 
