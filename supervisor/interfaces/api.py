@@ -262,15 +262,18 @@ class Memory:
         """Move dated files of days so long ago to trash/, where a model's summary covers them; `undo` brings them back."""
         return self._perform(pruning.prune, pruning.PruneRequest(summary_days=summary_days, dry_run=dry_run))
 
-    def forget(self, by: str, value: str = "", *, yes: bool = False, shown: str = "") -> Forgotten:
+    def forget(
+        self, by: str, value: str = "", *, yes: bool = False, shown: str = "", session: str = "", chat: str = ""
+    ) -> Forgotten:
         """
         Show, place by place, what forgetting would do; with *yes* do it: the words leave every place, for good.
 
         *by* is "message" (an id), "line" ("42@1f3a9c0d"), "match" (words), "session", "day", "file" or "removed" (what a
         person deleted by hand). *shown* is the `digest` of the answer without *yes*: then nothing else is forgotten than
-        what that showed. BadRequest for words that stand in a third of all messages, or say nothing.
+        what that showed. BadRequest for words that stand in a third of all messages, or say nothing; in a group.
         """
-        return self._perform(forgetting.forget, forgetting.ForgetRequest(by=by, value=value, yes=yes, shown=shown))
+        request = forgetting.ForgetRequest(by=by, value=value, yes=yes, shown=shown)
+        return self._perform(forgetting.forget, request, session, chat)
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""

@@ -9,6 +9,7 @@ import os
 import pytest
 
 from recalld import Memory, MemoryStore, register_all_tools
+from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.interfaces.tools.answers import (
     TRUNCATED,
     MemorySearchResult,
@@ -353,6 +354,22 @@ def test_memory_delete_takes_the_ref_of_every_answer(memory):
     assert answer.data == {"path": "memory.md", "deleted": 4, "total": 4}
 
 
+def test_memory_forget_takes_a_message_or_a_line_by_its_digest_alone(memory):
+    memory.append({"role": "user", "text": "保险箱的密码是 4471-kestrel。"})
+    memory.workspace.prepare()
+    archive_now(memory.workspace, memory.clock())
+    tools = tools_of(memory, allow_delete=True)
+    ref = tools.call("memory_search", {"query": "保险箱的密码"}).data["results"][0]["ref"]
+    for wrong in (ref.partition("@")[0], f"{ref}0", "4471", ""):
+        assert "ref: " in tools.call("memory_forget", {"ref": wrong}).text
+    assert tools.call("memory_forget", {"ref": ref}).data == {"messages": 1, "lines": 0, "done": True}
+    assert tools.call("memory_forget", {"ref": ref}).text == "nothing to forget."
+    line = tools.call("memory_search", {"keywords": "FastAPI"}).data["results"][0]["ref"]
+    assert tools.call("memory_forget", {"ref": line}).data["lines"] == 1
+    found = [path for path in memory.workspace.paths.root.rglob("*") if path.is_file() and b"kestrel" in path.read_bytes()]
+    assert found == []
+
+
 def test_tools_that_may_delete_name_the_lines_in_their_texts(memory):
     refs = tools_of(memory, allow_delete=True).call("memory_read", {"start_line": 3}).text.splitlines()[-1]
     assert refs == f"number@digest: {memory.long_term.read().lines[2].ref}"
@@ -456,7 +473,8 @@ def test_register_all_tools_registers_them_only_with_a_store(memory, world):
     for store in (memory, MemoryStore(world.root), MemoryStore(memory), world.root, str(world.root)):
         assert register_all_tools(store).names == four
     assert register_all_tools(memory, read_only=True, allow_delete=True).names == four[:3]
-    assert register_all_tools(memory, allow_delete=True).names == (*four, "memory_delete")
+    assert register_all_tools(memory, allow_delete=True).names == (*four, "memory_delete", "memory_forget")
+    assert register_all_tools(memory, chat="group", allow_delete=True).names == (*four, "memory_delete")
 
 
 def test_register_all_tools_takes_a_store_whose_folder_is_still_to_come(tmp_path):
@@ -486,7 +504,7 @@ def test_tools_answer_in_the_language_of_their_instructions(memory):
         ("memory_get", {"path": "memory"}, "is no memory file", "不是记忆文件"),
         ("memory_write", {"content": ""}, "it is empty", "内容是空的"),
         ("memory_delete", {"lines": ["9@00000000"]}, "there is none", "那里没有行"),
-        ("memory_forget", {}, "there is no such tool", "没有这个工具"),
+        ("memory_lose", {}, "there is no such tool", "没有这个工具"),
     ]
     for name, arguments, english, chinese in calls:
         for language, said in (("en", english), ("zh", chinese)):

@@ -86,6 +86,7 @@ def test_output_schemas_are_valid_and_name_what_is_always_there():
         "memory_read": ["path", "lines", "total"],
         "memory_write": ["path", "total", "new"],
         "memory_delete": ["path", "deleted", "total"],
+        "memory_forget": ["messages", "lines", "done"],
     }
 
 

@@ -190,6 +190,7 @@ WRONG = [
     Row("memory_write", {"content": {"text": "x"}}, "content: it must be text, not an object"),
     Row("memory_write", {"content": "x", "source": "root"}, "source: memory_write does not take it"),
     Row("memory_write", {"content": "x", "channel": "root"}, "channel: memory_write does not take it"),
+    Row("memory_forget", {"ref": "9"}, "ref: it must be an id or a number and a digest, such as 42@1f3a9c0d"),
     Row("memory_delete", {"lines": "9@00000000"}, "lines: it must be a list of texts, not text"),
     Row("memory_delete", {"lines": [9]}, "lines: it must be a list of texts, and each of them text"),
 ]
@@ -281,7 +282,8 @@ def doors(tmp_path_factory):
 
 def test_tools_have_a_table_of_more_than_eighty_calls():
     assert len(TABLE) >= 80
-    assert {row.tool for row in TABLE} == {"memory_search", "memory_get", "memory_read", "memory_write", "memory_delete"}
+    five = {"memory_search", "memory_get", "memory_read", "memory_write", "memory_delete"}
+    assert {row.tool for row in TABLE + WRONG} == {*five, "memory_forget"}
 
 
 def test_tools_say_in_each_row_what_the_table_has(doors):

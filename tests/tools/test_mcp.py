@@ -59,7 +59,8 @@ def test_mcp_offers_the_tools_with_their_annotations_and_both_schemas(ask):
     assert ask(hints, read_only=True) == offered
     assert ask(hints) == offered | {"memory_write": writes}
     assert ask(hints, chat="group")["memory_write"] == (False, False, False, False)  # it may not see what is there already
-    assert ask(hints, allow_delete=True) == offered | {"memory_write": writes, "memory_delete": (False, True, True, False)}
+    deletes = dict.fromkeys(("memory_delete", "memory_forget"), (False, True, True, False))
+    assert ask(hints, allow_delete=True) == offered | {"memory_write": writes, **deletes}
 
 
 def test_mcp_gives_the_guidance_as_its_instructions(ask):

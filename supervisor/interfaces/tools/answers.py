@@ -127,7 +127,21 @@ class DeleteAnswer:
     said: str = ""
 
 
-Answer: TypeAlias = SearchAnswer | GetAnswer | ReadAnswer | WriteAnswer | DeleteAnswer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetAnswer:
+    """
+    The answer of `memory_forget`: how many *messages* and *lines* were meant; *done* once they have left every place.
+
+    Not done and not nothing: it is written down, and the supervisor goes on with it.
+    """
+
+    messages: int
+    lines: int
+    done: bool
+    said: str = ""
+
+
+Answer: TypeAlias = SearchAnswer | GetAnswer | ReadAnswer | WriteAnswer | DeleteAnswer | ForgetAnswer
 #: What each tool answers.
 ANSWERS: Final[Mapping[str, type]] = {
     "memory_search": SearchAnswer,
@@ -135,6 +149,7 @@ ANSWERS: Final[Mapping[str, type]] = {
     "memory_read": ReadAnswer,
     "memory_write": WriteAnswer,
     "memory_delete": DeleteAnswer,
+    "memory_forget": ForgetAnswer,
 }
 
 

@@ -293,8 +293,25 @@ DELETE: Final = Definition(
     writes=True,
     deletes=True,
 )
+FORGET: Final = Definition(
+    "memory_forget",
+    "把一条消息或长期记忆的一行从所有地方彻底去掉，无法恢复；只在用户明确要求忘掉时使用。写作“编号@校验值”，来自搜索、读取或写入的结果。",
+    "Take one message, or one line of the long-term memory, out of every place, for good; only where the user asks to forget "
+    "it. It is given as id@digest or number@digest, with the digest of a search, a reading or a writing.",
+    (
+        Parameter(
+            "ref",
+            "string",
+            "要忘掉的内容，如 42@1f3a9c0d",
+            "What to forget, such as 42@1f3a9c0d",
+            is_required=True,
+        ),
+    ),
+    writes=True,
+    deletes=True,
+)
 #: All tools, in the order in which a model gets them.
-DEFINITIONS: Final[Mapping[str, Definition]] = {one.name: one for one in (SEARCH, GET, READ, WRITE, DELETE)}
+DEFINITIONS: Final[Mapping[str, Definition]] = {one.name: one for one in (SEARCH, GET, READ, WRITE, DELETE, FORGET)}
 
 
 def not_shown(audience: Audience) -> Text:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from recalld.supervisor.interfaces.tools.answers import (
     DeleteAnswer,
+    ForgetAnswer,
     GetAnswer,
     LongTermLine,
     MemorySearchResult,
@@ -59,6 +60,7 @@ MAX_RESULTS: Final = 5
 #: How many recent entries are read if no line numbers are given; 000.
 RECENT: Final = 10
 _EVERY: Final = 1_000_000_000  # more lines than any file has
+_FORGOTTEN: Final = lazy_re(r"(.+)@[0-9a-f]{8}")
 _CITED: Final = lazy_re(r"L?(\d+)(?:-L?(\d+))?")
 
 
@@ -82,6 +84,8 @@ class MemoryTools:
         self.audience = Audience(chat=where, in_groups=memory.workspace.config.recall.in_groups)
         #: Whether texts contain the names of lines that `memory_delete` takes.
         self.shows_refs = False
+        #: Whether results contain the names of messages that `memory_forget` takes.
+        self.forgets = False
         #: The language of the answers.
         self.language: Language = language
 
@@ -197,6 +201,22 @@ class MemoryTools:
         plain = self._render(Text("tool.deleted", count=gone.count, total=gone.total))
         return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, said=plain)
 
+    def memory_forget(self, ref: str) -> ForgetAnswer:
+        """
+        Take a message ("ID@1f3a9c0d") or a line of the long-term file ("42@1f3a9c0d") out of every place, for good.
+
+        By a digest alone, so that nothing is meant but what the model was shown. BadRequest in a group.
+        """
+        refuse_no_text("ref", ref)
+        found = _FORGOTTEN.fullmatch(ref.strip())
+        if found is None:
+            raise BadRequest("ref", Text("tool.by_digest"))
+        by = "line" if found[1].isdigit() else "message"
+        done = self.memory.forget(by, found[0], yes=True, session=self._session, chat=self._chat)
+        text = Text("forget.nothing") if done.is_empty else Text("forget.done", **done.counts)
+        text = Text("forget.goes_on") if done.waits else text
+        return ForgetAnswer(messages=len(done.messages), lines=len(done.lines), done=done.done, said=self._render(text))
+
     # ── for an interface that shows memory to people, too ────────────────────
 
     def whole_file(self, path: str) -> str:
@@ -228,8 +248,17 @@ class MemoryTools:
         if not hits:
             return SearchAnswer(files=found.files, note=self._render(why_no_hits(found) if query.strip() else NOT_ASKED))
         refs = refs_of(hits, lambda: self._long_term()[1])
+        refs = [ref or self._message_ref(hit) for hit, ref in zip(hits, refs, strict=True)]
         results = clamped([self._result(hit, ref) for hit, ref in zip(hits, refs, strict=True)], self._room())
         return SearchAnswer(results=results, files=found.files, note=not_whole)
+
+    def _message_ref(self, hit: Hit) -> str:
+        """Return the name of a filed message that `memory_forget` takes, "" where that is not offered."""
+        unit = hit.unit
+        if not (self.forgets and unit.message and unit.tier == "dated"):
+            return ""
+        blocks = self.memory.workspace.memory.blocks(unit.path.rpartition("/")[2])
+        return next((f"{one.id}@{one.key[1][:8]}" for one in blocks if one.id == unit.message), "")
 
     def _by_keywords(self, keywords: str, limit: int | None, match_mode: str) -> SearchAnswer:
         """Return the answer of 000's search, with the lines as 001's results."""

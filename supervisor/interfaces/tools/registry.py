@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.interfaces.language import NEWEST, newest_words, spoken_language
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
-from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, for_audience
+from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, FORGET, for_audience
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.longterm.guidance import guidance
 from recalld.supervisor.storage.catalogue import Text, render
@@ -222,8 +222,9 @@ def register_all_tools(
     Return the tools over a `Memory`, a `MemoryStore` or the folder of a workspace; for None, no tools (000).
 
     *session* and *chat* are the conversation, *channel* is the source of what is written. With *read_only* no tool writes;
-    only *allow_delete* adds `memory_delete`. By default descriptions are in the *language* of the workspace, and the *dialect*
-    is that of `[tools] dialect`, or "lines" for a `MemoryStore`, whose programs search by `keywords`.
+    only *allow_delete* adds `memory_delete`, and `memory_forget` where the chat is no group. By default descriptions are in the
+    *language* of the workspace, and the *dialect* is that of `[tools] dialect`, or "lines" for a `MemoryStore`, whose programs
+    search by `keywords`.
     """
     if memory_store is None:
         return ToolRegistry(None, (), language=language or "en", dialect=dialect or "recall")
@@ -243,9 +244,11 @@ def register_all_tools(
     chosen = tuple(
         for_audience(tools.audience, one)
         for one in DEFINITIONS.values()
-        if not (one.writes and read_only) and not (one.deletes and not allow_delete)
+        if not (one.writes and read_only)
+        and not (one.deletes and not allow_delete)
+        and not (one is FORGET and not tools.audience.sees_all)
     )
-    tools.shows_refs = any(one.deletes for one in chosen)
+    tools.shows_refs, tools.forgets = any(one.deletes for one in chosen), FORGET in chosen
     return ToolRegistry(tools, chosen, language=tools.language, dialect=dialect or memory.workspace.config.tools.dialect)
 
 

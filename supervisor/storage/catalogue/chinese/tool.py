@@ -15,6 +15,7 @@ TEXTS: Final = {
     "left_out": "共 {count} 条匹配，仅显示前 {shown} 条",
     "line_written": "已写入记忆第 {line} 行（共 {total} 条）",
     "written": "已写入记忆",
+    "by_digest": "要写成编号加校验值，如 42@1f3a9c0d，取自搜索、读取或写入的结果",
     "deleted": "已删除 {count} 条记忆（共 {total} 条）",
     "refs": "行号@校验值: {refs}",
     "see_log": "请再搜一次，或看 log.jsonl 里的 recall_failed 和 file_unread；用 `recalld doctor` 可看怎样修好",
