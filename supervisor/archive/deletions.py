@@ -84,7 +84,7 @@ class Deletions:
         self._elsewhere: dict[Path, tuple[Stat, frozenset[Key]]] = {}
         self._copies: tuple[frozenset[Key], Sequence[Message]] = frozenset(), ()
         #: The files and their names in the journal, when nothing was wrong with them.
-        self._whole: tuple[object, set[str]] | None = None
+        self._whole: object | None = None
 
     def absences(self, files: Sequence[MemoryFile] | None = None) -> Absences:
         """
@@ -115,8 +115,7 @@ class Deletions:
 
     def as_filed(self, history: History) -> History:
         """Return the messages as the files have them: without those that a person deleted, the edited ones with their words."""
-        found = self.absences()
-        self._memory.keep_table()  # so that the next caller need not read the files again; checks alone change nothing
+        found = self._as_told()
         cut = {key for keys in found.cut.values() for key in keys}
         if not found.removed and not cut:
             return history
@@ -131,14 +130,9 @@ class Deletions:
 
     def lost_messages(self, history: Iterable[Message]) -> list[Message]:
         """Return the messages whose files are gone or damaged, from *history* or else from any copy of it that is kept."""
-        known = self._journal.file_names()
-        state = self._memory.watched() if known else None
-        if not known or (state and self._whole == (state, known)):  # each search asks
+        if not self._journal.file_names():  # nothing is lost that was never there, and each search asks
             return []
-        now = self.absences()
-        self._whole = (state, known) if now is _NOTHING else None
-        lost = now.searched
-        self._memory.keep_table()
+        lost = self._as_told().searched
         if not lost:
             return []
         there = {message.key: message for message in history if message.key in lost}
@@ -147,6 +141,17 @@ class Deletions:
             found = {one.key: one for one in history_copies(self._files, self._paths, self._zone) if one.key in wanted}
             self._copies = wanted, tuple(found.values())
         return [*there.values(), *self._copies[1]]
+
+    def _as_told(self) -> Absences:
+        """Return what is absent; where a supervisor is told of changes, nothing unchanged is looked at that was whole before."""
+        watched = self._memory.watched()
+        state = watched and (watched, self._journal.file_names())
+        if state and state == self._whole:
+            return _NOTHING
+        found = self.absences()
+        self._memory.keep_table()  # so that the next caller need not read the files again; checks alone change nothing
+        self._whole = state if found is _NOTHING else None
+        return found
 
     def record(self) -> None:
         """Record in the journal what a person has deleted since, so that no repair brings it back; also what is there again."""

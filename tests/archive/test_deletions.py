@@ -78,6 +78,7 @@ def test_search_looks_at_no_file_again_that_a_supervisor_is_not_told_of(filed):
     assert filed.found_texts("备用钥匙在哪里？")
     looked_at = disk.count("stats", filed.paths.memory.name)
     assert filed.found_texts("where is the spare tyre?")
+    assert len(shown(filed)) == len(SAID)
     assert disk.count("stats", filed.paths.memory.name) == looked_at > 0
     data, path = day(filed).read_bytes(), day(filed)
     path.unlink()
