@@ -143,7 +143,7 @@ class Deletions:
         return [*there.values(), *self._copies[1]]
 
     def _as_told(self) -> Absences:
-        """Return what is absent; where a supervisor is told of changes, nothing unchanged is looked at that was whole before."""
+        """Return what is absent; a supervisor that is told of changes looks at nothing unchanged that was whole before."""
         watched = self._memory.watched()
         state = watched and (watched, self._journal.file_names())
         if state and state == self._whole:
