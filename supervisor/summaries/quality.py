@@ -46,6 +46,8 @@ _SOURCE_TAG: Final = lazy_re(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\
 _MARK_MIN_CHARS: Final = 8
 _EXAMPLE_CHARS: Final = 10
 _EXAMPLE_WORDS: Final = 3
+#: The names of the examples, of which one is enough: small models give them to people of the conversation.
+EXAMPLE_NAMES: Final = ("丁蕙", "Odile", "Bruges")
 _AT_EDGES: Final = 2  # words that a run of the example may cut at its ends
 
 _HAN: Final = lazy_re(f"[{HAN}]")
@@ -123,7 +125,9 @@ def _echoes_prompt(text: str, material: Material) -> bool:
 
 
 def _leaks_example(text: str, material: Material) -> bool:
-    """Return whether the text has words of a prompt's example about what the material does not speak of."""
+    """Return whether the text has words of a prompt's example about what the material does not speak of, or one of its names."""
+    if any(name in text and name not in material.text for name in EXAMPLE_NAMES):
+        return True
     own = {word for word in telling_words(text) - telling_words(material.text) if not word.isdigit()}  # 35 may be a difference
     for example in material.examples:
         if len(telling_words(example) & own) >= _EXAMPLE_WORDS:
