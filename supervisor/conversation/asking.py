@@ -55,6 +55,8 @@ _NOT_PEOPLE: Final = ("ASSISTANT", "TOOL", "FUNCTION", "Assistant", "Tool", "助
 _SHORT_CHARS: Final = 120
 _MOST_EXCHANGES: Final = 4
 _JOINT: Final = "\n\n"
+#: The most characters of the extract that an answer about a conversation, however long that is, is compared with.
+_EXTRACT_CHARS: Final = 1_000
 #: Why there is no answer that could be refused.
 NOT_AN_ANSWER: Final = frozenset({*NO_ANSWER, "paused"})
 #: Of each ten tokens of the context, so many are used: an estimate may be too low.
@@ -168,11 +170,13 @@ class SummaryWriter:
         return verdict.text
 
     def _material(self, entries: Sequence[Entry], previous: str) -> Material:
-        """Return what the answer is judged against: the messages, the summary so far, and an extract as long as it may be."""
+        """Return what the answer is judged against: the messages, the summary so far, and an extract of bounded length."""
         texts = [text for text in (previous, *(entry.text for entry in entries)) if text.strip()]
         roles = ["assistant" if entry.head.startswith(_NOT_PEOPLE) else "user" for entry in entries]
         blocks = [Block("", role, entry.text, _ANY_TIME, {}) for role, entry in zip(roles, entries, strict=True)]
-        shown = extract(blocks, period="2000-01-01", zone=UTC, previous=previous, kind="day", longest=self.max_chars)
+        shown = extract(
+            blocks, period="2000-01-01", zone=UTC, previous=previous, kind="day", longest=min(self.max_chars, _EXTRACT_CHARS)
+        )
         languages = {language_of(text) for text in texts}
         return Material(
             said=tuple((None, text) for text in texts),

@@ -79,8 +79,9 @@ _CODE: Final = lazy_re(r"`([^`\n]{2,})`|https?://[^\s)）」”>]+|(?<![\w.])~?/
 
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.
 _MIN_TELLING: Final = 16
-#: An answer holds this share of the extract's facts and telling words at least; one whose length is bounded, any of them.
+#: An answer holds this share of the extract's facts and telling words at least; less where its length is bounded.
 _HELD_SHARE: Final = 0.3
+_HELD_BOUNDED: Final = 0.2
 _STAMP: Final = lazy_re(r"^- \d\d[:-]\d\d ", re.MULTILINE)
 #: At most this share of an answer's own telling words is new, where so many are: summaries say things in other words.
 _NEW_SHARE: Final = 0.6
@@ -307,7 +308,7 @@ def says_less(text: str, material: Material) -> bool:
     if not material.says_enough:
         return False
     held, wanted = _held(_STAMP.sub("- ", material.extract.partition("\n")[2]), text, material)
-    return held < (1 if material.is_bounded else _HELD_SHARE * wanted)
+    return held < (max(1, _HELD_BOUNDED * wanted) if material.is_bounded else _HELD_SHARE * wanted)
 
 
 def _held(extract: str, text: str, material: Material) -> tuple[int, int]:

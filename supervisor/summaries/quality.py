@@ -125,7 +125,7 @@ def _echoes_prompt(text: str, material: Material) -> bool:
 
 
 def _leaks_example(text: str, material: Material) -> bool:
-    """Return whether the text has words of a prompt's example about what the material does not speak of, or one of its names."""
+    """Return whether the text has words of a prompt's example about what the material does not say, or one of its names."""
     if any(name in text and name not in material.text for name in EXAMPLE_NAMES):
         return True
     own = {word for word in telling_words(text) - telling_words(material.text) if not word.isdigit()}  # 35 may be a difference
