@@ -115,6 +115,28 @@ def test_host_opens_no_dormant_workspace_in_which_nothing_happens(fleet):
         assert set(many.opened) == {many.worlds[dormant].root}
 
 
+def test_host_tells_memory_of_changes_while_the_system_tells_it(tmp_path, monkeypatch):
+    hints = []
+    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", lambda _, hint: hints.append(hint) or (lambda: None))
+    fleet = Fleet(tmp_path, 1)
+    (root,) = fleet.by_root
+    with fleet.host() as host:
+        memory = host.workspace(root).memory
+        told = memory.told
+        hints[0]("history.json")
+        assert memory.told is told is not None
+        hints[0]("2026-01-31-allergy.md")
+        assert memory.told not in (told, None)
+        host.hosted[root].close(watched=False)
+        assert memory.told is None
+
+
+def test_host_without_file_events_tells_memory_nothing(fleet):
+    one = fleet(1)
+    with one.host() as host:
+        assert [host.workspace(root).memory.told for root in one.by_root] == [None]
+
+
 def test_host_goes_on_when_one_workspace_fails(fleet):
     many = fleet(5)
     with many.host() as host:
