@@ -123,18 +123,18 @@ def page_address(host: str, port: int) -> str:
     return f"http://[{own}]:{port}" if ":" in own else f"http://{own}:{port}"
 
 
-def exchange(path: str, request: bytes) -> dict[str, Any]:
+def exchange(path: str, request: bytes, take_s: float = _ACKNOWLEDGE_S) -> dict[str, Any]:
     """
     Return the supervisor's answer to a request, a line of JSON, over the socket at *path*.
 
-    TimeoutError or BlockingIOError if a supervisor does not respond, or not within the time that it announced; another OSError,
-    or a ValueError, KeyError or TypeError, if no supervisor listens or it refuses the request.
+    TimeoutError or BlockingIOError if a supervisor does not respond within *take_s*, or not within the time that it announced;
+    another OSError, or a ValueError, KeyError or TypeError, if no supervisor listens or it refuses the request.
     """
     import json
     import socket
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.settimeout(_ACKNOWLEDGE_S)
+        line.settimeout(take_s)
         line.connect(path)
         line.sendall(request)
         acknowledged, _, data = line.recv(1 << 16).partition(b"\n")

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class SupervisorClient:
-    """The supervisor of the workspace at *root*, asked on behalf of *caller* ({session, chat, language})."""
+    """The supervisor of the workspace at *root*, asked for *caller* ({session, chat, language}), who waits *take_s*."""
 
-    def __init__(self, root: str, caller: Mapping[str, str]) -> None:
-        self._root = root
+    def __init__(self, root: str, caller: Mapping[str, str], take_s: float = 0.25) -> None:
+        self._root, self._take_s = root, take_s
         self._caller = dict(caller)
 
     def ask(self, name: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -28,7 +28,7 @@ class SupervisorClient:
         if len(line) > MAX_REQUEST:
             return None
         try:
-            answer = exchange(path, line)
+            answer = exchange(path, line, self._take_s)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return answer if "answer" in answer or "error" in answer else None

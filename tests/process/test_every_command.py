@@ -103,7 +103,7 @@ ANSWERS: Final = {
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
-WITHOUT_JSON: Final = {"completion", "demo", "hook", "mcp", "open"}
+WITHOUT_JSON: Final = {"completion", "demo", "gateway", "hook", "mcp", "open"}
 #: What needs systemd, and is asked for in script/test-systemd.
 OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
 AWAY: Final = {

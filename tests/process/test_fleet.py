@@ -8,6 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.parse
+import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -149,3 +152,57 @@ def test_fleet_loses_nothing_acknowledged_when_its_processes_are_killed(root):
         assert (found["lost"], found["damage"]) == ([], [])
         files = "".join(path.read_text(encoding="utf-8") for path in (root.folder / name / "memory").glob("*.md"))
         assert [files.count(identity) for identity in acknowledged[name]] == [1] * turn
+
+
+@contextlib.contextmanager
+def gateway(root: Root) -> Iterator[str]:
+    command = [sys.executable, "-m", "recalld", "gateway", "--root", str(root.folder), "--port", "0"]
+    process = subprocess.Popen(command, env=root.environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def asked(address: str, path: str, token: str, **request: Any) -> tuple[int, Any, str]:
+    head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    url = f"{address}/w/{urllib.parse.quote(path)}"
+    wanted = urllib.request.Request(url, json.dumps(request).encode(), head)  # noqa: S310 - loopback
+    try:
+        with urllib.request.urlopen(wanted, timeout=60) as answer:  # noqa: S310 - loopback
+            return answer.status, json.loads(answer.read()), ""
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read()), error.headers.get("Retry-After", "")
+
+
+def test_gateway_passes_operations_on_with_the_token_of_the_workspace(root):
+    with gateway(root) as address:
+        with root.fleet():
+            refused = [asked(address, f"{name}/api/append", "", messages=[]) for name in NAMES]
+            assert refused == refused[:1] * 4, refused
+            assert refused[0][0] == 401
+            tokens = {name: (root.folder / name / ".recalld/token").read_text().strip() for name in NAMES}
+            for name, token in tokens.items():
+                status, added, _ = asked(
+                    address, f"{name}/api/append", token, messages=[{"role": "user", "text": f"{name}对花生过敏。"}]
+                )
+                assert status == 200, added
+            for name, token in tokens.items():
+                status, found, _ = asked(address, f"{name}/api/search", token, query="花生")
+                assert (status, len(found["hits"]), f"{name}对花生过敏。" in str(found)) == (200, 1, True)
+            foreign = [asked(address, f"{name}/api/status", tokens["安娜"]) for name in ("ben", "carla")]
+            assert foreign[0] == foreign[1]
+            assert foreign[0][0] == 401
+            unknown = [asked(address, f"{name}/api/status", tokens["ben"]) for name in ("nobody", "..", ".fleet", "很长" * 200)]
+            assert [one[0] for one in unknown] == [404] * 4
+            assert unknown == unknown[:1] * 4
+            assert asked(address, "ben/api/nothing", tokens["ben"])[0] == 404
+            assert asked(address, "ben/api/search", tokens["ben"], query=5)[0] == 400
+        away = asked(address, "ben/api/append", tokens["ben"], messages=[{"role": "user", "text": "x"}])
+        assert (away[0], away[1]["detail"], away[2]) == (
+            503,
+            "the owner of the workspace does not answer for now; try again soon",
+            "5",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -151,6 +152,39 @@ def _show(call: Call, done: str, names: list[str], *, json: bool) -> None:
     call.show(as_json({done: names}) if json else call.render(Text(f"fleet.{done}_now", names=names or Text("label.none"))))
 
 
+def gateway(
+    ctx: Context,
+    root: Annotated[
+        list[Path] | None, typer.Option("--root", metavar="DIR", help="the folder of a fleet; may be repeated")
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="where it listens")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="the port; 0 takes one that is free")] = 8378,
+    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="allow a host that other machines can reach")] = False,
+    json: Json = False,
+) -> None:
+    """Serve the operations of every workspace of fleets on this host over HTTP, each with its own token."""
+    call: Call = ctx.obj
+    import threading
+
+    from recalld.supervisor.interfaces.http.gateway import GatewayThread
+    from recalld.supervisor.interfaces.http.server import Place
+    from recalld.supervisor.interfaces.locate import page_address
+    from recalld.supervisor.storage.signals import on_signals
+
+    place, stopping = Place(host, port, allow_remote), threading.Event()
+    if place.is_remote and not allow_remote:
+        raise BadRequest("--host", Text("fleet.remote"))
+    thread = GatewayThread([_paths(call, one).root for one in root] if root else [_paths(call, None).root], place)
+    on_signals(stopping.set)
+    thread.start()
+    address = page_address(host, thread.port)
+    call.show(as_json({"address": address}) if json else address)
+    sys.stdout.flush()
+    stopping.wait()
+    thread.end()
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
+    app.command()(gateway)
     app.add_typer(fleet, name="fleet")

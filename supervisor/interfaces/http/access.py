@@ -49,7 +49,7 @@ class Access:
 
     def is_token(self, given: str) -> bool:
         """Return whether this is the token."""
-        return _equal(given, self.token())
+        return is_equal(given, self.token())
 
     def new_cookie(self) -> str:
         """Return a value that `is_cookie` accepts as long as the token stays."""
@@ -59,7 +59,7 @@ class Access:
     def is_cookie(self, given: str) -> bool:
         """Return whether the value is that of a cookie that was made with this token."""
         nonce, _, signature = given.partition(".")
-        return _equal(signature, self._signed("cookie", nonce))
+        return is_equal(signature, self._signed("cookie", nonce))
 
     def form_token(self, cookie: str) -> str:
         """Return what each form carries that changes something: another site can't know it."""
@@ -67,13 +67,13 @@ class Access:
 
     def is_form_token(self, given: str, cookie: str) -> bool:
         """Return whether this is the token of a form that was made for the browser with this cookie."""
-        return _equal(given, self.form_token(cookie))
+        return is_equal(given, self.form_token(cookie))
 
     def _signed(self, purpose: str, text: str) -> str:
         return hmac.new(self.token().encode(), f"{purpose}:{text}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
 
-def _equal(given: str, wanted: str) -> bool:
+def is_equal(given: str, wanted: str) -> bool:
     """Compare in a time that depends on neither: both are hashed first, so that the length shows nothing either."""
     digests = (hashlib.sha256(one.encode("utf-8", "replace")).digest() for one in (given, wanted))
     return hmac.compare_digest(*digests) and bool(given)

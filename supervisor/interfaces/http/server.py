@@ -71,7 +71,7 @@ class HttpThread:
         self.port = place.port
         self._answers, self._changes, self._clock, self._report = answers, changes, clock, report
         self._ending = threading.Event()
-        self._server: _Server | None = None
+        self._server: Server | None = None
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
 
     def start(self) -> None:
@@ -86,7 +86,7 @@ class HttpThread:
         self._thread.join(_JOIN_S)
 
     def _serve(self) -> None:
-        _be_quiet()
+        be_quiet()
         while not self._ending.is_set():
             line = self._bound()
             if line:
@@ -112,7 +112,7 @@ class HttpThread:
             access.token()  # made now: `recalld open` reads it
             self.port = line.getsockname()[1]
             site = Site(self._answers, access, self._changes, self._clock, self.place.host, self.port)
-            self._server = _Server(_config(make_app(site, is_remote=self.place.is_remote)), self._changes)
+            self._server = Server(uvicorn_config(make_app(site, is_remote=self.place.is_remote)), self._changes)
             self._report("")
             asyncio.run(self._server.serve([line]))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a fault of the service ends no round; uvicorn exits where it can't start
@@ -141,7 +141,7 @@ def _as_exception(error: BaseException) -> Exception:
     return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
 
 
-def _be_quiet() -> None:
+def be_quiet() -> None:
     """Let no library print: its lines might hold what a client sent."""
     for name in ("uvicorn", "mcp", "asyncio"):
         logger = logging.getLogger(name)
@@ -150,7 +150,8 @@ def _be_quiet() -> None:
             logger.addHandler(logging.NullHandler())
 
 
-def _config(app: Any) -> uvicorn.Config:
+def uvicorn_config(app: Any) -> uvicorn.Config:
+    """Return how an application is served."""
     return uvicorn.Config(
         app,
         http=_Connection,
@@ -168,7 +169,7 @@ def _config(app: Any) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """A server that waits to be stopped, and does not look ten times a second whether it was."""
 
     def __init__(self, config: uvicorn.Config, changes: Changes) -> None:
@@ -178,12 +179,14 @@ class _Server(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def main_loop(self) -> None:
+        """Wait until it is stopped."""
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         if not self.should_exit:
             await self._stopped.wait()
         self._changes.close()
 
     def stop(self) -> None:
+        """End it, from any thread."""
         self.should_exit = True
         if self._loop and self._stopped:
             with contextlib.suppress(RuntimeError):  # it has ended already

@@ -16,6 +16,7 @@ TEXTS: Final = {
     "a_fleet": "一个工作区群",
     "that_of": " {root} 的工作区群",
     "give_free": "用 `recalld fleet drain {name} --root {root}` 可以让出来",
+    "remote": "其他机器也能连到它；确实需要的话请加 --allow-remote",
     "none_runs": "{root} 没有工作区群在运行；用 `recalld fleet --root {root}` 启动一个。",
     "name_root": "没有指定文件夹；请给出 `--root DIR`，或者设置 RECALLD_FLEET_ROOT",
     "no_root": "{root} 不是文件夹；请先建好它",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "owner_away": "照管这个工作区的服务暂时没有回应；请稍后再试",
     "failed": "出错了；log.jsonl 里的 error 事件记录了出错的位置。",
     "token": "需要这个工作区的令牌：运行 `recalld open`，或在请求头里带上 Authorization: Bearer 令牌。",
     "host": "请求的 Host 不是本服务的地址；请使用 `recalld open` 给出的地址。",

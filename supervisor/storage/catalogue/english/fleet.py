@@ -16,6 +16,7 @@ TEXTS: Final = {
     "a_fleet": "a fleet",
     "that_of": "the fleet of {root}",
     "give_free": "`recalld fleet drain {name} --root {root}` gives it free",
+    "remote": "other machines could reach it; give --allow-remote if they may",
     "none_runs": "no fleet runs in {root}; `recalld fleet --root {root}` starts one.",
     "name_root": "no folder is named; give `--root DIR`, or set RECALLD_FLEET_ROOT",
     "no_root": "{root} is no folder; make it first",

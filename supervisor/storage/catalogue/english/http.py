@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "owner_away": "the owner of the workspace does not answer for now; try again soon",
     "failed": "this failed; the event `error` in log.jsonl says where.",
     "token": "this needs the token of the workspace: run `recalld open`, or send the header Authorization: Bearer TOKEN.",
     "host": "the Host of this request is no address of this service; use the one that `recalld open` prints.",
