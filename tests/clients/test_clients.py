@@ -142,6 +142,34 @@ def test_thirty_turns_of_two_clients_lose_and_double_nothing(command, tmp_path):
     assert len(missed) + len(lost) <= late, (missed, lost)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root")
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_full_disk_holds_no_prompt_and_loses_nothing_that_was_kept(command, tmp_path, name):
+    project, home, disk = tmp_path / "shop", tmp_path / "home", tmp_path / "disk"
+    project.mkdir()
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], check=True)
+    try:
+        command = Command(disk / "memory", HOME=str(home), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+        assert command("init").code == 0
+        with ScriptedModel() as model:
+            client = Client(name, home, project, model)
+            assert command("connect", name, "--yes").code == 0
+            model.answers = {client.path: "好。"}
+            client.ask("收银台的暗号是 Moorfrosch。", "new")
+            with (disk / "rest").open("wb", buffering=0) as rest, contextlib.suppress(OSError):
+                while rest.write(b"x" * 4096):
+                    pass
+            client.ask("周五盘点。", "resume")  # it has its answer, as ever
+            (disk / "rest").unlink()
+            client.ask("收银台的暗号是什么？", "new")
+            assert any("Moorfrosch" in one and "是什么" in one for one in model.requests)
+        told = [one["text"] for one in json.loads((command.root / "history.json").read_bytes())]
+        assert told.count("收银台的暗号是 Moorfrosch。") == told.count("收银台的暗号是什么？") == 1
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
 def answer_to(text: str) -> str:
     """The model's answer to a question, of which there is one alone."""
     return f"答：{text[::-1]}"
