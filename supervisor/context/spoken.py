@@ -12,9 +12,10 @@ from recalld.supervisor.text.lazy_re import lazy_re
 _PRIVATE: Final = lazy_re(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 #: What recalld has put before an assistant.
 _OURS: Final = lazy_re(rf"<memory>\s*{HEADER}\n.*?</memory>", re.DOTALL)
-#: What a client writes into a prompt itself: notes to the model, the output of commands.
+#: What a client writes into a prompt itself: notes to the model, the output of commands, what hooks gave (Gemini CLI).
 _CLIENTS_OWN: Final = lazy_re(
-    r"<(system-reminder|task-notification|local-command-(?:caveat|stdout|stderr)|environment_context)>.*?</\1>", re.DOTALL
+    r"<(system-reminder|task-notification|local-command-(?:caveat|stdout|stderr)|environment_context|hook_context)>.*?</\1>",
+    re.DOTALL,
 )
 
 

@@ -131,6 +131,7 @@ def test_hook_of_a_wholly_private_question_does_nothing(world):
     [
         ("<memory>\n## Memory\n[memory.md#L1] 旧话\n</memory>\n问题", "问题"),
         ("<system-reminder>看一下待办</system-reminder>继续", "继续"),
+        ("<hook_context>## Memory\n[memory.md#L1] 旧话\n</hook_context>\n\n问题", "问题"),
         ("<memory>我自己写的</memory>", "<memory>我自己写的</memory>"),
         ("a < b > c", "a < b > c"),
     ],
