@@ -78,10 +78,15 @@ def _matches(text: str) -> list[tuple[int, int, str, str]]:
 
 
 def redacted(
-    text: str, mark: str = " ", patterns: Iterable[str] = (), may_show: Callable[[Secret], bool] = lambda _: False
+    text: str,
+    mark: str | Callable[[Secret], str] = " ",
+    patterns: Iterable[str] = (),
+    may_show: Callable[[Secret], bool] = lambda _: False,
 ) -> str:
     """
-    Return the text with every secret replaced by *mark*, except those that *may_show* allows; *patterns* as in `find_secrets`.
+    Return the text with every secret replaced by *mark*, or what it makes of it, except those that *may_show* allows.
+
+    *patterns* are as in `find_secrets`.
 
     >>> redacted("登录 password: hunter2-demo 即可", "…")
     '登录 … 即可'
@@ -89,6 +94,6 @@ def redacted(
     parts, at = [], 0
     for secret in find_secrets(text, patterns):
         if not may_show(secret):
-            parts += [text[at : secret.start], mark]
+            parts += [text[at : secret.start], mark if isinstance(mark, str) else mark(secret)]
             at = secret.end
     return "".join([*parts, text[at:]])

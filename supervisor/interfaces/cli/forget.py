@@ -1,4 +1,4 @@
-"""The commands that take back: `forget` shows place by place what would go, asks, and forgets; `undo`, `prune`."""
+"""The commands that take back: `forget` and `redact` show what would go, ask, and do it; `undo`, `prune`."""
 
 from __future__ import annotations
 
@@ -91,6 +91,35 @@ def _line(one: ToForget) -> str:
     return "  " + "  ".join(filter(None, (one.ref, one.at[:10], one.role, " ".join(one.text.split()))))
 
 
+def redact(
+    ctx: Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show where secrets are")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="without asking")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Put a mark in the place of each secret in filed messages and lines, and forget them as they were; asks first."""
+    from recalld.supervisor.operations import redact as operations
+
+    call: Call = ctx.obj
+    shown = call.perform(operations.redact, operations.RedactRequest(), workspace, now)
+    is_empty = not any(shown.counts.values())
+    if not json:
+        lines = [f"  {one.ref}  {one.text}" for one in (*shown.messages, *shown.lines)]
+        head = Text("forget.no_secrets") if is_empty else Text("forget.secrets", **shown.counts)
+        call.show("\n".join([call.render(head), *lines]))
+    if is_empty or dry_run or not (yes or _wants(call, json=json)):
+        if json:
+            call.show(as_json(asdict(shown)))
+        elif not (is_empty or dry_run):
+            call.say(Text("forget.not_redacted"), 0)
+        return
+    done = call.perform(operations.redact, operations.RedactRequest(yes=True, shown=shown.digest), workspace, now)
+    text = Text("forget.redacted", **done.counts) if done.done else Text("forget.goes_on")
+    call.show(as_json(asdict(done)) if json else call.render(text))
+
+
 def undo(
     ctx: Context,
     act: Annotated[str, typer.Argument(help="the id of an act in CHANGES.md, as in w-3f9a2c11")],
@@ -141,5 +170,6 @@ def prune(
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
     app.command()(prune)
+    app.command()(redact)
     app.command()(forget)
     app.command()(undo)

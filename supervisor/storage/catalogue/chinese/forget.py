@@ -46,6 +46,10 @@ TEXTS: Final = {
     "outside_backup": "之前做的备份 {path}：请删掉它；从它恢复时，会按这个工作区的清单清理",
     "outside_model": "模型服务器自己保存的内容，{url}",
     "outside_exports": "导出的文件、文件夹的副本，以及交给 recalld 的客户端日志",
+    "no_secrets": "已归档的消息和长期记忆里没有发现密码或密钥。",
+    "secrets": "{messages} 条已归档的消息和 {lines} 行长期记忆里有密码或密钥，下面以标记代替：",
+    "not_redacted": "没有改动；加上 --yes 就不再询问，直接换成标记。",
+    "redacted": "{messages} 条消息、{lines} 行里的密码和密钥已换成标记，别处也都没有了",
     "offer": "有 {count} 条您手工删掉或改过的消息，原话还留在别处：`recalld forget --removed` 会列出来，并从所有地方去掉。",
     "unfinished": "还有 {count} 条消息、行或文件要忘掉：下一轮会接着做，也可以运行 `recalld run --until-settled`",
 }

@@ -46,6 +46,10 @@ TEXTS: Final = {
     "outside_backup": "the backup {path}, made before; delete it, or what is restored from it is cleaned by the list of this workspace",
     "outside_model": "what the server of the model has kept, {url}",
     "outside_exports": "exports, copies of the folder, and logs of the clients that recalld was given",
+    "no_secrets": "no secrets are found in filed messages and in the long-term file.",
+    "secrets": "secrets stand in filed messages ({messages}) and in lines of the long-term file ({lines}); shown with marks in their place:",
+    "not_redacted": "nothing was changed; --yes puts the marks there without a question.",
+    "redacted": "marks stand in the place of the secrets now, and they have left every other place: messages {messages}, lines {lines}",
     "offer": "messages that you deleted or changed by hand stand in other places as they were ({count}): `recalld forget --removed` shows them, and takes them out everywhere.",
     "unfinished": "something is still to be forgotten ({count}): the next round goes on with it, or `recalld run --until-settled`",
 }

@@ -1,0 +1,90 @@
+"""Secrets that are stored give way to marks that say what stood there, and the words as they were leave every place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.forgetting.redaction import marked
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.redact import RedactRequest, redact
+from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.redact import find_secrets
+from tests.world import World, at, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = "sk-proj-4f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"))
+    world.write(
+        [
+            message("m-key-0000001", "2026-01-10T09:00", f"路由器在书房。The key is {KEY}, keep it."),
+            message("m-plain-00001", "2026-01-10T09:05", "周五去游泳馆，带上泳镜。"),
+            message("m-pass-000001", "2026-01-30T09:00", "wifi 的密码是 hunter2-demo，客人用。"),
+        ]
+    )
+    world.put("memory.md", "2026-01-20|web-chat|邮箱密码：correct-horse-7\n2026-01-21|web-chat|喜欢喝茶\n")
+    world.settle()
+    return world
+
+
+def ask(world: World, **more: Any) -> Any:
+    return perform(redact, world.ws, RedactRequest(**more), Caller(clock=world.clock, language="zh"))
+
+
+def left(world: World) -> set[str]:
+    """The secrets of which a byte is left anywhere."""
+    data = b"\0".join(path.read_bytes() for path in world.root.rglob("*") if path.is_file())
+    return {one for one in (KEY, "hunter2-demo", "correct-horse-7") if one.encode() in data}
+
+
+def test_redact_shows_where_secrets_are_and_changes_nothing(world: World) -> None:
+    before = world.tree(internal=True)
+    shown = ask(world)
+    assert [one.ref.partition("@")[0] for one in (*shown.messages, *shown.lines)] == ["m-key-0000001", "m-pass-000001", "1"]
+    assert not [one for one in (KEY, "hunter2-demo", "correct-horse-7") if one in str(shown)]
+    assert {name: data for name, data in world.tree(internal=True).items() if name in before} == before
+
+
+def test_redact_puts_marks_and_leaves_every_other_word(world: World) -> None:
+    assert ask(world, yes=True, shown=ask(world).digest).done
+    world.settle()
+    assert left(world) == set()
+    texts = [block.text for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name)]
+    assert len(texts) == 3
+    assert any(text.startswith("路由器在书房。The [已隐去：key]") and text.endswith("keep it.") for text in texts)
+    assert "喜欢喝茶" in (world.read("memory.md") or b"").decode()
+    assert world.verdict()[1]
+    assert world.fsck().lost == []
+    assert not ask(world).messages
+
+
+def test_redacted_words_do_not_come_back_by_a_program(world: World) -> None:
+    before = world.history()
+    ask(world, yes=True)
+    world.write(before)
+    world.settle()
+    assert left(world) == set()
+
+
+def test_redact_refuses_other_words_than_were_shown(world: World) -> None:
+    shown = ask(world).digest
+    world.add(message("m-new-0000001", "2026-01-30T11:00", "门禁密码是 tiger-lily-9。"))
+    world.settle()
+    with pytest.raises(BadRequest):
+        ask(world, yes=True, shown=shown)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_mark_says_what_stood_there_and_is_no_secret(language: Any) -> None:
+    text = marked(f"password: hunter2-demo, 密码是 hunter3-demo, {KEY}", (), language)
+    assert not [one for one in ("hunter", KEY) if one in text]
+    assert find_secrets(text) == []
+    ordinary = "The password policy changed; 密码本在抽屉里，会议在 3 号楼。写信到 anna@example.com。"
+    assert marked(ordinary, (), language) == ordinary
