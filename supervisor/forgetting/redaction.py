@@ -1,14 +1,18 @@
 """
 Secrets that are stored: where they stand, and the marks that are put in their place before the old words are forgotten.
 
-A dated file is edited in its place, as a person would do it; a file that is cut off between that and the forgetting is one that
-a person has edited, and `forget --removed` reaches the words.
+First the words leave what was made from them, while they still stand in their own places and are recognised by these; then the
+marks are put there; then the messages and lines are forgotten as they were. Who is killed between does it again, or, where the
+marks stand already, has files that look edited by hand, and `forget --removed` goes on.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.forgetting.aim import Aim
+from recalld.supervisor.forgetting.derived import forget_made
+from recalld.supervisor.forgetting.sweep import begin, sweep
 from recalld.supervisor.forgetting.wanted import Wanted, blocks_at, standing
 from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.protocol.dated_file import marks_in
@@ -59,7 +63,21 @@ def with_secrets(ws: Workspace, now: datetime) -> Wanted:
     return Wanted(messages, tuple(lines))
 
 
-def put_marks(ws: Workspace, meant: Wanted, language: Language) -> None:
+def redact(ws: Workspace, meant: Wanted, now: datetime, language: Language, entropy: bytes) -> bool:
+    """
+    Put marks in the place of the secrets, and forget the words as they were; return whether nothing of them is left.
+
+    The caller holds the supervisor's lock.
+    """
+    with noting():  # what it changes has the words, and is not to be undone
+        forget_made(Aim(ws, now, meant.messages, tuple(line.text for line in meant.lines), (), applies=True))
+        _put_marks(ws, meant, language)
+    begin(ws, meant, now, entropy)
+    sweep(ws, now)
+    return not ws.journal.tombstones.unfinished()
+
+
+def _put_marks(ws: Workspace, meant: Wanted, language: Language) -> None:
     """Put marks in the place of the secrets, in dated files and in the long-term file."""
     patterns = ws.config.privacy.patterns
     for path in sorted({path for one in meant.messages.values() for path in one.files}):
@@ -73,8 +91,7 @@ def put_marks(ws: Workspace, meant: Wanted, language: Language) -> None:
             pieces = text.splitlines(keepends=True)
             return "".join(marked(one, patterns, language) if one.rstrip("\r\n") in old else one for one in pieces)
 
-        with noting():  # it is not to be undone
-            ws.long_term.change(rule)
+        ws.long_term.change(rule)
 
 
 def _edited(ws: Workspace, path: Path, data: bytes, meant: Wanted, language: Language) -> bytes:

@@ -16,7 +16,7 @@ from zlib import crc32
 from recalld.supervisor.forgetting.aim import Aim
 from recalld.supervisor.forgetting.derived import forget_made, forget_tables
 from recalld.supervisor.forgetting.sources import forget_sources
-from recalld.supervisor.forgetting.wanted import blocks_at, standing
+from recalld.supervisor.forgetting.wanted import blocks_at, standing, undoable_lines
 from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.noting import note, noting
@@ -141,7 +141,8 @@ def _forgotten_lines(ws: Workspace) -> tuple[str, ...]:
     stones = ws.journal.tombstones
     if not any(act.lines for act in stones.acts()):
         return ()
-    return tuple(line.text for line in filled(cut(ws.long_term.read().text)) if stones.has_line(line.text))
+    there = filled(cut(ws.long_term.read().text))
+    return tuple(line.text for line in (*there, *undoable_lines(ws, there)) if stones.has_line(line.text))
 
 
 def _forgotten_files(ws: Workspace) -> list[str]:

@@ -153,7 +153,8 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
         chosen = {key: one for key, one in found.items() if sought in plain(one.said.text)}
         if len(chosen) > _MANY and len(chosen) * 3 > len(found):
             raise BadRequest("--match", Text("forget.too_many", count=len(chosen), total=len(found)))
-        also = [line for line in _long_term(ws) if sought in plain(line.text)]
+        there = _long_term(ws)
+        also = [line for line in (*there, *undoable_lines(ws, there)) if sought in plain(line.text)]
         return Wanted(chosen, _with_made_lines(ws, chosen, also))
     if by == "removed":
         taken = ws.deletions.taken_out()
@@ -186,6 +187,13 @@ def _is_meant(ws: Workspace, by: By, value: str, key: Key, one: Standing) -> boo
 
 def _long_term(ws: Workspace) -> tuple[Line, ...]:
     return filled(cut(ws.long_term.read().text))
+
+
+def undoable_lines(ws: Workspace, there: Iterable[Line]) -> list[Line]:
+    """Return the lines that `undo` could bring back, but for those that are *there*; they have the number 0."""
+    changed = (hunk for act in ws.diary.acts().values() for hunk in act.fields.get("hunks", ()))
+    texts = {line.text for hunk in changed for text in hunk[1:] for line in filled(cut(str(text)))}
+    return [Line(0, text) for text in sorted(texts - {line.text for line in there})]
 
 
 def _with_made_lines(ws: Workspace, chosen: Mapping[Key, Standing], also: Iterable[Line] = ()) -> tuple[Line, ...]:

@@ -108,13 +108,13 @@ def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
     if not request.yes or not meant:
         return shown
     sweep.begin(ws, meant, now, os.urandom(32))
-    is_done = finish(ws, now)
+    is_done = _finish(ws, now)
     return Forgotten(
         shown.messages, shown.lines, shown.files, shown.places, shown.outside, shown.digest, shown.left, is_done, not is_done
     )
 
 
-def finish(ws: Workspace, now: datetime) -> bool:
+def _finish(ws: Workspace, now: datetime) -> bool:
     """Go through all places now, or wait until the running supervisor has; return whether nothing is left."""
     from recalld.supervisor.host.lock import supervisor_lock
     from recalld.supervisor.host.round import forget as forget_now

@@ -43,14 +43,13 @@ class Redacted:
     """
     The *messages* and *lines* with secrets; *done* once these have left every place, and marks stand in the dated files.
 
-    *digest* names exactly these. *waits*: it is written down, and the supervisor goes on with it.
+    *digest* names exactly these.
     """
 
     messages: tuple[WithSecret, ...]
     lines: tuple[WithSecret, ...]
     digest: str
     done: bool = False
-    waits: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -63,10 +62,10 @@ def redact(memory: Visible, request: RedactRequest) -> Redacted:
     """
     Show the filed messages and the lines with secrets; with *yes* put marks in their place, and forget the words as they were.
 
-    A message that has no dated file yet is filed first.
+    AlreadyRuns while a supervisor runs.
     """
-    from recalld.supervisor.forgetting import redaction, sweep
-    from recalld.supervisor.operations.forget import finish
+    from recalld.supervisor.forgetting import redaction
+    from recalld.supervisor.host.lock import supervisor_lock
 
     ws, now, language = memory.ws, memory.caller.clock(), memory.caller.language
     ws.journal.refresh()
@@ -76,10 +75,9 @@ def redact(memory: Visible, request: RedactRequest) -> Redacted:
     shown = _shown(ws, meant, language)
     if not request.yes or not meant:
         return shown
-    redaction.put_marks(ws, meant, language)
-    sweep.begin(ws, meant, now, os.urandom(32))
-    is_done = finish(ws, now)
-    return Redacted(shown.messages, shown.lines, shown.digest, is_done, not is_done)
+    with supervisor_lock(ws), ws.journal.held():
+        is_done = redaction.redact(ws, meant, now, language, os.urandom(32))
+    return Redacted(shown.messages, shown.lines, shown.digest, is_done)
 
 
 def _shown(ws: Workspace, meant: Wanted, language: Language) -> Redacted:

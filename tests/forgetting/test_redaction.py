@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld.supervisor.forgetting.redaction import marked
+from recalld.supervisor.operations.long_term import WriteRequest
+from recalld.supervisor.operations.long_term import write as long_term_write
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.redact import RedactRequest, redact
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.text.redact import find_secrets
-from tests.world import World, at, message
+from tests.world import Diarist, World, at, message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +65,21 @@ def test_redact_puts_marks_and_leaves_every_other_word(world: World) -> None:
     assert world.verdict()[1]
     assert world.fsck().lost == []
     assert not ask(world).messages
+
+
+def test_redact_reaches_copies_of_words_that_stand_nowhere_else(tmp_path: Path) -> None:
+    world = Diarist(tmp_path / "w", at("2026-01-31T10:00"))
+    world.write([message("m-key-0000001", "2026-01-30T09:00", f"路由器在书房。The key is {KEY}, keep it.")])
+    world.settle()
+    write = WriteRequest(content="邮箱密码：correct-horse-7")
+    perform(long_term_write, world.ws, write, Caller(clock=world.clock))
+    world.save_receipt(world.inject("路由器在哪里？"))
+    world.write([])
+    world.settle()
+    (world.root / "history.json.bak").unlink()
+    assert left(world) == {KEY, "correct-horse-7"}
+    assert ask(world, yes=True).done
+    assert left(world) == set()
 
 
 def test_redacted_words_do_not_come_back_by_a_program(world: World) -> None:

@@ -134,6 +134,14 @@ def test_forgotten_lines_can_not_be_undone(world: World) -> None:
     assert "银行卡" not in (world.read(".recalld/acts.jsonl") or b"").decode()
 
 
+def test_forget_reaches_a_deleted_line_that_undo_could_bring_back(world: World) -> None:
+    line = write(world, "银行卡密码是一二三四五六")
+    do(world, long_term.delete, long_term.DeleteRequest(lines=[f"1@{line.digest}"]))
+    told = do(world, forget, ForgetRequest(by="match", value="银行卡", yes=True))
+    assert (told.done, len(told.lines)) == (True, 1)
+    assert not [path for path in world.root.rglob("*") if path.is_file() and "银行卡".encode() in path.read_bytes()]
+
+
 def test_undo_brings_the_text_of_a_summary_back(world: World) -> None:
     world.write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。")])
     world.settle()
