@@ -24,7 +24,7 @@ class _Handler(Handler):
         if path.endswith("/messages"):
             events = messages_events(answer)
         elif path.endswith("/responses"):
-            events = responses_events(answer)
+            events = responses_events(answer, self.server.used)
         else:
             self.send_body(404, b"{}")
             return
@@ -42,6 +42,8 @@ class ScriptedModel(Loopback):
         self.requests: list[str] = []
         self.answers: dict[str, str] = {}
         self.on_request: Any = None
+        #: The tokens of its window that Codex is told are used.
+        self.used = 1
         self._lock = threading.Lock()
 
     def asked(self, path: str, body: str) -> str:
@@ -67,12 +69,12 @@ def messages_events(answer: str) -> list[dict[str, Any]]:
     ]
 
 
-def responses_events(answer: str) -> list[dict[str, Any]]:
-    """The events of OpenAI's stream of responses for a text."""
+def responses_events(answer: str, used: int) -> list[dict[str, Any]]:
+    """The events of OpenAI's stream of responses for a text; so many tokens of the window are *used*."""
     part = {"type": "output_text", "text": answer, "annotations": []}
     item = {"type": "message", "role": "assistant", "id": "m1", "status": "completed", "content": [part]}
     none = {"input_tokens_details": None, "output_tokens_details": None}
-    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, **none}
+    usage = {"input_tokens": used, "output_tokens": 1, "total_tokens": used + 1, **none}
     return [
         {"type": "response.created", "response": {"id": "r1"}},
         {"type": "response.output_item.done", "output_index": 0, "item": item},

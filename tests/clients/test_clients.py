@@ -142,6 +142,28 @@ def test_thirty_turns_of_two_clients_lose_and_double_nothing(command, tmp_path):
     assert len(missed) + len(lost) <= late, (missed, lost)
 
 
+def test_after_a_compaction_codex_has_what_was_said_before(command, tmp_path):
+    """Claude Code compacts in its terminal alone: with `-p` it says that there is not enough to compact."""
+    project, home = tmp_path / "shop", tmp_path / "home"
+    (project / ".git").mkdir(parents=True)
+    told = ("收银台的暗号是 Moorfrosch。", "The boiler is serviced in March.")
+    with ScriptedModel() as model, command.supervised():
+        client = Client("codex", home, project, model)
+        config = home / ".codex" / "config.toml"
+        config.write_text("model_auto_compact_token_limit = 5000\n" + config.read_text())
+        assert command("connect", "codex", "--yes").code == 0
+        for n, (text, model.used) in enumerate(zip(told, (10, 20_000), strict=True)):
+            model.answers = {client.path: answer_to(text)}
+            client.ask(text, "resume" if n else "new")
+        model.used, model.answers = 10, {client.path: "So far: shop talk."}
+        client.ask("接着说。", "resume")
+        last = [request for request in model.requests if "接着说。" in request][-1]
+    assert "summary produced by the other language model" in last, "it was compacted"
+    assert all(answer_to(text) in last for text in told), "by recalld: the summary has neither"
+    history = json.loads((command.root / "history.json").read_bytes())
+    assert [one["text"] for one in history if one["role"] == "user"] == [*told, "接着说。"]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root")
 @pytest.mark.parametrize("name", ["claude-code", "codex"])
 def test_full_disk_holds_no_prompt_and_loses_nothing_that_was_kept(command, tmp_path, name):
