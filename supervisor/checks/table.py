@@ -83,7 +83,7 @@ TABLE: Final = (
 # ── status ───────────────────────────────────────────────────────────────────
 
 #: The checks whose odd findings `status` tells, too.
-_ADVICE: Final = (memory.moved, memory.taken_out, memory.undated)
+_ADVICE: Final = (memory.moved, memory.taken_out, memory.undated, model.paused)
 
 
 def wrong(look: Look) -> list[str]:

@@ -16,6 +16,7 @@ from recalld.supervisor.events import EVENTS
 from recalld.supervisor.interfaces.page.views import HERE, HTMX, HTMX_SHA256, PAGES, STATIC
 from recalld.supervisor.storage.catalogue.chinese.event import TEXTS as CHINESE_EVENTS
 from recalld.supervisor.storage.catalogue.english.page import TEXTS
+from recalld.supervisor.summaries.llm_state import note_answer
 from tests.http.service import Service
 from tests.page.workspaces import ATTACKS, hostile
 from tests.world import talk
@@ -121,6 +122,13 @@ def test_every_form_that_changes_something_carries_the_token(site):
         html = site.client.get(address, headers=HTML).text
         forms = re.findall(r'<form[^>]*method="post".*?</form>', html, re.DOTALL)
         assert all('name="form_token"' in form for form in forms), address
+
+
+def test_health_says_what_became_of_each_models_answers(site):
+    for reason, unverified in ((None, 2), ("copy", 0)):
+        note_answer("<b>qwen3:8b", reason, unverified, site.world.ws.model_use)
+    said = shown(site, "/health").text
+    assert "<b>qwen3:8bSummaries accepted1Places in them that no message has2Answers refused1copy1" in said
 
 
 def test_today_says_what_is_wrong_and_what_mends_it(site):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.model import paused
 from recalld.supervisor.checks.status import status
+from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.summaries.llm_state import note_answer
 from recalld.supervisor.summaries.retry import Answers
@@ -34,7 +34,7 @@ def test_status_says_by_model_what_became_of_its_answers(world):
     assert status(Look(world.ws, world.clock(), {}))["models"] == {
         "qwen3:8b": {"answersAccepted": 1, "unverified": 2, "answersRefused": 20, "reasons": {"copy": 20}}
     }
-    told = [fault.why for fault in paused(Look(world.ws, world.clock(), {}))]
+    told = verdict(Look(world.ws, world.clock(), {}))[0]
     assert [str(one) for one in told if "worse" in str(one)] == [
         "qwen3:8b writes worse summaries than extracts: 20 of its last 21 answers were refused; a larger model, or none, serves you better."
     ]
