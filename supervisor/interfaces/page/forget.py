@@ -29,18 +29,23 @@ async def forget(site: Site, request: Request) -> Response:
         if error.field != "shown":
             raise
         return await _shown(view, by, value, back, has_changed=True)
-    return await view.show("forgotten.html", page="days", done=done, back=own_address(back))
+    return await view.show("forgotten.html", _place(by), done=done, back=own_address(back))
 
 
 async def _shown(view: View, by: str, value: str, back: str, *, has_changed: bool = False) -> Response:
     shown = await view.ask(operation, ForgetRequest(by=by, value=value))
     return await view.show(
         "forget.html",
-        page="days",
-        status=412 if has_changed else 200,
+        _place(by),
+        412 if has_changed else 200,
         by=by,
         value=value,
         back=own_address(back),
         shown=shown,
         has_changed=has_changed,
     )
+
+
+def _place(by: str) -> str:
+    """Return the place in the navigation: where the words were found."""
+    return "memory" if by == "line" else "days"

@@ -30,10 +30,10 @@ _MONTHS: Final = [
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 ]
-_COMMAND: Final = lazy_re(r"`([^`]+)`")
+_COMMAND: Final = lazy_re(r"`([^`\n]+)`")
 #: A day or a month whose words or summary an answer cites, or a line of the long-term file.
 _CITATION: Final = lazy_re(
-    r"\[memory/(?:originals/)?(\d{4}-\d\d-\d\d)[^\[\]\n]{0,300}\]|\[memory/summary/(\d{4}-\d\d(?:-\d\d)?)\.md[^\[\]\n]{0,80}\]"
+    r"\[memory/(?:originals/\d{4}-\d\d/)?(\d{4}-\d\d-\d\d)[^\[\]\n]{0,300}\]|\[memory/summary/(\d{4}-\d\d(?:-\d\d)?)\.md[^\[\]\n]{0,80}\]"
     r"|\[memory\.md#L(\d{1,8})[^\[\]\n]{0,80}\]"
 )
 _PLAIN_WORD: Final = lazy_re(r"(?!recalld\b)[a-z]+(?=[ ,;-]|$)")
@@ -122,19 +122,19 @@ def cited_html(text: str) -> Markup:
     """
     Return an answer whose citations lead to the words; whatever is in it is text.
 
-    >>> cited_html("<b> [memory/2026-01-28-deploy.md#L3]")
-    Markup('&lt;b&gt; <a href="/days/2026-01-28">2026-01-28</a>')
+    >>> cited_html("<b> `ls` [memory/originals/2026-01/2026-01-28-deploy.md#L3]")
+    Markup('&lt;b&gt; <code>ls</code> <a href="/days/2026-01-28">2026-01-28</a>')
     """
     pieces, last = [], 0
     for found in _CITATION.finditer(text):
         label, line = found[1] or found[2], found[3]
         address = f"/days/{label}" if label else f"/long-term?line={line}#line-{line}"
         pieces += [
-            escape(printable(text[last : found.start()])),
+            sentence_html(text[last : found.start()]),
             Markup('<a href="{}">{}</a>').format(address, label or f"memory.md {line}"),
         ]
         last = found.end()
-    return Markup("").join([*pieces, escape(printable(text[last:]))])
+    return Markup("").join([*pieces, sentence_html(text[last:])])
 
 
 def sentence_html(text: str) -> Markup:

@@ -166,6 +166,7 @@ TEXTS: Final = {
     "sessions.waiting": "{count:,} not filed yet",
     "sessions.span": "{first} – {last}, {days:day|days}",
     "sessions.last_day": "last day",
+    "sessions.go_on": "go on talking",
     "sessions.summed_up": "kept up to {time}",
     "sessions.not_summed_up": "not kept yet",
     "sessions.keep": "Keep this conversation",
