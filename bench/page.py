@@ -39,6 +39,11 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def is_open(port: int) -> bool:
+    with socket.socket() as line:
+        return line.connect_ex(("127.0.0.1", port)) == 0
+
+
 def addresses(client: httpx2.Client) -> dict[str, str]:
     """Return the addresses that are asked, with the newest day and turn that the workspace has."""
     days = client.post("/api/days", json={}).json()["days"]
@@ -98,11 +103,10 @@ def measure(root: Path) -> dict[str, tuple[float, int, float]]:
     port = free_port()
     serve_at(root, port)
     with served(root) as supervisor:
-        url, token = f"http://127.0.0.1:{port}", ""
-        while not token:
+        url = f"http://127.0.0.1:{port}"
+        while not is_open(port):
             time.sleep(0.1)
-            path = root / ".recalld/token"
-            token = path.read_text().strip() if path.exists() else ""
+        token = (root / ".recalld/token").read_text().strip()
         supervisor.await_rest()
         with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120) as client:
             paths = addresses(client)

@@ -92,13 +92,13 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
     found = await view.ask(asked.day, request)
     if identity:
         chosen = tuple(str(found.start + n) for n, one in enumerate(found.messages) if one.id == identity)
-    of_month = None if summary else await view.ask(asked.summary, asked.SummaryRequest(period=label[:7]))
+    of_year = () if summary else (await view.ask(asked.days, asked.DaysRequest(year=int(label[:4])))).summaries
     return await view.show(
         "day.html",
         "days",
         label=label,
         found=found,
-        has_month=of_month is not None,
+        has_month=label[:7] in of_year,
         page_size=PAGE,
         summary=summary,
         lines=shown_lines(summary),
