@@ -96,9 +96,10 @@ def test_entry_with_a_supervisor_imports_two_modules_and_no_dependency(command, 
 
 
 def test_inject_in_english_imports_nothing_for_chinese_llm_or_terminal(command):
-    tops = {name.partition(".")[0] for name in loaded("inject", "--query", "peanut butter", command=command)}
+    found = loaded("inject", "--query", "peanut butter", command=command)
 
-    assert tops & HEAVY == set()
+    assert {name.partition(".")[0] for name in found} & HEAVY == set()
+    assert [name for name in found if name.startswith(("recalld.supervisor.conversation.", "subprocess"))] == []
 
 
 def test_inject_in_chinese_imports_no_heavy_module_but_opencc(command):
