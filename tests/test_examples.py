@@ -41,6 +41,7 @@ HOW_TOS: Final = (
         "talk-to-it",
         "put-memory-before-a-model-server",
         "forget",
+        "many-workspaces",
     ),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.

@@ -87,7 +87,9 @@ def serve_fleet(root: Path, *, json: bool) -> None:
         with serve_socket(paths.folder, files, connections):
             while not stopping.is_set():
                 parent.look()
-                manager.round_done(f"{count} shards", has_index=all(one.passer for one in parent.shards))
+                manager.work_done()
+                if manager.awaits_index and all(one.passer for one in parent.shards):
+                    manager.round_done(f"{count} shards", has_index=True)
                 stopping.wait(LOOK_S)
         manager.stopping()
         parent.end()

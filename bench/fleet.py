@@ -1,0 +1,167 @@
+"""
+What a fleet costs and how soon it works: `python -m bench.fleet [--dormant 1000] [--open 100] [--rate 10] [--seconds 10]`.
+
+One shard over made-up workspaces in a temporary folder. Memory is the shard's own (unique) memory, at a tenth of the workspaces and at all of
+them, so that the cost of one is their difference; the time to a durable round goes from a message in history.json to its line in the
+journal; `inject` goes through the socket of the fleet and of a `recalld run` in turn. One JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.fleet.settings import FleetPaths
+from recalld.supervisor.interfaces.fleet import ask_fleet
+from recalld.supervisor.interfaces.socket_client import SupervisorClient
+from recalld.supervisor.storage.clock import to_wire, utc_now
+from recalld.supervisor.workspace import make_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SETTINGS = {"SHARDS": "1", "WARM_UP": "0s"}
+
+
+def main() -> None:
+    """Measure, and print the figures."""
+    parser = argparse.ArgumentParser()
+    for name, default in (("dormant", 1000), ("open", 100), ("rate", 10), ("seconds", 10)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="recalld-fleet-") as folder:
+        found = {"load": os.getloadavg()[0], **_dormant(Path(folder), asked.dormant), **_open(Path(folder), asked)}
+    print(json.dumps(found, indent=1))
+
+
+def _dormant(folder: Path, count: int) -> dict[str, Any]:
+    few, many = folder / "few", folder / "many"
+    _make(few, count // 10)
+    _make(many, count)
+    sizes = []
+    for root in (few, many):
+        began_s = time.monotonic()
+        with _fleet(root, OPEN="10", INDEXES="10") as shard:
+            held_s = time.monotonic() - began_s
+            _until(lambda root=root: _shard(root)["open"] <= 10)
+            idle_s = _processor_s(shard)
+            time.sleep(20)
+            idle = (_processor_s(shard) - idle_s) / 20
+            handles = [os.readlink(f"/proc/{shard}/fd/{name}") for name in os.listdir(f"/proc/{shard}/fd")]
+            sizes.append(_own_kb(shard))
+            last = {"allHeldAfterS": round(held_s, 1), "idleCorePercent": round(100 * idle, 2), "descriptors": len(handles)}
+            last |= {"inotify": sum("inotify" in one for one in handles), "threads": len(os.listdir(f"/proc/{shard}/task"))}
+    shutil.rmtree(many)
+    each = (sizes[1] - sizes[0]) / (count - count // 10)
+    return {"dormant": count, "shardMb": round(sizes[1] / 1024, 1), "kbEach": round(each, 2), **last}
+
+
+def _open(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
+    root, alone = folder / "open", folder / "alone"
+    _make(root, asked.open)
+    _make(alone, 1)
+    with _fleet(root), _supervised(next(alone.iterdir())) as single:
+        names = sorted(one for one in root.iterdir() if not one.name.startswith("."))
+        waits: list[float] = []
+        threads = []
+        for n in range(asked.rate * asked.seconds):
+            threads.append(threading.Thread(target=_say, args=(names[n % len(names)], n, waits)))
+            threads[-1].start()
+            time.sleep(1 / asked.rate)
+        for thread in threads:
+            thread.join()
+        waits.sort()
+        took: dict[str, list[float]] = {"fleet": [], "single": []}
+        for n in range(60):
+            for kind, place in (("fleet", names[n % 5]), ("single", single)):
+                began_s = time.monotonic()
+                assert SupervisorClient(str(place), {}, 10.0).ask("inject", {"query": "花生过敏"})
+                took[kind].append(1000 * (time.monotonic() - began_s))
+        shard = _shard(root)
+    middle = {kind: round(statistics.median(ms[10:]), 1) for kind, ms in took.items()}
+    quantiles = {
+        "messages": len(waits),
+        "roundMs": round(statistics.median(waits)),
+        "roundMs99": round(waits[int(0.99 * len(waits))]),
+    }
+    return {"open": asked.open, "rate": asked.rate, "openMb": shard["memoryMb"], **quantiles, "injectMs": middle}
+
+
+def _make(root: Path, count: int) -> None:
+    root.mkdir()
+    environ = {"RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"}
+    make_workspace(root / "user-0", environ)
+    for n in range(1, count):
+        shutil.copytree(root / "user-0", root / f"user-{n}")
+
+
+def _say(workspace: Path, number: int, waits: list[float]) -> None:
+    """Add a message as another program does, and wait until the journal has it."""
+    history, seen, identity = workspace / "history.json", workspace / ".recalld/seen.jsonl", f"m{number}"
+    said = json.loads(history.read_text(encoding="utf-8"))
+    said.append({"id": identity, "role": "user", "text": f"第 {number} 句：我对花生过敏。", "createdAt": to_wire(utc_now())})
+    temporary = workspace / f".{identity}.tmp"
+    temporary.write_text(json.dumps(said, ensure_ascii=False), encoding="utf-8")
+    began_s = time.monotonic()
+    temporary.replace(history)
+    _until(lambda: seen.exists() and f'"{identity}"' in seen.read_text(encoding="utf-8"), step_s=0.005)
+    waits.append(1000 * (time.monotonic() - began_s))
+
+
+@contextlib.contextmanager
+def _fleet(root: Path, **settings: str) -> Iterator[int]:
+    variables = {f"RECALLD_FLEET_{key}": value for key, value in {**_SETTINGS, **settings}.items()}
+    command = [sys.executable, "-m", "recalld", "fleet", "--root", str(root)]
+    process = subprocess.Popen(command, env={**os.environ, **variables}, stdout=subprocess.DEVNULL)
+    count = len([one for one in root.iterdir() if not one.name.startswith(".")])
+    try:
+        _until(lambda: _shard(root).get("held") == count)
+        yield _shard(root)["pid"]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextlib.contextmanager
+def _supervised(root: Path) -> Iterator[Path]:
+    process = subprocess.Popen([sys.executable, "-m", "recalld", "-w", str(root), "run"], stdout=subprocess.DEVNULL)
+    try:
+        _until((root / ".recalld/socket").exists)
+        yield root
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _shard(root: Path) -> dict[str, Any]:
+    return next(iter((ask_fleet(FleetPaths(root)) or {"shards": []})["shards"]), {})
+
+
+def _until(holds: Any, step_s: float = 0.2) -> None:
+    while not holds():
+        time.sleep(step_s)
+
+
+def _processor_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_kb(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Clean", "Private_Dirty")))
+
+
+if __name__ == "__main__":
+    main()
