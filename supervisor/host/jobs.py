@@ -61,8 +61,9 @@ class Job:
         self._is_woken = True
 
     def end(self) -> None:
-        """Stop running it; the running step ends early where it can."""
+        """Stop running it; the running step ends early where it can, and what it works on is let go at once."""
         self.is_over = True
+        self._step = _nothing
 
     def run(self) -> float:
         """Run the step and return the seconds until it is due again."""
@@ -80,6 +81,10 @@ class Job:
 
     def _is_to_end(self) -> bool:
         return self.is_over
+
+
+def _nothing(*_: Control) -> float:
+    return NEVER_S
 
 
 class Threads:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -156,3 +157,17 @@ def test_threads_keep_one_free_of_long_jobs(events):
     for _ in range(7):
         assert started.acquire(timeout=DEADLINE_S)
     threads.stop(DEADLINE_S)
+
+
+def test_job_that_was_ended_lets_go_what_its_step_works_on():
+    class Store:
+        def step(self, *_: object) -> float:
+            return 3600.0
+
+    store = Store()
+    kept, job, threads = weakref.ref(store), Job("索引", store.step, lambda *_: None), Threads(0)
+    threads.wake(job)
+    threads.run_due()
+    job.end()
+    del store
+    assert kept() is None, "its next time is an hour away"
