@@ -387,7 +387,7 @@ class Serve(Section):
         pattern=r"[A-Za-z0-9.:_-]{1,253}",
         allowed=Text("allowed.host"),
     )
-    port: int = whole(0, "The port that the service listens on, such as 8377; 0: there is no service.", most=65535)
+    port: int = whole(0, Text("meaning.port"), most=65535)
     allow_remote: bool = flag(False, "Allow a host that other machines can reach; whoever has the token reads all of memory.")
     upstream: str = url(Text("meaning.upstream"))
     skip: tuple[str, ...] = patterns([], Text("meaning.skip"))
