@@ -24,7 +24,7 @@ _TELLING = re.compile(r"[0-9]")
 _MOST = 6
 
 
-def written(model: str, prompt: str) -> str:
+def written(model: str, asked: str, prompt: str) -> str:
     """Return the model's text: lines of its prompt that have a number, as bullets or, for one line, after each other."""
     if model in TEXTS:
         return TEXTS[model]
@@ -33,7 +33,7 @@ def written(model: str, prompt: str) -> str:
     material = prompt.partition("```\n")[2].rpartition("\n```")[0]
     said = [_HEAD.sub("", line.strip()) for line in material.splitlines()]
     told = [line for line in said if _TELLING.search(line)][:_MOST] or ["Nothing to record"]
-    is_line = "One line only" in prompt or "只写一行" in prompt or "只输出一行" in prompt
+    is_line = "one line" in asked or "一行" in asked
     return "; ".join(told) if is_line else "## Notes\n\n" + "\n".join(f"- {line}" for line in told)
 
 
@@ -56,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, why = FAULTS[body["model"]]
             self._answer(status, json.dumps({"error": {"message": why}}))
             return
-        text = written(body["model"], body["messages"][-1]["content"])
+        text = written(body["model"], body["messages"][0]["content"], body["messages"][-1]["content"])
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         parts = [
             {"delta": {"role": "assistant", "content": text}, "index": 0},
