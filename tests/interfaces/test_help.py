@@ -52,7 +52,7 @@ def wrong_arguments() -> list[list[str]]:
                 values = [[f"{name}=3"]]
             elif option.type.name != "text":
                 least, most = getattr(option.type, "min", None), getattr(option.type, "max", None)
-                limits = [str(limit) for limit in (least and least - 1, most and most + 1) if limit is not None]
+                limits = [str(limit + step) for limit, step in ((least, -1), (most, 1)) if limit is not None]
                 values = [[name, value] for value in (["abc", *limits] if "int" in option.type.name else [])]
             found += [[*words, *needed, *value] for value in [*values, *([] if option.is_flag else [[name]])]]
     return found
