@@ -2,8 +2,7 @@
 The event log, log.jsonl: one JSON object a line, for programs and for a person who asks what happened last night.
 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
-written stops nothing: *report* is called with that once, and the events are written with the next one that can be. Source:
-protocol.md, 8.
+written stops nothing: *report* is called with that once, and its events come with the next that can be. Source: protocol.md, 8.
 """
 
 from __future__ import annotations
@@ -48,6 +47,8 @@ EVENTS: Final[Mapping[str, str]] = {
     "provider_back": "the model answers again",
     "provider_changed": "another model, server or key is configured than the one that was paused; it is asked at once",
     "calls_spent": "the calls of the day are used up; summaries go on tomorrow",
+    "pool_waits": "the pool of workers can't be used, or refuses; the tasks wait in their files",
+    "pool_goes_on": "the pool takes tasks again",
     "archive_backlog": "a group, or the model, has failed five times",
     "conversation_summarised": "the oldest turns of a running conversation went into its summary",
     "conversation_failed": "the summary of a running conversation could not be written; all its messages stay",
@@ -97,7 +98,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "error": "a step failed with an unexpected exception; the others went on",
 }
 
-#: Events that somebody should act on, and those that say why something works less well; the others are the normal course.
+#: Events that somebody should act on, and those that say why something works less well.
 _ERRORS: Final = frozenset(
     ["archive_backlog", "error", "fsck_failed", "history_invalid", "history_overflow", "on_trouble_failed", "quarantine_full"]
 )
@@ -105,8 +106,7 @@ _WARNINGS: Final = frozenset(
     (
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
-        *("replies_spent", "reply_failed"),
-        *("hook_failed", "proxy_failed", "recall_fell", "summary_failed"),
+        *("pool_waits", "replies_spent", "reply_failed", "hook_failed", "proxy_failed", "recall_fell", "summary_failed"),
         *("port_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )
 )

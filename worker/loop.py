@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
-from recalld.supervisor.protocol.lease import Lease
+from recalld.supervisor.protocol.lease import Lease, worker_lock
 from recalld.supervisor.protocol.task import AskedTask, Task
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.signals import on_signals
@@ -109,7 +109,7 @@ class Worker:
         With *asked_only* no day and no month is done. *report* gets each result's group, status, reason and error; of a fault
         of this machine the error alone.
         """
-        with self.desk.open():
+        with worker_lock(self.desk.files, self.desk.paths):
             on_signals(self.stop.set)
             count = 0 if asked_only else self._at_once()
             threads = [threading.Thread(target=self._work, args=(idle_s, report), daemon=True) for _ in range(count)]

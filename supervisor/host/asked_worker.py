@@ -50,6 +50,10 @@ class AskedWorker:
         """Start a worker if none runs, or none claims the task; NoSummary with the worker's own sentence if it can't work."""
         if is_claimed:
             self._patience, self._deaths = within(_CLAIM_S), 0
+        if self._ws.config.pool.url:  # its courier sees to it, in the supervisor
+            if self._patience.is_over and not is_claimed:
+                raise NoSummary(Text("pool.nobody"), "provider")
+            return
         if self._child and self._child.poll() is not None:
             self._bury(self._child)
         if self._child is None and (not any_worker(self._ws) or self._patience.is_over):

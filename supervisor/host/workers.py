@@ -38,6 +38,11 @@ def worker_command(root: Path) -> list[str]:
     return [sys.executable, "-P", str(_WORKER), "--workspace", str(root)]
 
 
+def crew_command(pool_file: Path) -> list[str]:
+    """Return the command that starts a worker of a pool, whose address is in RECALLD_POOL_URL."""
+    return [sys.executable, "-P", str(_WORKER), "--pool-file", str(pool_file.absolute())]
+
+
 class Workers:
     """Starts one worker, and requeues the tasks of every worker whose lease has ended."""
 

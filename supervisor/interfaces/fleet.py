@@ -22,6 +22,7 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.fleet.passing import take_connections
 from recalld.supervisor.fleet.settings import VARIABLES, FleetPaths, load, moment_of, shards_of
 from recalld.supervisor.host.config_watch import ConfigWatch
+from recalld.supervisor.host.couriers import workers_of
 from recalld.supervisor.interfaces.locate import PROTOCOL, exchange, socket_in
 from recalld.supervisor.interfaces.socket_server import (
     Answering,
@@ -228,7 +229,7 @@ def _supervised(
 
     check_made(root)  # it may have been deleted: opening it would begin a new one
     ws = reopened or reopen()
-    own = FewWorkers(ws, utc_now, workers, settings.workers)
+    own = workers_of(ws, utc_now) if ws.config.pool.url else FewWorkers(ws, utc_now, workers, settings.workers)
     background = Background(ws, utc_now, threads, turns=file_turns(ws, utc_now, has_worker=True))
     if before:
         before.use(ws, own, background)

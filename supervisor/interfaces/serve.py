@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from recalld.supervisor.host.alarm import WELL_S, Alarm
 from recalld.supervisor.host.background import Background
 from recalld.supervisor.host.config_watch import ConfigWatch
+from recalld.supervisor.host.couriers import workers_of
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.host import THREADS, Host
 from recalld.supervisor.host.jobs import Job, Threads
 from recalld.supervisor.host.notify import ServiceManager
-from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
@@ -87,7 +87,7 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
     def supervised(_: Path, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
         ws = reopened or reopen()
         alarm.keep(ws)
-        workers = Workers(ws, clock) if has_worker else None
+        workers = workers_of(ws, clock) if has_worker else None
         background = Background(ws, clock, threads, manager.index_grown, file_turns(ws, clock, has_worker=has_worker))
         if before is None:
             return Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)

@@ -31,6 +31,7 @@ from recalld.supervisor.protocol.config_keys import (
     Turns,
     Worker,
 )
+from recalld.supervisor.protocol.pool_keys import Pool
 from recalld.supervisor.protocol.settings import (
     Place,
     applied,
@@ -104,6 +105,7 @@ class Config:
     privacy: Privacy = Privacy()
     log: Log = Log()
     care: Care = Care()
+    pool: Pool = Pool()
 
 
 #: Pairs of keys: the first may not be larger than the second. If only the second is set, the first is lowered to it.
@@ -167,7 +169,7 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     if _is_ours(config.serve):
         raise BadConfig("serve.upstream", Text("config.upstream_is_ours"))
     # The variable with a model's key may begin with the prefix too; its value is never read here.
-    others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env}
+    others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env, config.pool.key_env}
     others |= {name for name in environ if name.startswith(OF_A_FLEET)}
     refuse_unknown_variables(config, environ, PREFIX, others, PLANNED)
     if ("archive", "timezone") in given:

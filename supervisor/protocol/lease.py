@@ -6,12 +6,17 @@ A worker holds one, and so does what carries tasks to a pool of workers. Source:
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from recalld.supervisor.protocol.paths import WORKERS
 from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
+    from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.protocol.task import Task
     from recalld.supervisor.storage.files import Files
@@ -69,3 +74,13 @@ class Lease:
     def _mtime(self) -> int | None:
         stat = self._files.disk.stat(self._path)
         return stat.mtime_ns if stat else None
+
+
+def worker_lock(files: Files, paths: WorkspacePaths) -> contextlib.ExitStack:
+    """Hold one of the worker locks until the stack is closed: it shows the supervisor that the claimed tasks have a worker."""
+    lock = contextlib.ExitStack()
+    for slot in range(WORKERS):
+        with contextlib.suppress(Busy):
+            lock.enter_context(files.lock_for_life(paths.worker_lock(slot), wait_s=0))
+            return lock
+    raise Busy(paths.worker_lock(0), timedelta())

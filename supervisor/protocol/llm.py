@@ -58,21 +58,31 @@ class CallLog:
         """Return the local times of the calls that are still recorded, oldest first."""
         return [at for at, _ in self._calls()]
 
-    def begin(self, now: datetime, most: int | None, account: Account = "summaries") -> bool:
+    def begin(self, now: datetime, most: int | None, account: Account = "summaries", count: int = 1) -> bool:
         """
-        Record, durably, that a call begins; returns False and records nothing when the day has had *most* calls of its account.
+        Record, durably, that *count* calls begin; returns False and records nothing where the day's *most* would be passed.
 
         Busy or OSError when it can't be recorded.
         """
         with self.locked():
             calls = self._calls()
-            if most is not None and self._on_day_of(now, [at for at, whose in calls if whose == account]) >= most:
+            if most is not None and self._on_day_of(now, [at for at, whose in calls if whose == account]) + count > most:
                 return False
             if len(calls) >= _MANY:
                 recent = [_line(at, whose) for at, whose in calls if abs(now - at) < _KEPT]
                 self._files.replace(self._path, b"".join(recent), self._files.read_stable(self._path))
-            self._files.append(self._path, _line(now, account))
+            self._files.append(self._path, _line(now, account) * count)
         return True
+
+    def give_back(self, at: datetime, count: int, account: Account) -> None:
+        """Take *count* calls that were recorded at this time out again, as far as they are there: they were not made."""
+        with self.locked():
+            before = self._files.read_stable(self._path)
+            lines = before.data.splitlines(keepends=True) if before else []
+            for _ in range(min(count, lines.count(_line(at, account)))):
+                lines.remove(_line(at, account))
+            if before:
+                self._files.replace(self._path, b"".join(lines), before)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

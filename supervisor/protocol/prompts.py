@@ -127,7 +127,7 @@ def shipped_template(name: str, language: Language) -> PromptTemplate:
     from importlib import resources  # lazy: long-term lines are read without a template
 
     file = f"{name}.{language}.md"
-    return _checked(name, file, resources.files("recalld.prompts").joinpath(file).read_bytes())
+    return read_template(name, file, resources.files("recalld.prompts").joinpath(file).read_bytes())
 
 
 def load_template(name: str, language: Language, files: Files, paths: WorkspacePaths) -> PromptTemplate:
@@ -138,7 +138,7 @@ def load_template(name: str, language: Language, files: Files, paths: WorkspaceP
         raise BadRequest("language", Text("prompt.no_language", language=language))
     file = f"{name}.{language}.md"
     version = files.read_stable(paths.root / "prompts" / file)
-    return _checked(name, file, version.data) if version else shipped_template(name, language)
+    return read_template(name, file, version.data) if version else shipped_template(name, language)
 
 
 def load_templates(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, Language], PromptTemplate]:
@@ -171,7 +171,8 @@ def version_of_summaries(files: Files, paths: WorkspacePaths) -> str:
         return ""
 
 
-def _checked(name: str, file: str, data: bytes) -> PromptTemplate:
+def read_template(name: str, file: str, data: bytes) -> PromptTemplate:
+    """Return the template *name* that a file holds; BadConfig when it lacks a placeholder."""
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:

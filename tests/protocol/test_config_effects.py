@@ -16,6 +16,7 @@ import pytest
 
 from recalld import register_all_tools
 from recalld.supervisor.events import EventLog
+from recalld.supervisor.host.couriers import CourierWorkers, workers_of
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
@@ -23,6 +24,7 @@ from recalld.supervisor.interfaces.proxy.talk import read_talk
 from recalld.supervisor.interfaces.serve import Answers, HttpService, file_turns
 from recalld.supervisor.operations.opening import OpeningRequest, opening
 from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.pool.cargo import unpacked
 from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.protocol.message import read_message
@@ -37,6 +39,8 @@ from tests.conversation.talk import Scripted
 from tests.http.service import Service
 from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
+from tests.pool.memory_pool import SEAL, PoolInMemory
+from tests.pool.stations import Stepped, station_of
 from tests.process.command import until
 from tests.recall import vectors
 from tests.world import ZONE, FaultyDisk, World, at, message, message_on, signals_as_they_were, talk, unreachable
@@ -74,6 +78,48 @@ class Effect:
     probe: Callable[[World], object]
     observed: dict[Any, object]
     beside: dict[str, Any] = field(default_factory=dict)
+
+
+def of_the_pool(world: World) -> CourierWorkers:
+    """What brings the tasks of the workspace to its pool, which is not reached here."""
+    world.ws.environ = {"RECALLD_POOL_KEY": "A" * 43 + "="}
+    found = workers_of(world.ws, world.clock)
+    assert isinstance(found, CourierWorkers)
+    return found
+
+
+def who_does_tasks(world: World) -> str:
+    world.ws.environ = {"RECALLD_POOL_KEY": "A" * 43 + "="}
+    return type(workers_of(world.ws, world.clock)).__name__
+
+
+def has_the_key_of_the_pool(world: World) -> bool:
+    try:
+        return bool(of_the_pool(world))
+    except BadConfig:
+        return False
+
+
+def tasks_offered(world: World) -> tuple[int, set[str]]:
+    """How many tasks are offered to a pool with much room, and the profiles that they name."""
+    world.write([message_on(f"2026-01-{day}") for day in range(10, 16)])
+    world.round("all")
+    pool = PoolInMemory()
+    Stepped(pool, station_of(world), window=world.ws.config.pool.window).step()
+    found = [unpacked(SEAL.unseal("cargo", uid, cargo.sealed)) for uid, cargo in pool.cargo.items()]
+    return len(found), {one.profile for one in found}
+
+
+def is_overdue_after_a_minute(world: World) -> bool:
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    station = station_of(world)
+    parcel = station.claim(0.0)
+    assert parcel
+    return station.is_overdue(parcel, 61.0)
+
+
+POOLED = {"pool.url": "redis://127.0.0.1:9/0"}
 
 
 def of_the_service(world: World) -> list[object]:
@@ -884,6 +930,14 @@ EFFECTS = {
     "summarize.least": Effect(model_called, {0: 1, 80: 0}, SERVED),
     "llm.timeout": Effect(summary_of_a_slow_model, {"1s": [], "1m": ["2026-01-10"]}, SERVED),
     "llm.max_calls_per_day": Effect(submitted_tasks, {1: 1, 200: 3}),
+    "pool.url": Effect(who_does_tasks, {"": "Workers", "redis://127.0.0.1:9/0": "CourierWorkers"}),
+    "pool.prefix": Effect(
+        lambda world: of_the_pool(world).broker.key("sub"), {"recalld": "recalld:sub", "ours": "ours:sub"}, POOLED
+    ),
+    "pool.key_env": Effect(has_the_key_of_the_pool, {"RECALLD_POOL_KEY": True, "OTHER_KEY": False}, POOLED),
+    "pool.profile": Effect(lambda world: tasks_offered(world)[1], {"default": {"default"}, "small": {"small"}}, SERVED),
+    "pool.window": Effect(lambda world: tasks_offered(world)[0], {0: 6, 2: 2}),
+    "pool.patience": Effect(is_overdue_after_a_minute, {"30s": True, "10m": False}),
     "worker.concurrency": Effect(two_tasks_at_once, {1: False, 2: True}),
     "worker.lease": Effect(put_back_in_a_minute, {"30s": 1, "10m": 0}),
     "worker.beat": Effect(beats_while_it_works, {"100ms": True, "60s": False}),

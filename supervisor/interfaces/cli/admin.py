@@ -132,6 +132,7 @@ def fsck(
 def doctor(
     ctx: Context,
     verbose: Annotated[bool, typer.Option("--verbose", help="what is good, too")] = False,
+    broker: Annotated[bool, typer.Option("--broker", help="check the pool of workers alone")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -144,6 +145,12 @@ def doctor(
     root = call.root_of(workspace)
     if not root.is_dir():
         raise BadRequest("--workspace", Text("argument.no_workspace", root=root, same=root))
+    if broker:
+        from recalld.supervisor.interfaces.cli.pool import show_pool
+
+        if not show_pool(call, root, json=json):
+            raise typer.Exit(BadFile.exit_code)
+        return
     at = call.moment(now) or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     call.workspace = ws  # its language is that of the output

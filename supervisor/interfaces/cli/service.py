@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,8 +59,8 @@ def run(
     call: Call = ctx.obj
     from recalld.supervisor.host.alarm import Alarm
     from recalld.supervisor.host.background import LOCK_WAIT
+    from recalld.supervisor.host.couriers import workers_of
     from recalld.supervisor.host.round import until_settled as run_until_settled
-    from recalld.supervisor.host.workers import Workers
     from recalld.supervisor.interfaces.cli.output import progress
     from recalld.supervisor.interfaces.serve import serve
     from recalld.supervisor.storage.control import Control
@@ -85,7 +86,7 @@ def run(
     stop = threading.Event()
     on_signals(stop.set)
     with progress() as shown:
-        workers = None if no_worker else Workers(ws, clock, idle_s=1.0)
+        workers = None if no_worker else workers_of(ws, clock, idle_s=1.0)
         control = Control(stop.is_set, shown)
         total = run_until_settled(ws, clock(), workers, control)
         if not stop.is_set():  # without a prepared backend the first question would have to build the index
@@ -130,11 +131,20 @@ def worker(
     now: Now = None,
     json: Json = False,
     idle: Annotated[float | None, typer.Option("--idle", help="end after so many seconds without work")] = None,
+    broker: Annotated[str, typer.Option("--broker", help="work for a pool: the address of its Redis, such as rediss://…")] = "",
+    pool_file: Annotated[Path, typer.Option("--pool-file", help="what names the models of the pool")] = Path("pool.toml"),
 ) -> None:
-    """Run a worker alone; any number may run."""
+    """Run a worker alone; any number may run. With --broker it is one of a pool's, and has no workspace."""
     call: Call = ctx.obj
-    from recalld.supervisor.host.workers import worker_command
+    from recalld.supervisor.host.workers import crew_command, worker_command
 
+    if broker:
+        from recalld.supervisor.host.couriers import check_installed
+
+        check_installed()
+        options = [*(["--json"] if json else []), "--language", call.language]
+        environ = {**os.environ, "RECALLD_POOL_URL": broker}  # an address may have a password: others could read arguments
+        os.execve(sys.executable, [*crew_command(pool_file), *options], environ)  # noqa: S606 - itself
     ws, _ = call.opened(workspace, now)
     options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)]), "--language", call.language]
     os.execv(sys.executable, [*worker_command(ws.paths.root), *options])  # noqa: S606 - itself

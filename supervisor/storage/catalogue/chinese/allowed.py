@@ -26,4 +26,6 @@ TEXTS: Final = {
     "whole_between": "{least} 到 {most} 之间的整数",
     "number_from": "不小于 {least} 的数",
     "number_between": "{least} 到 {most} 之间的数",
+    "broker": '"rediss://redis.example:6379/0" 这样的地址，或 ""',
+    "prefix": "由小写字母、数字、- 和 _ 组成的短名称",
 }

@@ -20,6 +20,8 @@ TEXTS: Final = {
     "provider_back": "模型又能回答了",
     "provider_changed": "换了模型、服务器或密钥，马上再问",
     "calls_spent": "今天的调用次数用完了，摘要明天继续",
+    "pool_waits": "工作池用不了，或者拒收；任务留在文件里等着",
+    "pool_goes_on": "工作池又接任务了",
     "archive_backlog": "一个组或模型已连续失败五次",
     "conversation_summarised": "进行中的对话，最早的几轮已并入它的摘要",
     "conversation_failed": "进行中的对话没能写出摘要，消息都还在",

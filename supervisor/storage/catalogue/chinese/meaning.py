@@ -20,4 +20,5 @@ TEXTS: Final = {
     "port": "HTTP 服务和页面的端口，例如 8377；0：不提供服务。",
     "upstream": "代理（`/v1`）后面的模型服务器，例如 http://127.0.0.1:11434/v1；它的密钥来自 `llm.api_key_env`。",
     "skip": "除内置规则外，客户端为自己发出的提示词（例如起标题）的匹配规则：符合的请求不加记忆，也不保存。",
+    "pool_url": "工作池所用的 Redis 或 Valkey，之后所有任务都由池里的 worker 做，比如 rediss://redis.example:6379/0；密码写在变量 RECALLD_POOL_URL 里。留空：在本机启动 worker。",
 }

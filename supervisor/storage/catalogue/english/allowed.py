@@ -26,4 +26,6 @@ TEXTS: Final = {
     "whole_between": "a whole number from {least} to {most}",
     "number_from": "a number from {least} up",
     "number_between": "a number from {least} to {most}",
+    "broker": 'an address such as "rediss://redis.example:6379/0", or ""',
+    "prefix": "a short name of small letters, digits, - and _",
 }

@@ -20,4 +20,5 @@ TEXTS: Final = {
     "port": "The port that the service listens on, such as 8377; 0: there is no service.",
     "upstream": "The model server behind the proxy at `/v1`, such as http://127.0.0.1:11434/v1; its key is that of `llm.api_key_env`.",
     "skip": "Further patterns of prompts that a client sends for itself, such as for a title: no memory, not recorded.",
+    "pool_url": "The Redis or Valkey of a pool of workers, which then do every task, such as rediss://redis.example:6379/0; a password belongs in the variable RECALLD_POOL_URL. Empty: workers are started here.",
 }

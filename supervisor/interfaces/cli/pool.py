@@ -1,0 +1,146 @@
+"""The commands of a pool of workers: pool key, status, pause, flush (docs/reference/cli.md)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, word
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadConfig, NoService
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import TypeVar
+
+    from recalld.supervisor.interfaces.cli.call import Call
+    from recalld.supervisor.pool.connection import Broker
+    from recalld.supervisor.protocol.pool_keys import Pool
+
+    T = TypeVar("T")
+
+pool = typer.Typer(help="A pool of workers, for many workspaces.", rich_markup_mode=None)
+
+Address = Annotated[str, typer.Option("--broker", help="the address of its Redis; else pool.url of the workspace")]
+
+
+@pool.command("key")
+def pool_key(ctx: Context) -> None:
+    """Print a new key for RECALLD_POOL_KEY, which hosts and workers of a pool share."""
+    call: Call = ctx.obj
+    from recalld.supervisor.host.couriers import check_installed
+
+    check_installed()
+    from recalld.supervisor.pool.sealing import new_key
+
+    call.show(new_key())
+
+
+@pool.command("status")
+def pool_status(ctx: Context, broker: Address = "", workspace: Folder = None, json: Json = False) -> None:
+    """Show who is there, what waits, what was spent today, and what was refused."""
+    call: Call = ctx.obj
+
+    def stand(at: Broker) -> dict[str, object]:
+        from recalld.supervisor.pool.standing import standing_of
+
+        return asdict(standing_of(at))
+
+    found = _at(call, broker, workspace, stand)
+    call.show(as_json(found) if json else as_text({key: value or 0 for key, value in found.items()}, call.renderer()))
+
+
+@pool.command("pause")
+def pool_pause(
+    ctx: Context,
+    profile: Annotated[str, typer.Argument(help="the name of its section in pool.toml")],
+    seconds: Annotated[int, typer.Option("--seconds", help="for how long; 0 ends a pause")] = 3_600,
+    broker: Address = "",
+    workspace: Folder = None,
+) -> None:
+    """Leave a model of the pool alone for a while; tasks wait in their files."""
+    call: Call = ctx.obj
+
+    def act(at: Broker) -> None:
+        from recalld.supervisor.pool.standing import pause
+
+        pause(at, profile, seconds)
+
+    _at(call, broker, workspace, act)
+    said = Text("pool.paused", name=profile, seconds=seconds) if seconds > 0 else Text("pool.goes_on", name=profile)
+    call.show(call.renderer()(said))
+
+
+@pool.command("flush")
+def pool_flush(ctx: Context, broker: Address = "", workspace: Folder = None) -> None:
+    """Forget everything that the pool holds; nothing is lost, and calls that run are paid."""
+    call: Call = ctx.obj
+
+    def act(at: Broker) -> int:
+        from recalld.supervisor.pool.standing import flush
+
+        return flush(at)
+
+    count = _at(call, broker, workspace, act)
+    call.show(call.renderer()(Text("pool.flushed", count=count)))
+
+
+def show_pool(call: Call, root: Path, *, json: bool) -> bool:
+    """Show what `doctor --broker` finds of the pool of the workspace at *root*; return whether all is well."""
+
+    def look(at: Broker) -> list[tuple[str, Text]]:
+        from recalld.supervisor.pool.sealing import Seal
+        from recalld.supervisor.pool.standing import echo, standing_of
+
+        seal = Seal.of(_keys(call, root).key_env, os.environ)
+        bad = [("bad", why) for why in at.unfit()]
+        stands = standing_of(at)
+        good = Text("pool.good", server=stands.server, version=stands.version, slots=stands.slots)
+        said = echo(at, seal) if stands.slots and not bad else Text("pool.echo_none", seconds=0)
+        back = ("bad", said) if isinstance(said, Text) else ("good", Text("pool.echo_good", ms=said))
+        return bad or [("good", good), back]
+
+    try:
+        found = _at(call, "", root, look)
+    except (BadConfig, NoService) as error:
+        found = [("bad", error.sentence)]
+    render = call.renderer()
+    rows = [{"state": state, "why": str(why)} for state, why in found]
+    shown = (f"{render(word(state))}  {render(why)}" for state, why in found)
+    call.show(as_json({"checks": rows}) if json else "\n".join(shown))
+    return all(state == "good" for state, _ in found)
+
+
+def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
+    """Return what *act* returns for the pool; NoService with one sentence where it is away."""
+    from recalld.supervisor.host.couriers import check_installed
+
+    check_installed()
+    from recalld.supervisor.pool.connection import Broker
+    from recalld.supervisor.pool.pool import PoolAway
+
+    url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
+    if not address and (workspace is not None or not url):
+        keys = _keys(call, workspace)
+        url, prefix = keys.url, keys.prefix
+    if not url:
+        raise BadConfig("pool.url", Text("pool.no_url"))
+    try:
+        return act(Broker(url, prefix))
+    except PoolAway as away:
+        raise NoService(away.args[0], Text("pool.mend")) from None
+
+
+def _keys(call: Call, workspace: Path | None) -> Pool:
+    ws, _ = call.opened_made(workspace, None)
+    return ws.config.pool
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to *app*."""
+    app.add_typer(pool, name="pool")

@@ -1,0 +1,179 @@
+"""
+What is in a cargo, and what is in an answer: JSON, compressed, before it is sealed.
+
+A cargo has the task, its material with every secret hidden, the keys of the workspace's configuration that a worker needs, the
+prompts that the workspace has of its own, and how many calls it may make. It names a profile of the pool, never an address or a
+key. What is read here may come from another version, or from whoever has taken over a machine of the pool: it is checked like
+any file.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from recalld.supervisor.protocol.config import PREFIX, Config, load
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.settings import variable
+from recalld.supervisor.protocol.task import NewerVersion, parse_result, parse_task, render_result, render_task
+from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.errors import BadConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recalld.supervisor.protocol.llm import Account
+    from recalld.supervisor.protocol.task import AskedTask, Result, Task
+
+_VERSION: Final = 1
+#: The most bytes of a cargo or an answer as it is read.
+_MOST_BYTES: Final = 64_000_000
+#: The keys that a worker needs; where the model is and what opens it are the pool's.
+_KEYS: Final = (
+    *(("llm", name) for name in ("model", "temperature", "context_tokens", "material_share", "timeout")),
+    *(("llm", name) for name in ("provider", "max_calls_per_day")),
+    ("archive", "timezone"),
+    ("tokens", "cjk_weight"),
+    ("summarize", "char_limit"),
+    ("turns", "max_calls_per_day"),
+)
+#: Why a task comes back undone: it needs more calls than were reserved for it; no turn with the provider within the wait, or it
+#: is paused; the day's budget of all is spent; its worker had to end, or could not do it.
+Why: TypeAlias = Literal["short", "busy", "spent", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserve:
+    """The calls that were written down before the cargo left, as lines of *at* in the log of calls."""
+
+    calls: int
+    at: str
+    account: Account = "summaries"
+    mark: str = ""  # of this one reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What is in a cargo."""
+
+    task: Task | AskedTask
+    host: str  # whose answers these are
+    profile: str  # of the pool, "" for an extract
+    reserve: Reserve
+    blocks: tuple[Block, ...] = ()
+    prompts: Mapping[str, str] = field(default_factory=dict)  # the workspace's own, by file name
+    config: Config = field(default_factory=Config)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What is in an answer: a result, or *why* there is none and the seconds until it may be asked for again."""
+
+    reserve: Reserve
+    used: int  # calls that were made or may have been
+    result: Result | None = None
+    why: Why = "ended"
+    wait_s: int = 0
+    profile: str = ""
+
+
+def packed(contents: Contents) -> bytes:
+    """Return the bytes of a cargo."""
+    blocks = [{**asdict(one), "created_at": to_wire(one.created_at)} for one in contents.blocks]
+    return _deflated(
+        {
+            "task": render_task(contents.task).decode(),
+            "host": contents.host,
+            "profile": contents.profile,
+            "reserve": asdict(contents.reserve),
+            "blocks": blocks,
+            "prompts": dict(contents.prompts),
+            "config": {variable(PREFIX, place): _written(contents.config, place) for place in _KEYS},
+        }
+    )
+
+
+def unpacked(data: bytes) -> Contents:
+    """Return what is in a cargo; ValueError with a reason where it is none, NewerVersion if a newer recalld packed it."""
+    raw = _inflated(data)
+    try:
+        environ = {name: raw["config"][name] for place in _KEYS if (name := variable(PREFIX, place)) in raw["config"]}
+        return Contents(
+            task=parse_task(raw["task"].encode()),
+            host=str(raw["host"]),
+            profile=str(raw["profile"]),
+            reserve=_reserve(raw["reserve"]),
+            blocks=tuple(Block(**{**one, "created_at": from_wire(one["created_at"])}) for one in raw["blocks"]),
+            prompts={str(name): str(text) for name, text in raw["prompts"].items()},
+            config=load(None, environ),
+        )
+    except NewerVersion:
+        raise
+    except (ArithmeticError, AttributeError, BadConfig, LookupError, TypeError) as error:
+        raise ValueError(f"its contents are not those of a cargo: {type(error).__name__}") from None
+
+
+def rendered(outcome: Outcome) -> bytes:
+    """Return the bytes of an answer."""
+    result = render_result(outcome.result).decode() if outcome.result else None
+    return _deflated(
+        {
+            "result": result,
+            "reserve": asdict(outcome.reserve),
+            "used": outcome.used,
+            "why": outcome.why,
+            "wait_s": outcome.wait_s,
+            "profile": outcome.profile,
+        }
+    )
+
+
+def read(data: bytes) -> Outcome:
+    """Return what is in an answer; ValueError as in `unpacked`."""
+    raw = _inflated(data)
+    try:
+        return Outcome(
+            reserve=_reserve(raw["reserve"]),
+            used=max(0, int(raw["used"])),
+            result=parse_result(raw["result"].encode()) if raw["result"] is not None else None,
+            why=raw["why"],
+            wait_s=max(0, min(int(raw["wait_s"]), 86_400)),
+            profile=str(raw["profile"]),
+        )
+    except NewerVersion:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(f"its contents are not those of an answer: {type(error).__name__}") from None
+
+
+def _written(config: Config, place: tuple[str, str]) -> str:
+    """Return the value of a key as a variable has it."""
+    value = getattr(getattr(config, place[0]), place[1])
+    return f"{round(value.total_seconds() * 1000)}ms" if isinstance(value, timedelta) else str(value)
+
+
+def _reserve(raw: Mapping[str, Any]) -> Reserve:
+    account: Account = "replies" if raw["account"] == "replies" else "summaries"
+    return Reserve(calls=max(0, int(raw["calls"])), at=to_wire(from_wire(raw["at"])), account=account, mark=str(raw["mark"]))
+
+
+def _deflated(fields: Mapping[str, Any]) -> bytes:
+    text = json.dumps({"version": _VERSION, **fields}, ensure_ascii=False)
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+
+def _inflated(data: bytes) -> dict[str, Any]:
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(data, _MOST_BYTES)
+        raw = json.loads(text.decode("utf-8", "surrogatepass"))
+    except (zlib.error, RecursionError) as error:
+        raise ValueError(f"it can't be unpacked: {type(error).__name__}") from None
+    if not isinstance(raw, dict) or not isinstance(raw.get("version"), int):
+        raise ValueError("it is not an object with a version")  # noqa: TRY004 - every fault of the bytes is one kind
+    if raw["version"] > _VERSION:
+        raise NewerVersion(f"its version is {raw['version']}, of a newer recalld")
+    return raw

@@ -1,0 +1,146 @@
+"""
+The connection to Redis or Valkey: its errors as sentences, and whether it can carry a pool.
+
+It may lose everything at any moment, but it may not drop keys by itself: the policy must be noeviction. Another's data behind
+the prefix is never touched. Whoever may read it sees uids and counters, and sealed bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from recalld.supervisor.pool.pool import PoolAway
+from recalld.supervisor.protocol.llm import is_local, without_credentials
+from recalld.supervisor.storage.catalogue import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_TIMEOUT_S: Final = 5.0
+_RETRY_S: Final = 0.5
+#: LMOVE came with this version.
+_LEAST: Final = (6, 2)
+#: What follows the prefix in the names of a pool's keys.
+_KINDS: Final = frozenset(
+    (
+        *("sub", "blob", "run", "have", "gone", "tries", "ans", "done", "results", "taking", "slots", "hosts", "refused"),
+        *("rate", "pause", "probe", "doubt", "budget", "tasks", "asked", "__heartbeats__", "__acks__"),
+    )
+)
+_MOST_KEYS: Final = 1_000
+#: Redis may hold so much of its memory before nothing more is offered.
+FULL: Final = 0.7
+
+
+class Broker:
+    """One Redis, by its *url*; every key begins with *prefix*. Threads may share it."""
+
+    def __init__(self, url: str, prefix: str) -> None:
+        self.url, self.prefix = url, prefix
+        try:
+            self.client: Any = redis.Redis.from_url(
+                url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S, retry=Retry(NoBackoff(), 1)
+            )
+        except ValueError:
+            raise PoolAway(Text("pool.bad_address")) from None
+        self._scripts: dict[str, Any] = {}
+        self._mutex = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The address without path, user and password."""
+        return without_credentials(self.url)
+
+    def key(self, kind: str, name: str = "") -> str:
+        """Return the name of a key."""
+        return f"{self.prefix}:{kind}:{name}" if name else f"{self.prefix}:{kind}"
+
+    def run(self, script: str, *args: Any) -> Any:
+        """Run the script with the prefix as its key; PoolAway where that fails."""
+        with self._mutex:
+            found = self._scripts.get(script) or self._scripts.setdefault(script, self.client.register_script(script))
+        try:
+            return found(keys=[self.prefix], args=args)
+        except (redis.RedisError, OSError) as error:
+            raise self._away(error) from error
+
+    def call(self, command: str, *args: Any, **named: Any) -> Any:
+        """Call a command of Redis; PoolAway where that fails."""
+        try:
+            return getattr(self.client, command)(*args, **named)
+        except (redis.RedisError, OSError) as error:
+            raise self._away(error) from error
+
+    def until_back(self, ends: threading.Event) -> Broker:
+        """Return the same Redis, whose calls wait where it is away, until it is back or *ends* is set."""
+        return _Patient(self, ends)
+
+    def _away(self, error: Exception) -> PoolAway:
+        words = str(error)
+        if isinstance(error, redis.AuthenticationError) or "NOAUTH" in words or "WRONGPASS" in words:
+            return PoolAway(Text("pool.wrong_password", server=self.name))
+        if isinstance(error, redis.exceptions.NoPermissionError):
+            return PoolAway(Text("pool.no_rights", server=self.name))
+        if isinstance(error, redis.exceptions.OutOfMemoryError) or "OOM" in words:
+            return PoolAway(Text("pool.full", server=self.name))
+        is_refused = "refused" in words or "resolve" in words
+        if "SSL" in words or "certificate" in words or (self.url.startswith("rediss:") and not is_refused):
+            return PoolAway(Text("pool.tls_fails", server=self.name))
+        return PoolAway(Text("pool.unreachable", server=self.name, kind=type(error).__name__))
+
+    def is_full(self) -> bool:
+        """Return whether Redis holds so much that nothing more should be offered."""
+        memory = self.call("info", "memory")
+        most = int(memory.get("maxmemory", 0))
+        return bool(most) and int(memory.get("used_memory", 0)) > FULL * most
+
+    def unfit(self) -> Iterator[Text]:
+        """Yield why this Redis can't carry the pool, a sentence each; PoolAway where it can't be asked."""
+        server, memory = self.call("info", "server"), self.call("info", "memory")
+        version = str(server.get("redis_version", "0"))
+        if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _LEAST:
+            yield Text("pool.too_old", version=version)
+        if (policy := str(memory.get("maxmemory_policy", "noeviction"))) != "noeviction":
+            yield Text("pool.evicts", policy=policy)
+        if urlsplit(self.url).scheme == "redis" and not is_local(self.url):
+            yield Text("pool.no_tls", server=self.name)
+        if foreign := self._foreign():
+            yield Text("pool.foreign", prefix=self.prefix, key=foreign)
+
+    def _foreign(self) -> str:
+        """Return the name of a key behind the prefix that is not of a pool, "" where none was seen."""
+        for n, name in enumerate(self.call("scan_iter", match=f"{self.prefix}:*", count=200)):
+            kind = name.decode("utf-8", "replace").removeprefix(f"{self.prefix}:").partition(":")[0].partition(".")[0]
+            if kind not in _KINDS:
+                return str(name.decode("utf-8", "replace"))[:80]
+            if n >= _MOST_KEYS:
+                break
+        return ""
+
+
+class _Patient(Broker):
+    """A broker whose calls wait where Redis is away."""
+
+    def __init__(self, broker: Broker, ends: threading.Event) -> None:
+        self.__dict__.update(vars(broker))
+        self._broker, self._ends = broker, ends
+
+    def run(self, script: str, *args: Any) -> Any:
+        return self._waiting(lambda: self._broker.run(script, *args))
+
+    def call(self, command: str, *args: Any, **named: Any) -> Any:
+        return self._waiting(lambda: self._broker.call(command, *args, **named))
+
+    def _waiting(self, act: Callable[[], Any]) -> Any:
+        while True:
+            try:
+                return act()
+            except PoolAway:
+                if self._ends.wait(_RETRY_S):
+                    raise

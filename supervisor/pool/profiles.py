@@ -1,0 +1,63 @@
+"""
+pool.toml, beside a worker of the pool: the process itself in [pool], and in [providers.NAME] each model that it may ask.
+
+A cargo names a profile and nothing more, so that no workspace can have the pool call a server of its own choosing.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recalld.supervisor.protocol.pool_keys import Crew, OneProvider, PoolFile
+from recalld.supervisor.protocol.settings import applied, gather
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import read_outside
+from recalld.supervisor.storage.errors import BadConfig, from_os_error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One model of the pool, and what all workers may ask of it together."""
+
+    name: str
+    base_url: str
+    model: str
+    api_key_env: str
+    requests_per_minute: int
+    tokens_per_minute: int
+    calls_per_day: int
+    money_per_day: float
+    price_in: float
+    price_out: float
+    rate_wait: timedelta
+
+
+def read_profiles(path: Path, environ: Mapping[str, str]) -> tuple[Crew, dict[str, Profile]]:
+    """Return the process and its profiles; BadConfig with one sentence where the file is not there, or wrong."""
+    try:
+        tables = tomllib.loads(read_outside(path).decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise BadConfig(path.name, Text("pool.no_file", path=path)) from None
+    except OSError as error:
+        raise from_os_error(error, path) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadConfig(path.name, Text("pool.bad_file", why=str(error))) from None
+    providers = tables.pop("providers", {})
+    crew = applied(PoolFile(), gather(PoolFile(), tables, environ, "RECALLD_")).pool
+    if not isinstance(providers, dict) or not providers or not all(isinstance(one, dict) for one in providers.values()):
+        raise BadConfig(path.name, Text("pool.no_providers"))
+    found = {}
+    for name, table in providers.items():
+        one = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, "RECALLD_")).provider
+        if not one.model:
+            raise BadConfig(f"providers.{name}.model", Text("model.unnamed"))
+        values = {key: getattr(one, key) for key in Profile.__slots__ if hasattr(one, key)}
+        found[name] = Profile(name=name, rate_wait=crew.rate_wait, **values)
+    return crew, found

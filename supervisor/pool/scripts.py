@@ -1,0 +1,187 @@
+"""
+What the pool does in Redis at one stroke: Lua, by name. KEYS has the prefix alone, as Dramatiq's own script has it.
+
+    <p>:tasks, <p>:asked, <p>:*.msgs, <p>:__acks__…, <p>:__heartbeats__   Dramatiq's
+    <p>:sub:<uid>                 offered and not answered                  a day
+    <p>:blob:<uid>                the sealed cargo                          a day
+    <p>:run:<uid>                 who works on it                           10 s, renewed by that process alone
+    <p>:have:<uid>                a worker has fetched it, and not begun    10 s, renewed by that process alone
+    <p>:gone:<uid>                nobody wants it any more                  10 min
+    <p>:tries                     deliveries of a uid without an answer     until the answer
+    <p>:ans:<digest>              a sealed piece of an unfinished summary   an hour
+    <p>:done:<uid>                the sealed answer                         until it is durable, a day
+    <p>:results:<host>, <p>:taking:<host>   uids with an answer for a host; those that it writes down
+    <p>:slots, <p>:hosts          who is there                              15 s
+    <p>:refused                   why cargo could not be read, and how often   a day
+    <p>:rate:<profile>, <p>:pause:<profile>, <p>:budget:<profile>:<day>     `limits.py`
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Seconds that a lock, a notice and what is kept live.
+RUN_S: Final = 10
+THERE_S: Final = 15
+KEPT_S: Final = 3_600
+DAY_S: Final = 86_400
+GONE_S: Final = 600
+
+_KEY: Final = 'local function key(kind, name) return KEYS[1] .. ":" .. kind .. ":" .. name end\n'
+
+#: uid, host, queue, message id, message, cargo → new, known or done. As Dramatiq has them: a hash of messages, a list of ids.
+OFFER: Final = (
+    _KEY
+    + f"""
+local uid, host, queue, id, message, cargo = unpack(ARGV)
+redis.call("del", key("gone", uid))
+if redis.call("exists", key("done", uid)) == 1 then
+    redis.call("lrem", key("results", host), 0, uid)
+    redis.call("rpush", key("results", host), uid)
+    return "done"
+end
+if redis.call("set", key("sub", uid), host, "XX", "KEEPTTL") then return "known" end -- the answer goes to who asked last
+if redis.call("exists", key("run", uid)) == 1 then return "known" end
+redis.call("set", key("blob", uid), cargo, "EX", {DAY_S})
+redis.call("set", key("sub", uid), host, "EX", {DAY_S})
+local name = KEYS[1] .. ":" .. queue
+redis.call("hset", name .. ".msgs", id, message)
+redis.call("rpush", name, id)
+return "new"
+"""
+)
+
+#: uids → a letter each: d done, r runs, w waits, - missing. Where the queues are empty, a task waits only in a worker that says
+#: so: after Redis was away it may count as fetched by a worker that never got it, and Dramatiq leaves it there.
+SIGNS: Final = (
+    _KEY
+    + """
+local found, queued = {}, redis.call("llen", KEYS[1] .. ":tasks") + redis.call("llen", KEYS[1] .. ":asked") > 0
+for n, uid in ipairs(ARGV) do
+    if redis.call("exists", key("done", uid)) == 1 then found[n] = "d"
+    elseif redis.call("exists", key("run", uid)) == 1 then found[n] = "r"
+    elseif redis.call("exists", key("sub", uid)) == 0 then found[n] = "-"
+    elseif queued or redis.call("exists", key("have", uid)) == 1 then found[n] = "w"
+    else found[n] = "-" end
+end
+return table.concat(found)
+"""
+)
+
+#: uids: what no worker has begun goes, and who has begun stops.
+WITHDRAW: Final = (
+    _KEY
+    + f"""
+for _, uid in ipairs(ARGV) do
+    redis.call("del", key("blob", uid), key("sub", uid))
+    if redis.call("exists", key("run", uid)) == 1 then redis.call("set", key("gone", uid), "1", "EX", {GONE_S}) end
+end
+"""
+)
+
+#: host → the uids that are to be written down, those of before a crash among them.
+TAKE: Final = (
+    _KEY
+    + """
+local results, taking = key("results", ARGV[1]), key("taking", ARGV[1])
+while redis.call("llen", taking) < tonumber(ARGV[2]) do
+    if not redis.call("lmove", results, taking, "LEFT", "RIGHT") then break end
+end
+local found = {}
+for _, uid in ipairs(redis.call("lrange", taking, 0, -1)) do
+    local data = redis.call("get", key("done", uid))
+    if data then
+        found[#found + 1] = uid
+        found[#found + 1] = data
+    else
+        redis.call("lrem", taking, 0, uid)
+    end
+end
+return found
+"""
+)
+
+#: host, uids: they are durable.
+TAKEN: Final = (
+    _KEY
+    + """
+for n = 2, #ARGV do
+    redis.call("lrem", key("taking", ARGV[1]), 0, ARGV[n])
+    redis.call("lrem", key("results", ARGV[1]), 0, ARGV[n])
+    redis.call("del", key("done", ARGV[n]))
+end
+"""
+)
+
+#: uid, who → the cargo and how often it was begun; "wait" while another has it, "drop" where it is answered or not wanted.
+#: Who takes it a second time waits once: its worker may be about to show that it lives, after Redis was away.
+BEGIN: Final = (
+    _KEY
+    + f"""
+local uid, who, waited = unpack(ARGV)
+local blob = redis.call("get", key("blob", uid))
+if not blob or redis.call("exists", key("done", uid)) == 1 then return "drop" end
+local holder = redis.call("get", key("run", uid))
+if holder and holder ~= who then return "wait" end
+local tries = tonumber(redis.call("hget", KEYS[1] .. ":tries", uid) or "0")
+if tries > 0 and waited == "0" then return "wait" end
+redis.call("hincrby", KEYS[1] .. ":tries", uid, 1)
+redis.call("set", key("run", uid), who, "EX", {RUN_S})
+return {{blob, tries + 1}}
+"""
+)
+
+#: pairs of uid and who → a letter each: h held, - lost. Only who holds a task renews its lock.
+RENEW: Final = (
+    _KEY
+    + f"""
+local found = {{}}
+for n = 1, #ARGV, 2 do
+    local uid, who = ARGV[n], ARGV[n + 1]
+    local holder = redis.call("get", key("run", uid))
+    local is_lost = (holder and holder ~= who) or redis.call("exists", key("gone", uid)) == 1
+    if not is_lost then redis.call("set", key("run", uid), who, "EX", {RUN_S}) end
+    found[#found + 1] = is_lost and "-" or "h"
+end
+return table.concat(found)
+"""
+)
+
+#: uids that this process has fetched, and not begun.
+HAVE: Final = (
+    _KEY
+    + f"""
+for _, uid in ipairs(ARGV) do redis.call("set", key("have", uid), "1", "EX", {RUN_S}) end
+"""
+)
+
+#: uid, who, host, answer: delivered once.
+DELIVER: Final = (
+    _KEY
+    + f"""
+local uid, who, host, answer = unpack(ARGV)
+local holder = redis.call("get", key("run", uid))
+if holder and holder ~= who then return 0 end
+host = redis.call("get", key("sub", uid)) or host
+redis.call("del", key("blob", uid), key("sub", uid), key("run", uid))
+redis.call("hdel", KEYS[1] .. ":tries", uid)
+if redis.call("exists", key("gone", uid)) == 1 then return 0 end
+if redis.call("set", key("done", uid), answer, "NX", "EX", {DAY_S}) then redis.call("rpush", key("results", host), uid) end
+return 1
+"""
+)
+
+#: kind (slots or hosts), who, how many (0: it leaves) → the sum of all that are there.
+THERE: Final = f"""
+local name, now = KEYS[1] .. ":" .. ARGV[1], tonumber(redis.call("time")[1])
+if ARGV[2] ~= "" then
+    if tonumber(ARGV[3]) > 0 then redis.call("hset", name, ARGV[2], (now + {THERE_S}) .. " " .. ARGV[3])
+    else redis.call("hdel", name, ARGV[2]) end
+end
+local sum, all = 0, redis.call("hgetall", name)
+for n = 1, #all, 2 do
+    local until_s, count = string.match(all[n + 1], "(%d+) (%d+)")
+    if tonumber(until_s) < now then redis.call("hdel", name, all[n]) else sum = sum + tonumber(count) end
+end
+return sum
+"""

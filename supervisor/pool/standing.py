@@ -1,0 +1,103 @@
+"""What an operator sees of a pool, and does to it: who is there, what waits, what was spent; pause, flush, an echo."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.pool import scripts
+from recalld.supervisor.pool.cargo import Contents, Reserve, packed, read
+from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
+from recalld.supervisor.pool.engine import QUEUES
+from recalld.supervisor.pool.pool import Cargo
+from recalld.supervisor.pool.sealing import refusal
+from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import steady_s, to_wire, utc_now
+
+if TYPE_CHECKING:
+    from recalld.supervisor.pool.connection import Broker
+    from recalld.supervisor.pool.sealing import Seal
+
+#: Seconds that a sealed echo may take.
+ECHO_S: Final = 10.0
+_POLL_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A pool at one moment."""
+
+    server: str
+    version: str
+    slots: int  # threads of workers that are there
+    hosts: int
+    waiting: int
+    working: int
+    paused: dict[str, int]  # profiles, and for how many seconds
+    spent: dict[str, dict[str, float]]  # today's calls and money, by profile
+    refused: dict[str, int]  # why cargo could not be read, today
+
+
+def standing_of(broker: Broker) -> Standing:
+    """Return how the pool stands; PoolAway where its Redis can't be asked."""
+    day = int(broker.call("time")[0]) // 86_400
+    spent: dict[str, dict[str, float]] = {}
+    for key in broker.call("scan_iter", match=broker.key("budget", f"*:{day}")):
+        name = key.decode().split(":")[-2]
+        calls, money = broker.call("hmget", key, "calls", "money")
+        spent[name] = {"calls": int(float(calls or 0)), "money": float(money or 0) / 1_000_000}
+    pauses = {key.decode(): broker.call("ttl", key) for key in broker.call("scan_iter", match=broker.key("pause", "*"))}
+    return Standing(
+        server=broker.name,
+        version=str(broker.call("info", "server").get("redis_version", "")),
+        slots=broker.run(scripts.THERE, "slots", "", 0),
+        hosts=broker.run(scripts.THERE, "hosts", "", 0),
+        waiting=sum(broker.call("llen", broker.key(queue)) for queue in QUEUES),
+        working=sum(1 for _ in broker.call("scan_iter", match=broker.key("run", "*"))),
+        paused={key.rpartition(":")[2]: left for key, left in pauses.items()},
+        spent=spent,
+        refused={why.decode(): int(count) for why, count in broker.call("hgetall", broker.key("refused")).items()},
+    )
+
+
+def pause(broker: Broker, profile: str, seconds: int) -> None:
+    """Have the workers leave the model of the profile alone for so long; 0 ends a pause."""
+    if seconds > 0:
+        broker.call("set", broker.key("pause", profile), "1", ex=seconds)
+    else:
+        broker.call("delete", broker.key("pause", profile), broker.key("doubt", profile), broker.key("probe", profile))
+
+
+def flush(broker: Broker) -> int:
+    """Delete every key of the pool, and return how many there were: hosts offer again what was out."""
+    names = list(broker.call("scan_iter", match=f"{broker.prefix}:*", count=500))
+    for n in range(0, len(names), 500):
+        broker.call("delete", *names[n : n + 500])
+    return len(names)
+
+
+def echo(broker: Broker, seal: Seal) -> int | Text:
+    """Return the milliseconds in which a sealed task comes back from a worker, or why it does not."""
+    host = f"doctor-{token_hex(6)}"
+    pool, uid, began_s = DramatiqPool(broker, host), f"{host}.echo", steady_s()
+    task = AskedTask(id="echo", kind="session-extract", messages=(_said(),))
+    reserve = Reserve(calls=0, at=to_wire(utc_now()))
+    contents = Contents(task=task, host=host, profile="", reserve=reserve)
+    pool.offer(Cargo(uid, seal.seal("cargo", uid, packed(contents)), is_asked=True))
+    while steady_s() < began_s + ECHO_S:
+        for answer in pool.take():
+            pool.taken([answer])
+            if answer.refused:
+                return Text("pool.echo_refused", why=refusal(answer.refused))
+            read(seal.unseal("answer", uid, answer.sealed))
+            return round((steady_s() - began_s) * 1000)
+        time.sleep(_POLL_S)
+    pool.withdraw([uid])
+    return Text("pool.echo_none", seconds=round(ECHO_S))
+
+
+def _said() -> dict[str, Any]:
+    return {"role": "user", "content": "The backup of the pool is on the NAS in the study.", "createdAt": to_wire(utc_now())}

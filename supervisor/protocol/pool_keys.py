@@ -1,0 +1,113 @@
+"""
+The keys of a pool of workers: [pool] of recalld.toml on a host, and a worker's pool.toml, which names the models.
+
+They are read as those of recalld.toml are (config_keys.py). Source: docs/reference/protocol.md, 6.11.
+"""
+
+# ruff: noqa: RUF009 - every default is immutable
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.protocol.config_keys import Section, section
+from recalld.supervisor.protocol.settings import duration, real, text, url, whole
+from recalld.supervisor.storage.catalogue import Text
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+_NAME: Final = r"[a-z][a-z0-9_-]{0,31}"
+_VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
+
+
+def _prefix() -> str:
+    return text(
+        "recalld",
+        "What the names of its keys in Redis begin with; workers and hosts of one pool have the same.",
+        pattern=_NAME,
+        allowed=Text("allowed.prefix"),
+    )
+
+
+def _key_env() -> str:
+    return text(
+        "RECALLD_POOL_KEY",
+        "The name of the variable with the key that seals what leaves this host, 32 bytes in base64; two with a comma between "
+        "while it is changed.",
+        pattern=_VARIABLE,
+        allowed=Text("allowed.variable"),
+        secret=True,
+    )
+
+
+@section
+class Pool(Section):
+    """A pool of workers elsewhere that does the tasks (`recalld[pool]`)."""
+
+    url: str = text(
+        "",
+        Text("meaning.pool_url"),
+        pattern=r"|rediss?://[^\s\x00-\x1f\x7f\ud800-\udfff]+",
+        allowed=Text("allowed.broker"),
+        secret=True,
+    )
+    prefix: str = _prefix()
+    key_env: str = _key_env()
+    profile: str = text(
+        "default",
+        "Which model of the pool writes: the name of a section of the workers' pool.toml.",
+        pattern=_NAME,
+        allowed=Text("allowed.prefix"),
+    )
+    window: int = whole(0, "The most tasks of this host in the pool at once; 0: twice its share of the workers' threads.")
+    patience: timedelta = duration("10m", "A task of which the pool shows no sign for this long is offered again.", least="30s")
+
+
+@section
+class Crew(Section):
+    """One worker process of the pool."""
+
+    prefix: str = _prefix()
+    key_env: str = _key_env()
+    threads: int = whole(16, "Tasks done at once by this process.", least=1, most=256)
+    heartbeat: timedelta = duration(
+        "20s", "A worker that gives no sign for this long is dead: others do its tasks.", least="5s"
+    )
+    grace: timedelta = duration("25s", "For how long a worker that is stopped lets its calls end.")
+    rate_wait: timedelta = duration("30s", "The longest wait for a turn with a provider; then the task goes back.")
+
+
+@section
+class Provider(Section):
+    """A model that the pool asks, and how often."""
+
+    base_url: str = url(Text("meaning.base_url"))
+    model: str = text("", Text("meaning.model"), pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", allowed=Text("allowed.name"))
+    api_key_env: str = text(
+        "OPENAI_API_KEY",
+        "The name of the variable that holds the key; the key itself is never in a file.",
+        pattern=_VARIABLE,
+        allowed=Text("allowed.variable"),
+        secret=True,
+    )
+    requests_per_minute: int = whole(0, "The most calls a minute of the whole pool; 0: no limit.")
+    tokens_per_minute: int = whole(0, "The most tokens a minute, as estimated before a call; 0: no limit.")
+    calls_per_day: int = whole(0, "The most calls a day of all hosts together; 0: no limit.")
+    money_per_day: float = real(0.0, "The most money a day, by the prices below; 0: no limit.")
+    price_in: float = real(0.0, "The price of a million tokens of prompts.")
+    price_out: float = real(0.0, "The price of a million tokens of answers.")
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFile:
+    """What pool.toml has beside its providers."""
+
+    pool: Crew = Crew()
+
+
+@dataclass(frozen=True, slots=True)
+class OneProvider:
+    """One section of its providers."""
+
+    provider: Provider = Provider()

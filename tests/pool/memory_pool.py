@@ -1,0 +1,184 @@
+"""A pool in memory that loses, repeats, reorders and forgets at any call; its workers are called by the test."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.pool.pool import Answer, PoolAway
+from recalld.supervisor.pool.sealing import Seal, Unsealable
+from recalld.worker.loop import do
+from recalld.worker.pooled import PoolClaim, opened, refuse
+from recalld.worker.providers import Model, NoCall
+from recalld.worker.providers.extractive import Extractive
+from recalld.worker.providers.server_pages import Capacity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from recalld.supervisor.pool.pool import Cargo, Sign
+    from recalld.supervisor.protocol.task import Result
+
+SEAL = Seal([bytes(32)])
+
+
+class NoLimits:
+    """A provider without limits, that is left alone after a fault until somebody says that it is well."""
+
+    def __init__(self) -> None:
+        self.is_down = False
+
+    def pause_s(self) -> int:
+        return 30 * self.is_down
+
+    def turn(self, host: str, tokens: int) -> None:
+        return None
+
+    def ended(self, result: Result) -> None:
+        self.is_down = self.is_down or result.reason == "provider"
+
+
+class PoolInMemory:
+    """*mischief*: how often, of a hundred calls, something goes wrong."""
+
+    def __init__(self, rng: Random | None = None, mischief: int = 0, slots: int = 8) -> None:
+        self.rng, self.mischief, self.slots = rng or Random(0), mischief, slots
+        self.cargo: dict[str, Cargo] = {}
+        self.queue: list[str] = []
+        self.running: set[str] = set()
+        self.done: dict[str, Answer] = {}
+        self.results: list[str] = []
+        self.kept: dict[str, bytes] = {}
+        self.tries: dict[str, int] = {}
+        self.delivered: list[Answer] = []
+        self.limits = NoLimits()
+
+    # ── what goes wrong ──────────────────────────────────────────────────────
+
+    def forget(self) -> None:
+        """Everything is gone, as after FLUSHALL; whoever works on a task goes on."""
+        for one in (self.cargo, self.queue, self.done, self.results, self.kept, self.tries):
+            one.clear()
+
+    def _before(self) -> bool:
+        """Whether the call gets through; the pool may lose or repeat something meanwhile."""
+        if self.rng.randrange(100) >= self.mischief:
+            return True
+        what = self.rng.choice(("away", "forget", "lose", "repeat", "reorder"))
+        if what == "forget":
+            self.forget()
+        elif what == "lose" and self.queue:
+            uid = self.queue.pop(self.rng.randrange(len(self.queue)))
+            self.cargo.pop(uid, None)
+        elif what == "repeat":
+            self.results += [uid for uid in self.done if self.rng.random() < 0.5]
+            self.queue += [uid for uid in self.cargo if self.rng.random() < 0.3]
+        elif what == "reorder":
+            self.rng.shuffle(self.queue)
+            self.rng.shuffle(self.results)
+        return what != "away"
+
+    def _call(self, act: Callable[[], Any]) -> Any:
+        """Carry out a call; one that does not get through may have been carried out all the same."""
+        if self._before():
+            return act()
+        if self.rng.random() < 0.5:
+            act()
+        raise PoolAway("the pool does not answer")
+
+    # ── the host's side ──────────────────────────────────────────────────────
+
+    def room(self) -> int:
+        return 2 * self.slots
+
+    def offer(self, cargo: Cargo) -> str:
+        def act() -> str:
+            if cargo.uid in self.done:
+                self.results.append(cargo.uid)
+                return "done"
+            if cargo.uid in self.cargo:
+                return "known"
+            self.cargo[cargo.uid] = cargo
+            self.queue.insert(0 if cargo.is_asked else len(self.queue), cargo.uid)
+            return "new"
+
+        return self._call(act)
+
+    def signs(self, uids: Collection[str]) -> dict[str, Sign]:
+        def of(uid: str) -> Sign | None:
+            return "done" if uid in self.done else "runs" if uid in self.running else "waits" if uid in self.cargo else None
+
+        return self._call(lambda: {uid: sign for uid in uids if (sign := of(uid))})
+
+    def withdraw(self, uids: Collection[str]) -> None:
+        self._call(lambda: [self.cargo.pop(uid, None) for uid in uids])
+
+    def take(self) -> list[Answer]:
+        return self._call(lambda: [self.done[uid] for uid in dict.fromkeys(self.results) if uid in self.done])
+
+    def report(self, spent: dict[str, int]) -> None:
+        self._call(lambda: None)
+
+    def taken(self, answers: Collection[Answer]) -> None:
+        def act() -> None:
+            for answer in answers:
+                self.done.pop(answer.uid, None)
+                self.results = [uid for uid in self.results if uid != answer.uid]
+
+        self._call(act)
+
+    # ── a worker ─────────────────────────────────────────────────────────────
+
+    def work(self, provider: Any, clock: Any, seal: Seal = SEAL) -> bool:
+        """One worker does the next task; whether there was one."""
+        while self.queue:
+            uid = self.queue.pop(0)
+            cargo = self.cargo.get(uid)
+            if cargo is None or uid in self.running:
+                continue
+            self.running.add(uid)
+            try:
+                self._do(MemoryHold(self, uid, cargo.sealed), provider, clock, seal)
+            finally:
+                self.running.discard(uid)
+            return True
+        return False
+
+    def _do(self, hold: MemoryHold, provider: Any, clock: Any, seal: Seal) -> None:
+        try:
+            contents = opened(hold, seal)
+        except Unsealable as fault:
+            refuse(hold, "", fault.why)
+            return
+        claim: Any = PoolClaim(hold, contents, seal, self.limits)
+        if pause_s := self.limits.pause_s():
+            claim.put_off(pause_s)
+            return
+        writer = provider if contents.profile or not isinstance(provider, Model) else Extractive()
+        with suppress(NoCall):
+            do(claim, writer, clock, lambda: False, Capacity)
+
+
+class MemoryHold:
+    def __init__(self, pool: PoolInMemory, uid: str, sealed: bytes) -> None:
+        self.pool, self.uid, self.sealed = pool, uid, sealed
+        self.lost = False
+
+    def deliver(self, answer: Answer, host: str) -> None:
+        pool = self.pool
+        pool._before()  # it goes on until the pool has it
+        pool.cargo.pop(self.uid, None)
+        pool.done.setdefault(self.uid, answer)
+        pool.results.append(self.uid)
+        pool.delivered.append(answer)
+
+    def find(self, name: str) -> bytes | None:
+        return self.pool.kept.get(name)
+
+    def keep(self, name: str, data: bytes) -> None:
+        self.pool.kept[name] = data
+
+    def forget(self, names: Collection[str]) -> None:
+        for name in names:
+            self.pool.kept.pop(name, None)

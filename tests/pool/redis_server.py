@@ -1,0 +1,70 @@
+"""A real redis-server on a free port of this machine, which a test may kill, freeze, empty and start again."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+PROGRAM = shutil.which("redis-server")
+
+
+class RedisServer:
+    """Ended with the context; *options* are lines of its configuration."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder, self.options = folder, options
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        assert PROGRAM
+        options = ["save ''", "appendonly no", "bind 127.0.0.1", f"port {self.port}", f"dir {self.folder}", *self.options]
+        self.process = subprocess.Popen(
+            [PROGRAM, "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        assert self.process.stdin
+        self.process.stdin.write("\n".join(options).encode() + b"\n")
+        self.process.stdin.close()
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            with socket.socket() as asked:
+                if asked.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.05)
+        raise AssertionError("redis-server does not answer")
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def freeze(self) -> None:
+        assert self.process
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self.process
+        self.process.send_signal(signal.SIGCONT)

@@ -1,0 +1,49 @@
+"""Workspaces of the tests with a courier in a worker's place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.pool.courier import Courier
+from recalld.supervisor.pool.station import Station
+from tests.pool.memory_pool import SEAL
+
+if TYPE_CHECKING:
+    from tests.world import World
+
+
+def station_of(world: World, name: str = "甲", files: Any = None) -> Station:
+    ws = world.ws
+    return Station(name, "host", files or world.files, world.paths, ws.config, ws.events, SEAL, world.clock)
+
+
+class Stepped(Courier):
+    """A courier whose clock goes on by two seconds a step, so that each looks and asks."""
+
+    def __init__(self, pool: Any, *stations: Station, window: int = 0) -> None:
+        self.at_s = 0.0
+        super().__init__(pool, now_s=self._next_s, window=window)
+        for station in stations:
+            self.join(station)
+
+    def _next_s(self) -> float:
+        self.at_s += 2.0
+        return self.at_s
+
+
+def carried(courier: Courier, pool: Any, provider: Any, clock: Any, most: int = 400) -> int:
+    """Step and work until nothing is queued or out; how many tasks were done."""
+    done = quiet = 0
+    for _ in range(most):
+        moved = courier.step()
+        worked = pool.work(provider, clock)
+        done += worked
+        quiet = 0 if moved or worked or courier.out else quiet + 1
+        if quiet > 3:
+            return done
+        if pool.limits.is_down:  # nobody is asked before time has passed
+            courier.step()
+            pool.limits.is_down = False
+            courier.close()
+            return done
+    raise AssertionError(f"not done after {most} steps: {courier.out}")

@@ -1,0 +1,180 @@
+"""The courier against a pool in memory that loses, repeats, reorders and forgets at every call."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.pool.cargo import unpacked
+from recalld.supervisor.pool.sealing import Seal, refusal
+from recalld.worker.providers import NoCall
+from tests.pool.memory_pool import SEAL, PoolInMemory
+from tests.pool.stations import Stepped, carried, station_of
+from tests.simulation.model import ScriptedModel
+from tests.world import WITH_MODEL, World, at, message_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = at("2026-01-31T10:00")
+TOLD = "数据库密码是 hunter2-demo，别外传。"
+
+
+def with_tasks(world: World, *days: str, text: str = "") -> World:
+    world.write([message_on(day, **({"text": text} if text else {})) for day in days])
+    world.round("all")
+    return world
+
+
+def summaries(world: World) -> list[str]:
+    return sorted(path.stem for path in world.paths.summaries.glob("2*.md"))
+
+
+def test_courier_brings_the_tasks_to_the_pool_and_results_home(world: World) -> None:
+    with_tasks(world, "2026-01-10", "2026-01-11")
+    pool = PoolInMemory()
+    courier = Stepped(pool, station_of(world))
+    assert carried(courier, pool, world.model, world.clock) == 2
+    world.round("none")
+    assert summaries(world) == ["2026-01-10", "2026-01-11"]
+    assert not pool.cargo
+    assert not pool.done
+    assert not world.files.disk.is_locked(world.paths.worker_lock(0))
+
+
+def test_courier_takes_from_its_workspaces_in_turn(tmp_path: Path) -> None:
+    worlds = [World(tmp_path / name, NOW, WITH_MODEL) for name in "甲乙"]
+    for world in worlds:
+        world.write([message_on(f"2026-01-{day}") for day in (10, 11, 12)])
+        world.round("all")
+    pool = PoolInMemory(slots=2)
+    courier = Stepped(pool, *(station_of(world, name) for world, name in zip(worlds, "甲乙", strict=True)))
+    courier.step()
+    assert [uid[0] for uid in pool.queue] in (["甲", "乙"] * 2, ["乙", "甲"] * 2)
+    assert {uid[2:16] for uid in pool.queue[:2]} == {"day-2026-01-12"}
+
+
+def test_cargo_has_no_secret_and_no_address(world: World) -> None:
+    with_tasks(world, "2026-01-10", text=TOLD)
+    pool = PoolInMemory()
+    Stepped(pool, station_of(world)).step()
+    ((uid, cargo),) = pool.cargo.items()
+    data = SEAL.unseal("cargo", uid, cargo.sealed)
+    found = unpacked(data)
+    assert "hunter2" not in found.blocks[0].text
+    assert "[" in found.blocks[0].text
+    assert found.config.llm.base_url == ""
+    assert "数据库".encode() not in cargo.sealed
+
+
+def test_calls_are_written_down_before_and_what_is_unused_after(world: World) -> None:
+    with_tasks(world, "2026-01-10")
+    pool = PoolInMemory()
+    courier = Stepped(pool, station_of(world))
+    courier.step()
+    assert world.ws.calls.today(world.clock()) == 1
+    carried(courier, pool, world.model, world.clock)
+    assert world.ws.calls.today(world.clock()) == 0  # the model of this test makes no call
+    pool.results += [answer.uid for answer in pool.delivered]
+    pool.done |= {answer.uid: answer for answer in pool.delivered}
+    world.ws.calls.begin(world.clock(), None)
+    courier.step()
+    assert world.ws.calls.today(world.clock()) == 1  # an answer that comes twice gives nothing back twice
+
+
+@pytest.mark.parametrize("kind", ["another key", "cut", "changed", "of another task", "newer"])
+def test_cargo_that_is_not_right_is_refused_and_costs_nothing(world: World, kind: str) -> None:
+    with_tasks(world, "2026-01-10", "2026-01-11")
+    pool = PoolInMemory()
+    courier = Stepped(pool, station_of(world))
+    courier.step()
+    sealed = {uid: cargo.sealed for uid, cargo in pool.cargo.items()}
+    first, second = sealed
+    wrong = {
+        "cut": sealed[first][:-3],
+        "changed": sealed[first][:40] + bytes([sealed[first][40] ^ 1]) + sealed[first][41:],
+        "of another task": sealed[second],
+        "newer": b"\x02" + sealed[first][1:],
+    }.get(kind, sealed[first])
+    pool.cargo = {first: type(pool.cargo[first])(first, wrong)}
+    pool.work(world.model, world.clock, Seal([b"\x01" * 32]) if kind == "another key" else SEAL)
+    courier.step()
+    assert not world.model.requests
+    why = {"another key": "key", "newer": "newer"}.get(kind, "changed")
+    assert world.events.of("pool_waits") == [{"why": refusal(why)}]
+    assert sorted(path.name for path in (world.root / "worker/queue").glob("day-*"))
+
+
+def test_courier_forgets_what_nobody_wants_any_more(world: World) -> None:
+    with_tasks(world, "2026-01-10")
+    pool = PoolInMemory()
+    courier = Stepped(pool, station_of(world))
+    courier.step()
+    for path in (world.root / "worker/running").glob("day-*"):
+        path.unlink()
+    for _ in range(20):
+        courier.step()
+    assert courier.out == []
+    assert not pool.cargo
+
+
+def test_task_that_needs_more_calls_than_reserved_comes_again_with_more(world: World) -> None:
+    with_tasks(world, "2026-01-10")
+    pool = PoolInMemory()
+    courier = Stepped(pool, station_of(world))
+    model = ScriptedModel(Random(1), lambda: None, lambda: None)
+    model.time = "perfect"
+    complete = model.complete
+
+    def twice(prompt: Any, **given: Any) -> Any:
+        given["calling"]()  # as a server makes it that refuses a parameter first
+        return complete(prompt, **given)
+
+    model.complete = twice  # type: ignore[method-assign]
+    assert carried(courier, pool, model, world.clock) == 2
+    world.round("none")
+    assert summaries(world) == ["2026-01-10"]
+    assert world.ws.calls.today(world.clock()) == 3  # one was made in vain
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_lost_in_a_pool_that_forgets_at_every_call(tmp_path: Path, seed: int) -> None:
+    worlds = [World(tmp_path / name, NOW, f"{WITH_MODEL}max_calls_per_day = 40\n") for name in "甲乙"]
+    pool = PoolInMemory(Random(seed), mischief=30)
+    made: list[int] = []
+    model = ScriptedModel(Random(seed), lambda: None, lambda: made.append(1))
+    model.time = "perfect"
+    stations = [station_of(world, name) for world, name in zip(worlds, "甲乙", strict=True)]
+    courier = Stepped(pool, *stations)
+    for world in worlds:
+        with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
+    for _ in range(8):
+        carried(courier, pool, model, worlds[0].clock)
+        for world in worlds:
+            world.round("none")
+    for world in worlds:
+        assert summaries(world) == [f"2026-01-{day}" for day in range(10, 16)]
+        assert len(world.events.of("summarised")) == 6  # none twice
+        assert world.ws.calls.today(world.clock()) <= 40
+        assert not list((world.root / "worker/running").iterdir())
+    assert sum(world.ws.calls.today(world.clock()) for world in worlds) >= len(made)
+
+
+@pytest.mark.proof
+def test_cap_holds_though_the_pool_forgets(tmp_path: Path) -> None:
+    world = World(tmp_path, NOW, f"{WITH_MODEL}max_calls_per_day = 3\n")
+    pool = PoolInMemory(Random(3), mischief=40)
+    made: list[int] = []
+    model = ScriptedModel(Random(3), lambda: None, lambda: made.append(1))
+    model.time = "perfect"
+    courier = Stepped(pool, station_of(world))
+    with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
+    for _ in range(200):
+        courier.step()
+        with suppress(NoCall):
+            pool.work(model, world.clock)
+    assert len(made) <= 3

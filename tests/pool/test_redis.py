@@ -1,0 +1,173 @@
+"""The pool on a real redis-server: what is wrong with it is told in a sentence, limits hold, faults lose and pay nothing twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.pool import scripts
+from recalld.supervisor.pool.connection import Broker
+from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
+from recalld.supervisor.pool.limits import ProviderLimits, Spent, report
+from recalld.supervisor.pool.pool import Cargo, PoolAway
+from recalld.supervisor.pool.profiles import Profile
+from recalld.supervisor.protocol.task import Result
+from recalld.supervisor.storage.catalogue import render
+from tests.pool.redis_server import PROGRAM, RedisServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.proof, pytest.mark.skipif(PROGRAM is None, reason="needs redis-server: apt-get install redis-server")]
+
+PROFILE = Profile("default", "", "m", "", 0, 0, 0, 0.0, 0.0, 0.0, timedelta(seconds=30))
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def broker(redis: RedisServer) -> Broker:
+    made = Broker(redis.url, "recalld")
+    made.call("flushall")
+    return made
+
+
+# ── what is wrong with it ────────────────────────────────────────────────────
+
+
+def why(url: str, prefix: str = "recalld") -> list[str]:
+    try:
+        return [render(one, "zh") for one in Broker(url, prefix).unfit()]
+    except PoolAway as away:
+        return [render(away.args[0], "zh")]
+
+
+def test_broker_says_in_a_sentence_why_it_can_not_be_used(tmp_path: Path, broker: Broker) -> None:
+    assert why(broker.url) == []
+    assert "连不上" in why("redis://127.0.0.1:9/0")[0]
+    assert "TLS" in why(broker.url.replace("redis://", "rediss://"))[0]
+    broker.call("set", "recalld:orders:7", "another's")
+    assert "不是工作池的" in why(broker.url)[0]
+    assert why(broker.url, "ours") == []
+    with RedisServer(tmp_path, "requirepass secret", "maxmemory 100mb", "maxmemory-policy allkeys-lru") as other:
+        assert "密码" in why(other.url)[0]
+        assert "allkeys-lru" in why(other.url.replace("//", "//:secret@"))[0]
+
+
+def test_broker_of_an_old_version_is_refused(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker.client, "info", lambda _: {"redis_version": "5.0.7"})
+    assert [str(one) for one in broker.unfit()] == ["it is Redis 5.0.7, and a pool needs 6.2 or newer, or Valkey"]
+
+
+# ── what passes through it ───────────────────────────────────────────────────
+
+
+def test_pool_brings_an_answer_until_it_is_durable(broker: Broker) -> None:
+    pool = DramatiqPool(broker, "甲")
+    assert pool.offer(Cargo("w.day-1", b"sealed")) == "new"
+    assert pool.offer(Cargo("w.day-1", b"sealed")) == "known"
+    assert pool.signs(["w.day-1", "w.day-2"]) == {"w.day-1": "waits"}
+    assert broker.run(scripts.BEGIN, "w.day-1", "one", 0) == [b"sealed", 1]
+    assert broker.run(scripts.BEGIN, "w.day-1", "two", 1) == b"wait"
+    assert pool.signs(["w.day-1"]) == {"w.day-1": "runs"}
+    assert broker.run(scripts.DELIVER, "w.day-1", "two", "甲", b"\x01late") == 0
+    assert broker.run(scripts.DELIVER, "w.day-1", "one", "甲", b"\x01done") == 1
+    assert broker.run(scripts.BEGIN, "w.day-1", "two", 1) == b"drop"
+    assert [(one.uid, one.sealed) for one in pool.take()] == [("w.day-1", b"\x01done")]
+    again = DramatiqPool(broker, "甲").take()  # a courier that was killed before it was durable
+    pool.taken(again)
+    assert pool.take() == []
+    assert not [key for key in broker.call("keys", "recalld:*") if b"day-1" in key]
+
+
+def test_pool_brings_an_answer_to_who_asked_last(broker: Broker) -> None:
+    before, after = DramatiqPool(broker, "甲"), DramatiqPool(broker, "乙")
+    before.offer(Cargo("w.day-1", b"sealed"))
+    assert after.offer(Cargo("w.day-1", b"sealed")) == "known"
+    broker.run(scripts.BEGIN, "w.day-1", "one", 0)
+    broker.run(scripts.DELIVER, "w.day-1", "one", "甲", b"\x01done")
+    assert before.take() == []
+    assert [one.uid for one in after.take()] == ["w.day-1"]
+
+
+def test_worker_keeps_its_task_when_redis_has_forgotten_everything(broker: Broker) -> None:
+    pool = DramatiqPool(broker, "甲")
+    pool.offer(Cargo("w.day-1", b"sealed"))
+    broker.run(scripts.BEGIN, "w.day-1", "one", 0)
+    broker.call("flushall")
+    assert pool.signs(["w.day-1"]) == {}
+    assert broker.run(scripts.RENEW, "w.day-1", "one") == b"h"
+    assert pool.signs(["w.day-1"]) == {"w.day-1": "runs"}
+    assert pool.offer(Cargo("w.day-1", b"sealed")) == "known"
+    pool.withdraw(["w.day-1"])
+    assert broker.run(scripts.RENEW, "w.day-1", "one") == b"-"
+
+
+# ── limits ───────────────────────────────────────────────────────────────────
+
+
+def asked_at_once(limits: ProviderLimits, threads: int, each: int) -> list[object]:
+    found: list[object] = []
+    made = [threading.Thread(target=lambda: found.extend(limits.turn("甲", 10) for _ in range(each))) for _ in range(threads)]
+    for thread in made:
+        thread.start()
+    for thread in made:
+        thread.join()
+    return found
+
+
+def test_budget_is_exact_and_closed_to_a_host_that_has_not_reported(broker: Broker) -> None:
+    limits = ProviderLimits(broker, replace(PROFILE, calls_per_day=40))
+    assert limits.turn("甲", 10) == ("busy", 5)
+    assert report(broker, "default", "甲", 0, Spent()).calls == 0
+    found = asked_at_once(limits, threads=8, each=10)
+    assert found.count(None) == 40
+    assert {one[0] for one in found if one} == {"spent"}  # type: ignore[index]
+    seen = report(broker, "default", "甲", 40, Spent())
+    broker.call("flushall")
+    assert limits.turn("甲", 10) == ("busy", 5)
+    assert report(broker, "default", "甲", 25, seen).calls == 40
+    assert limits.turn("甲", 10) is not None
+
+
+def test_rate_is_not_exceeded_by_more_than_its_burst(broker: Broker) -> None:
+    limits = ProviderLimits(broker, replace(PROFILE, requests_per_minute=300))
+    began = time.monotonic()
+    asked_at_once(limits, threads=8, each=10)
+    took = time.monotonic() - began
+    assert took >= (80 - 60) / 5 * 0.95  # a burst of a fifth of a minute's, then five a second
+
+
+def test_fault_pauses_the_provider_for_all_and_one_asks_first(broker: Broker) -> None:
+    limits = ProviderLimits(broker, PROFILE)
+    assert limits.pause_s() == 0
+    limits.ended(Result(id="x", status="failed", reason="provider", retry_after_s=50))
+    assert 45 <= limits.pause_s() <= 50
+    broker.call("delete", "recalld:pause:default")
+    assert [limits.pause_s(), limits.pause_s()] == [0, 5]
+    limits.ended(Result(id="x", status="done", usage={"calls": 1}))
+    assert [limits.pause_s(), limits.pause_s()] == [0, 0]
+
+
+# ── faults ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("row", ["worker-killed", "flushed"])
+def test_fault_loses_nothing_and_pays_at_most_the_calls_of_a_dead_worker(row: str) -> None:
+    from bench.pool import run
+
+    threads = 4
+    found = run(row, tasks=50, processes=2, threads=threads)
+    assert found["lost"] == 0, found
+    assert found["paid twice"] <= (threads if row == "worker-killed" else 0), found  # type: ignore[operator]

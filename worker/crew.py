@@ -1,0 +1,247 @@
+"""
+A worker of the pool as a process: takes tasks of any workspace from Redis, asks the model of their profile, and delivers.
+
+It has no workspace and no state on disk. Every task is held by a lock that this process alone renews each second; when Redis
+has forgotten everything, the renewal shows that the task is in good hands, and a result is offered until Redis has it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from recalld.supervisor.pool import scripts
+from recalld.supervisor.pool.engine import Engine
+from recalld.supervisor.pool.limits import ProviderLimits
+from recalld.supervisor.pool.pool import PoolAway
+from recalld.supervisor.pool.sealing import Unsealable, refusal
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.config_keys import Llm, Tokens
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
+from recalld.supervisor.storage.signals import on_signals
+from recalld.worker.loop import do
+from recalld.worker.pooled import PoolClaim, ended_twice, opened, refuse
+from recalld.worker.providers import NoCall, extractive
+from recalld.worker.providers.server_pages import Capacity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from recalld.supervisor.pool.cargo import Contents
+    from recalld.supervisor.pool.connection import Broker
+    from recalld.supervisor.pool.pool import Answer
+    from recalld.supervisor.pool.profiles import Profile
+    from recalld.supervisor.pool.sealing import Seal
+    from recalld.supervisor.protocol.pool_keys import Crew as Keys
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.worker.providers import Model, Summariser
+
+_RENEW_S: Final = 1.0
+#: Seconds that a task waits which another worker had: that one may be about to show that it lives.
+_WAIT_S: Final = 3.0
+#: A task is not begun more often without an answer.
+_MOST_TRIES: Final = 2
+_RETRY_S: Final = 0.5
+_THERE_S: Final = 5.0
+#: What a refusal begins with (`dramatiq_pool.REFUSED`).
+_REFUSED: Final = b"\x00"
+
+
+class RedisHold:
+    """A task in Redis as this process has it (`pool.Hold`)."""
+
+    def __init__(self, crew: Crew, uid: str, who: str, sealed: bytes, tries: int) -> None:
+        self.uid, self.who, self.sealed, self.tries = uid, who, sealed, tries
+        self.lost = False
+        self._crew, self._broker = crew, crew.broker
+
+    def deliver(self, answer: Answer, host: str) -> None:
+        """Give the answer to the host; goes on until Redis has it, or this process has to end."""
+        data = _REFUSED + answer.refused.encode() if answer.refused else answer.sealed
+        while not self.lost:
+            try:
+                with self._crew.renewing:  # a lock that is renewed beyond its answer would hide that the task is missing
+                    self._broker.run(scripts.DELIVER, self.uid, self.who, host, data)
+                    self._crew.holds.discard(self)
+                if answer.refused:
+                    self._broker.call("hincrby", self._broker.key("refused"), answer.refused, 1)
+                    self._broker.call("expire", self._broker.key("refused"), scripts.DAY_S)
+            except PoolAway:
+                if self._crew.ends.wait(_RETRY_S):
+                    return
+            else:
+                return
+
+    def find(self, name: str) -> bytes | None:
+        """Return what was kept under this name."""
+        found: bytes | None = self._broker.call("get", self._broker.key("ans", name))
+        return found
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep it for an hour."""
+        self._broker.call("set", self._broker.key("ans", name), data, ex=scripts.KEPT_S)
+
+    def forget(self, names: Collection[str]) -> None:
+        """Delete what was kept."""
+        if names:
+            self._broker.call("delete", *(self._broker.key("ans", name) for name in names))
+
+
+class Crew:
+    """The threads of one process; *report* gets what each task has come to, without its words."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        keys: Keys,
+        profiles: Mapping[str, Profile],
+        seal: Seal,
+        environ: Mapping[str, str],
+        clock: Clock,
+        report: Callable[[dict[str, str]], None],
+    ) -> None:
+        self.broker, self._keys, self._profiles, self._seal = broker, keys, profiles, seal
+        self._environ, self._clock, self._report = environ, clock, report
+        self._me = str(uuid4())
+        #: The tasks of this process, and what is held while their locks are renewed, or given up with an answer.
+        self.renewing = threading.Lock()
+        self._numbers = itertools.count()
+        self.holds: set[RedisHold] = set()
+        self._models: dict[tuple[Any, ...], Model] = {}
+        self.stop, self.ends = threading.Event(), threading.Event()
+
+    def run(self) -> None:
+        """Work until a signal; NoService with one sentence where Redis can't carry a pool."""
+        self._check()
+        on_signals(self.stop.set)
+        engine = Engine(self.broker, self.work, self._keys.threads, self._keys.heartbeat.total_seconds())
+        renewal = threading.Thread(target=self._renew, args=(engine,), daemon=True)
+        engine.start()
+        renewal.start()
+        self.stop.wait()
+        grace_s = self._keys.grace.total_seconds()
+        last = threading.Timer(grace_s, self.ends.set)  # then what is still running goes back
+        last.start()
+        engine.stop(grace_s + 5)
+        self.ends.set()
+        last.cancel()
+        renewal.join(_RENEW_S * 2)
+        with suppress(PoolAway):
+            self.broker.run(scripts.THERE, "slots", self._me, 0)
+
+    def _check(self) -> None:
+        try:
+            why = next(self.broker.unfit(), None)
+        except PoolAway as away:
+            why = away.args[0]
+        if why:
+            raise NoService(why, Text("pool.mend"))
+
+    # ── one task ─────────────────────────────────────────────────────────────
+
+    def work(self, uid: str, host: str) -> None:
+        """Do the task, unless it is done, nobody wants it any more, or two workers have ended over it."""
+        hold = self._begin(uid)
+        if hold is None:
+            return
+        self.holds.add(hold)
+        try:
+            self._do(hold, host)
+        except Exception as error:  # noqa: BLE001 - a task that this version can't do goes to another; what it says may be its words
+            self._report({"uid": uid, "error": type(error).__name__})
+        finally:
+            self.holds.discard(hold)
+
+    def _begin(self, uid: str) -> RedisHold | None:
+        """Take the lock of the task, once no other holds it; None where there is nothing left to do."""
+        who, since = f"{self._me}.{next(self._numbers)}", time.monotonic()
+        while not self.ends.is_set():
+            with suppress(PoolAway):
+                found = self.broker.run(scripts.BEGIN, uid, who, int(time.monotonic() - since >= _WAIT_S))
+                if found == b"drop":
+                    return None
+                if found != b"wait":
+                    return RedisHold(self, uid, who, found[0], int(found[1]))
+            self.ends.wait(_RETRY_S)
+        return None
+
+    def _do(self, hold: RedisHold, host: str) -> None:
+        try:
+            contents = opened(hold, self._seal)
+        except Unsealable as fault:
+            self._report({"uid": hold.uid, "error": refusal(fault.why)})
+            refuse(hold, host, fault.why)
+            return
+        if hold.tries > _MOST_TRIES:
+            ended_twice(hold, contents, self._seal, self._clock)
+            return
+        profile = self._profiles.get(contents.profile)
+        if contents.profile and profile is None:
+            self._report({"uid": hold.uid, "error": refusal("profile")})
+            refuse(hold, host, "profile")
+            return
+        limits = ProviderLimits(self.broker.until_back(self.ends), profile) if profile else NoLimits()
+        claim: Any = PoolClaim(hold, contents, self._seal, limits)
+        if wait_s := limits.pause_s():
+            claim.put_off(wait_s)
+            return
+        writer: Model | Summariser = self._model(profile, contents) if profile else extractive.Extractive()
+        with suppress(NoCall, BadConfig, Busy, OSError):
+            result = do(claim, writer, self._clock, self.ends.is_set, Capacity)
+            if result:
+                about = {"uid": hold.uid, "status": result.status, "reason": result.reason, "error": result.error}
+                self._report({key: value for key, value in about.items() if value})
+
+    def _model(self, profile: Profile, contents: Contents) -> Model:
+        """Return the model of the profile, one for all tasks that ask it alike: it knows what its server does not accept."""
+        llm, weight = contents.config.llm, contents.config.tokens.cjk_weight
+        alike = (profile.name, llm.temperature, llm.timeout, weight)
+        if alike not in self._models:
+            from recalld.worker.providers import openai  # late: a wrong key or address is told before
+
+            asked = Llm(
+                base_url=profile.base_url,
+                model=profile.model,
+                api_key_env=profile.api_key_env,
+                temperature=llm.temperature,
+                timeout=llm.timeout,
+            )
+            self._models[alike] = openai.make(Config(llm=asked, tokens=Tokens(cjk_weight=weight)), self._environ)
+        return self._models[alike]
+
+    # ── signs of life ────────────────────────────────────────────────────────
+
+    def _renew(self, engine: Engine) -> None:
+        """Renew the lock of each task, and show which were fetched, and how many threads are there."""
+        there_s = float("-inf")
+        while not self.ends.wait(_RENEW_S):
+            with suppress(PoolAway), self.renewing:
+                if holds := [hold for hold in self.holds if not hold.lost]:
+                    pairs = itertools.chain.from_iterable((hold.uid, hold.who) for hold in holds)
+                    letters = self.broker.run(scripts.RENEW, *pairs).decode()
+                    for hold, letter in zip(holds, letters, strict=True):
+                        hold.lost = letter == "-"
+                if fetched := engine.fetched():
+                    self.broker.run(scripts.HAVE, *fetched)
+                if time.monotonic() >= there_s + _THERE_S and not self.stop.is_set():
+                    self.broker.run(scripts.THERE, "slots", self._me, self._keys.threads)
+                    there_s = time.monotonic()
+
+
+class NoLimits:
+    """The limits of an extract, which asks nobody."""
+
+    def pause_s(self) -> int:
+        """Return 0: nothing is asked."""
+        return 0
+
+    def turn(self, host: str, tokens: int) -> None:
+        """Return None: nothing is counted."""
+
+    def ended(self, result: object) -> None:
+        """Note nothing."""

@@ -1,0 +1,199 @@
+"""
+A task of the pool as a claim: its cargo is opened in memory, and what becomes of it is sealed again and delivered.
+
+A pool worker has no workspace and no state on disk. A call is made only within what the workspace has reserved, and when the
+provider has a turn for it; a task that gets none goes back without a failure, and its host knows when to offer it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.pool.cargo import Outcome, rendered, unpacked
+from recalld.supervisor.pool.pool import Answer, PoolAway
+from recalld.supervisor.pool.sealing import Unsealable
+from recalld.supervisor.protocol.prompts import read_template, shipped_template
+from recalld.supervisor.protocol.task import NewerVersion, Result, Task
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import to_wire
+from recalld.worker.providers import NoCall
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from recalld.supervisor.pool.cargo import Contents, Why
+    from recalld.supervisor.pool.pool import Hold, Limits
+    from recalld.supervisor.pool.sealing import Seal
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.llm import Account
+    from recalld.supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.protocol.task import AskedTask
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.text.language import Language
+
+#: Tokens of an answer that are counted before it is there.
+_ANSWER_TOKENS: Final = 500
+
+
+def opened(hold: Hold, seal: Seal) -> Contents:
+    """Return what is in the cargo; Unsealable where this worker can't read it."""
+    data = seal.unseal("cargo", hold.uid, hold.sealed)
+    try:
+        found = unpacked(data)
+    except NewerVersion:
+        raise Unsealable("newer") from None
+    except ValueError:
+        raise Unsealable("changed") from None
+    if not hold.uid.endswith(f".{found.task.id}"):
+        raise Unsealable("changed")
+    return found
+
+
+def refuse(hold: Hold, host: str, why: str) -> None:
+    """Tell the host that its cargo can't be read; nothing was paid."""
+    hold.deliver(Answer(hold.uid, b"", why), host)
+
+
+@dataclass(slots=True, eq=False)
+class PoolClaim:
+    """One task of the pool (`desk.Claim`), its log of calls (`calls.CallBook`), and its finished pieces (`desk.Kept`)."""
+
+    hold: Hold
+    contents: Contents
+    seal: Seal
+    limits: Limits
+    used: int = 0
+    _why: Why = "ended"
+    _wait_s: int = 0
+    _names: set[str] = field(default_factory=set)
+
+    @property
+    def task(self) -> Task | AskedTask:
+        """What is to be done."""
+        return self.contents.task
+
+    @property
+    def config(self) -> Config:
+        """The workspace's, as far as a worker needs it."""
+        return self.contents.config
+
+    @property
+    def log(self) -> PoolClaim:
+        """Counts calls against what was reserved."""
+        return self
+
+    @property
+    def kept(self) -> PoolClaim:
+        """Keeps finished pieces in the pool."""
+        return self
+
+    @property
+    def lost(self) -> bool:
+        """Whether another has it, or nobody wants it."""
+        return self.hold.lost
+
+    def material(self, *, with_extracts: bool) -> list[Block]:  # noqa: ARG002 - its host has seen to that
+        """Return the messages of the cargo."""
+        return list(self.contents.blocks)
+
+    def template(self, name: str, language: Language) -> PromptTemplate:
+        """Return the workspace's own prompt, else the one that this worker ships."""
+        file = f"{name}.{language}.md"
+        own = self.contents.prompts.get(file)
+        return shipped_template(name, language) if own is None else read_template(name, file, own.encode())
+
+    # ── calls ────────────────────────────────────────────────────────────────
+
+    def begin(self, now: datetime, most: int | None, account: Account = "summaries") -> bool:  # noqa: ARG002 - the host has counted
+        """Count one call; NoCall where it may not be made now."""
+        if self.used >= self.contents.reserve.calls:
+            self._why = "short"
+            raise NoCall(Text("pool.short"))
+        words = sum(len(block.text) for block in self.contents.blocks)
+        refused = self.limits.turn(self.contents.host, words // 2 + _ANSWER_TOKENS)
+        if refused:
+            self._why, self._wait_s = refused
+            raise NoCall(Text("pool.spent") if self._why == "spent" else Text("pool.busy"))
+        self.used += 1
+        return True
+
+    # ── pieces ───────────────────────────────────────────────────────────────
+
+    def find(self, request: str) -> str | None:
+        """Return the kept answer to *request*."""
+        name = self._name(request)
+        with suppress(PoolAway, Unsealable):
+            sealed = self.hold.find(name)
+            return self.seal.unseal("kept", name, sealed).decode() if sealed else None
+        return None
+
+    def keep(self, request: str, answer: str) -> None:
+        """Keep the answer for a while; a pool that is away costs this piece at the next try, not the summary."""
+        name = self._name(request)
+        with suppress(PoolAway):
+            self.hold.keep(name, self.seal.seal("kept", name, answer.encode("utf-8", "replace")))
+
+    def clear(self) -> None:
+        """Delete the pieces that were used."""
+        with suppress(PoolAway):
+            self.hold.forget(self._names)
+
+    def _name(self, request: str) -> str:
+        workspace = self.hold.uid.partition(".")[0]
+        name = hashlib.sha256(f"{workspace}\n{self.task.group}\n{request}".encode("utf-8", "replace")).hexdigest()
+        self._names.add(name)
+        return name
+
+    # ── the end ──────────────────────────────────────────────────────────────
+
+    def held(self) -> bool:
+        """Return whether this process still has the task."""
+        return not self.hold.lost
+
+    def finish(self, result: Result) -> None:
+        """Deliver the result; a task that only needs more calls than were reserved goes back."""
+        if result.reason == "spent" and self._why == "short":
+            self.give_back()
+            return
+        self.limits.ended(result)
+        self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, result=result))
+
+    def give_back(self) -> None:
+        """Tell the host why the task was not done, and when it may be offered again."""
+        if self.hold.lost:
+            return
+        about = {"why": self._why, "wait_s": self._wait_s, "profile": self.contents.profile}
+        self._deliver(Outcome(reserve=self.contents.reserve, used=self.used, **about))  # type: ignore[arg-type]
+
+    def put_off(self, wait_s: int) -> None:
+        """Give the task back, undone: the provider is left alone for so long."""
+        self._why, self._wait_s = "busy", wait_s
+        self.give_back()
+
+    def _deliver(self, outcome: Outcome) -> None:
+        sealed = self.seal.seal("answer", self.hold.uid, rendered(outcome))
+        self.hold.deliver(Answer(self.hold.uid, sealed), self.contents.host)
+
+
+def ended_twice(hold: Hold, contents: Contents, seal: Seal, clock: Clock) -> None:
+    """Deliver that two workers have ended over this task: it is not begun a third time, and its group waits."""
+    task, now = contents.task, to_wire(clock())
+    result = Result(
+        id=task.id,
+        status="failed",
+        reason="input",
+        error=Text("pool.ended_twice"),
+        group=task.group,
+        attempt=task.attempt,
+        sources=task.sources if isinstance(task, Task) else (),
+        previous_digest=task.previous_digest if isinstance(task, Task) else "",
+        redo=isinstance(task, Task) and task.redo,
+        started_at=now,
+        completed_at=now,
+    )
+    outcome = Outcome(reserve=contents.reserve, used=contents.reserve.calls, result=result)
+    hold.deliver(Answer(hold.uid, seal.seal("answer", hold.uid, rendered(outcome))), contents.host)
