@@ -104,7 +104,9 @@ ANSWERS: Final = {
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
-WITHOUT_JSON: Final = {"completion", "demo", "gateway", "hook", "mcp", "open"}
+WITHOUT_JSON: Final = {"pool key", "completion", "demo", "gateway", "hook", "mcp", "open"}
+#: What needs a Redis, and is asked for in tests/pool.
+OF_REDIS: Final = {"pool status", "pool pause", "pool flush"}
 #: What needs systemd, and is asked for in script/test-systemd.
 OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
 AWAY: Final = {
@@ -132,7 +134,7 @@ def leaves(group: typer.core.TyperGroup, before: str = "") -> set[str]:
 
 
 def test_cli_has_exactly_the_commands_of_the_table_of_json_answers():
-    assert leaves(commands()) - WITHOUT_JSON == set(ANSWERS) | OF_SYSTEMD
+    assert leaves(commands()) - WITHOUT_JSON == set(ANSWERS) | OF_SYSTEMD | OF_REDIS
 
 
 @pytest.mark.timeout(120)
