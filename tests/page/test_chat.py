@@ -42,7 +42,7 @@ def test_chat_without_a_model_quotes_memory_and_its_citations_lead_there(site):
         assert answer.status_code == 200
         page = Page(answer.text)
         assert "NAS" in page.text
-        assert "No model is set" in page.text
+        assert "还没有设置模型" in page.text  # in the language of the question
         ways = {about.get("href", "") for _, about in page.elements}
         assert {"/days/2026-01-10"} <= ways
         turn = next(way for way in ways if way.startswith("/turns/"))
