@@ -11,7 +11,7 @@ from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.workspace import Workspace
 from tests.process.command import Command, until
-from tests.world import IN_SHANGHAI, World, at
+from tests.world import IN_SHANGHAI, Diarist, World, at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ class Watched:
     """The watch of a workspace, which looks every second."""
 
     def __init__(self, root: Path) -> None:
-        self.world = World(root, at("2026-01-31T10:00"), f"[archive]\n{IN_SHANGHAI}\n")
+        self.world: World = Diarist(root, at("2026-01-31T10:00"), f"[archive]\n{IN_SHANGHAI}\n")
         self.write(self.world.toml)
         self.watch = ConfigWatch(self.world.ws, self.reopen)
 

@@ -36,7 +36,7 @@ TEXTS: Final = {
     "times_unread": "有 {count} 条消息的时间读不懂，归到了收到那天；第一条在 {name} 里：{why}。请在那里改正 createdAt 并删掉 createdAtFound；如果就是那天说的，用 `recalld fsck --accept-times` 全部确认。",
     "times_unread_yet": "history.json 里有 {count} 条消息的时间读不懂，会归到收到那天；第一条在第 {number} 项：{why}。请在那里改正 createdAt 并删掉 createdAtFound。",
     "days_damaged": "有 {count} 个按日文件坏了，第一个是 {name}；用 `recalld fsck` 看坏在哪里，用 `recalld fsck --repair` 修好能修的。",
-    "days_cut": "有 {count} 个按日文件缺了末尾的消息，第一个是 {name}；用 `recalld fsck --repair` 找回；是你删的，就用 `recalld fsck --accept {name}`，或者用 `recalld forget --removed` 把它们从别处也去掉。",
+    "days_cut": "有 {count} 个按日文件缺了末尾的消息，第一个是 {name}；如果是你删的，用 `recalld fsck --accept {name}` 确认，或者用 `recalld forget --removed` 把它们从别处也去掉；如果不是，用 `recalld fsck --repair` 找回。",
     "found_on": "{time} 查到：{why}。",
     "unread": "损坏的 history.json 里约有 {count} 条消息读不出来（{bytes} 字节），保存在 {path}：复制一份修好，再用 `recalld restore --from` 补回来；里面的都不要了，用 `recalld restore --give-up {name}`。",
     "unread_encoded": "损坏的 history.json 里约有 {count} 条消息读不出来（{bytes} 字节），因为它是 {encoding}，不是 UTF-8；原文保存在 {path}：先 `{command}`，再 `recalld restore --from mended.json`；里面的都不要了，用 `recalld restore --give-up {name}`。",

@@ -6,7 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "title": "# What was done to memory",
-    "about": "A line for each act, written by recalld; `recalld undo ID` takes one back, as long as nothing was built on it. Editing this file changes nothing.",
+    "about": "A line for each act, written by recalld. `recalld undo ID` takes back what was written, changed, deleted or moved to trash/, as long as nothing was built on it; what was filed or forgotten stays so. Editing this file changes nothing.",
     "written": "a line was written into {path}{by}",
     "replaced": "a line was written into {path} in the place of an older one, which ended{by}",
     "ended": "something was marked as no longer true{by}",
@@ -27,7 +27,7 @@ TEXTS: Final = {
     "would_prune": "files that would go to trash/: {count} ({bytes} bytes)",
     "pruned_now": "files that went to trash/: {count} ({bytes} bytes); `recalld undo` with the id in CHANGES.md brings them back",
     "uncovered": "files as old as these that stay, since no summary of a model covers them as they are: {count}",
-    "no_act": "{id!r} is no act in CHANGES.md that is kept",
+    "no_act": "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act",
     "not_undone.archived": "filing can't be undone: the words are where they belong; `recalld forget` takes words back",
     "not_undone.forgotten": "what was forgotten is gone for good; that is what forgetting is for",
     "not_undone.hand": "you did this by hand; your editor can take it back",
