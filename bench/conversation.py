@@ -104,7 +104,7 @@ class Summariser:
 
     def chat_stream(self, *, messages: list[dict[str, Any]], **_: object) -> Iterator[str]:
         """Yield the new summary: the items of the last one, what the user asked to remember, and a word of each message."""
-        prompt = messages[0]["content"]
+        prompt = messages[-1]["content"]  # what is before it are the instructions and an example
         *before, told = (text for _, text in _FENCED.findall(prompt))
         known = [item for text in before for item in _SUMMED_UP.findall(text)]
         asked = _TOLD.findall(told)

@@ -47,7 +47,7 @@ def _is_openclaw(source: Source) -> bool:
 
 
 def _is_json_lines(source: Source) -> bool:
-    names = source.named("*.jsonl")[:5]
+    names = () if _is_workspace(source) else source.named("*.jsonl")[:5]  # those of a workspace are its log and its state
     return any(isinstance(first := source.first_line(name), dict) and {"role", "messages"} & first.keys() for name in names)
 
 

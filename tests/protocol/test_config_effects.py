@@ -829,12 +829,12 @@ OVERFLOWING = {"turns.overflow": "memory", "llm.provider": "extractive"}
 
 
 def is_a_line_of_80_characters_kept(world: World) -> bool:
-    """Whether a model's line of that length becomes a long-term line."""
+    """Whether a model's line of that length becomes a long-term line, and not an extract in its place."""
     world.write([{**one, "session": "web"} for one in talk(EVENING, 8)])
     line = "备份放在 /srv/backup，每天凌晨做一次；部署 Cloudflare Workers 超时了，改成 30 秒再加一次重试；用户对花生过敏，点外卖要备注，nginx 配置明天备份"
     with contextlib.suppress(NoSummary):
         Memory(world.ws, clock=world.clock).summarize("web", llm=Scripted(lambda _: line))
-    return bool(world.ws.long_term.read().total)
+    return line.encode() in world.read("memory.md")
 
 
 def needed_argument(world: World) -> str:

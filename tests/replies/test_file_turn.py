@@ -203,7 +203,7 @@ def test_file_turn_sets_an_input_aside_after_its_tries(world, server):
 
 
 def test_file_turn_cuts_an_answer_that_does_not_end(world, server):
-    server.play(Act(text="很长。" * 200_000, parts=50))
+    server.play(Act(text="".join(f"第{n}天，" for n in range(100_000)), parts=50))
     world.ask(asked("q1", "讲一个故事。"))
     world.turn()
     answer = world.history()[1]["text"]
