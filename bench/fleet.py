@@ -1,5 +1,7 @@
 """
-What a fleet costs and how soon it works: `python -m bench.fleet [--dormant 1000] [--open 100] [--rate 10] [--seconds 10]`.
+What a fleet costs, and how soon it works.
+
+    python -m bench.fleet --dormant 1000 --open 100 --rate 10 --seconds 10
 
 One shard over made-up workspaces in a temporary folder. Memory is the shard's own (unique) memory, at a tenth of the workspaces and at all of
 them, so that the cost of one is their difference; the time to a durable round goes from a message in history.json to its line in the
@@ -36,7 +38,7 @@ _SETTINGS = {"SHARDS": "1", "WARM_UP": "0s"}
 
 def main() -> None:
     """Measure, and print the figures."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("dormant", 1000), ("open", 100), ("rate", 10), ("seconds", 10)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()

@@ -1,8 +1,8 @@
 """
 A pool of workers with a real redis-server: what a fault costs, what the throughput is, and what a task costs in processor.
 
-    python bench/pool.py                     every row: faults, throughput, processor, rate, budget, sealing
-    python bench/pool.py --rows worker-killed flushed --tasks 120
+    python -m bench.pool                     every row: faults, throughput, processor, rate, budget, sealing
+    python -m bench.pool --rows worker-killed flushed --tasks 120
 
 The model is a server on loopback that answers after 0.5 to 1.0 s and logs each prompt; *paid twice* counts calls beyond the first
 of a prompt. The courier, the pool's workers and Redis are those of the product, in processes of their own.
@@ -316,7 +316,7 @@ def _fault(
 
 
 def main() -> None:
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rows", nargs="*", default=list(ROWS))
     options.add_argument("--tasks", type=int, default=240)
     options.add_argument("--processes", type=int, default=4)

@@ -36,7 +36,7 @@ def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[s
     locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
     if locale.partition(".")[0] not in _NO_LANGUAGE:
         return "zh" if locale.startswith("zh") else "en"
-    found = [language_of(text[:_CHARS]) for text in islice(memory, NEWEST)]
+    found = [language_of(text[:_CHARS]) for text in islice(filter(str.strip, memory), NEWEST)]
     return max(found, key=found.count, default="en")  # of two that are as frequent, the newest
 
 

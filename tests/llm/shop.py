@@ -138,7 +138,7 @@ class ServedWorld(World):
     # ── what lies there ──────────────────────────────────────────────────────
 
     def results(self) -> list[Result]:
-        return [parse_result(path.read_bytes()) for path in sorted(self.task_queue.results.iterdir())]
+        return [parse_result(path.read_bytes()) for path in sorted(self.task_queue.results.glob("[!.]*"))]
 
     def queued(self) -> list[str]:
         return sorted(json.loads(path.read_bytes())["group"] for path in self.task_queue.queue.iterdir())

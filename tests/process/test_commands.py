@@ -143,7 +143,7 @@ def test_sentences_name_commands_as_they_must_be_typed(recalld: Command, tmp_pat
 
 
 def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):
-    (dated,) = talked.root.glob("memory/2026-01-29-*.md")
+    (dated,) = talked.root.glob("memory/2026-01-20-*.md")
     auto = {"LC_ALL": "C.UTF-8", "RECALLD_LANGUAGE": "auto"}
     assert talked("status", **auto).out.startswith("一切正常；")
     dated.write_bytes(b"---\nrecalld: 1\n")

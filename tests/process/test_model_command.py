@@ -112,7 +112,7 @@ def test_summarize_without_a_model_writes_the_words_of_an_extract(recalld: Comma
         recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", "--json", RECALLD_LLM_PROVIDER="extractive")
     )
     assert done.code == 0
-    assert json.loads(done.out)["text"].startswith("2026-01-31|部署|0")
+    assert json.loads(done.out)["text"].startswith("2026-01-31|部署|助手：")
     assert "我对花生过敏" in done.out
 
 
@@ -130,8 +130,8 @@ def test_turns_sum_up_what_overflows_beside_a_supervisor(tmp_path: Path):
             done = recalld(command, "--query", "超时怎么改的？", "--session", "部署")
             assert (done.code, done.err) == (0, "")
     first, second = (recalld.root / "memory.md").read_text("utf-8").splitlines()
-    assert first.startswith("2026-01-31|auto-overflow|0")
-    assert second.startswith("2026-01-31|auto-overflow|0")
+    assert first.startswith("2026-01-31|auto-overflow|助手：")
+    assert second.startswith("2026-01-31|auto-overflow|用户：")
 
 
 SUMMARY = "用户对花生过敏；Cloudflare Workers 的超时改成 30 秒，加一次重试。"
