@@ -10,7 +10,16 @@ from __future__ import annotations
 import re
 
 #: At most one of these is held at a time, but for inbox + history; taken in this order.
-ORDER = ("calls.lock", "index.lock", "vectors.lock", "chat.lock", "diary.lock", "inbox.json.lock", "memory.md.lock", "history.json.lock")
+ORDER = (
+    "calls.lock",
+    "index.lock",
+    "vectors.lock",
+    "chat.lock",
+    "diary.lock",
+    "inbox.json.lock",
+    "memory.md.lock",
+    "history.json.lock",
+)
 #: Held for life, taken before any of the others.
 _FOR_LIFE = re.compile(r"supervisor\.lock|worker-[0-7]\.lock|session-[0-9a-f]{16}\.lock")
 _OF_CHAT = re.compile(r"chat-[0-9a-f]{16}\.lock")
