@@ -131,7 +131,7 @@ def test_disk_that_refuses_is_told_without_its_path(service: Service, number, st
 
 
 def test_lock_that_another_holds_is_503_with_retry_after(service: Service, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.storage.files.LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr("recalld.supervisor.storage.files.Files.lock.__defaults__", (0.05,))
     free, held = threading.Event(), threading.Event()
 
     def hold() -> None:
