@@ -48,8 +48,6 @@ _WAIT_S: Final = 3.0
 _MOST_TRIES: Final = 2
 _RETRY_S: Final = 0.5
 _THERE_S: Final = 5.0
-#: What a refusal begins with (`dramatiq_pool.REFUSED`).
-_REFUSED: Final = b"\x00"
 
 
 class RedisHold:
@@ -62,7 +60,7 @@ class RedisHold:
 
     def deliver(self, answer: Answer, host: str) -> None:
         """Give the answer to the host; goes on until Redis has it, or this process has to end."""
-        data = _REFUSED + answer.refused.encode() if answer.refused else answer.sealed
+        data = scripts.REFUSED + answer.refused.encode() if answer.refused else answer.sealed
         while not self.lost:
             try:
                 with self._crew.renewing:  # a lock that is renewed beyond its answer would hide that the task is missing

@@ -16,9 +16,8 @@ from recalld.supervisor.pool.cargo import Outcome, rendered, unpacked
 from recalld.supervisor.pool.pool import Answer, PoolAway
 from recalld.supervisor.pool.sealing import Unsealable
 from recalld.supervisor.protocol.prompts import read_template, shipped_template
-from recalld.supervisor.protocol.task import NewerVersion, Result, Task
+from recalld.supervisor.protocol.task import NewerVersion, Result, Task, result_of
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire
 from recalld.worker.providers import NoCall
 
 if TYPE_CHECKING:
@@ -181,19 +180,7 @@ class PoolClaim:
 
 def ended_twice(hold: Hold, contents: Contents, seal: Seal, clock: Clock) -> None:
     """Deliver that two workers have ended over this task: it is not begun a third time, and its group waits."""
-    task, now = contents.task, to_wire(clock())
-    result = Result(
-        id=task.id,
-        status="failed",
-        reason="input",
-        error=Text("pool.ended_twice"),
-        group=task.group,
-        attempt=task.attempt,
-        sources=task.sources if isinstance(task, Task) else (),
-        previous_digest=task.previous_digest if isinstance(task, Task) else "",
-        redo=isinstance(task, Task) and task.redo,
-        started_at=now,
-        completed_at=now,
-    )
+    now = clock()
+    result = result_of(contents.task, now, now, status="failed", reason="input", error=Text("pool.ended_twice"))
     outcome = Outcome(reserve=contents.reserve, used=contents.reserve.calls, result=result)
     hold.deliver(Answer(hold.uid, seal.seal("answer", hold.uid, rendered(outcome))), contents.host)

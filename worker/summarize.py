@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.task import AskedTask, Result, Task
+from recalld.supervisor.protocol.task import AskedTask, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
-from recalld.supervisor.storage.clock import to_wire
 from recalld.worker.calls import Calls
 from recalld.worker.providers import Model, ProviderError
 from recalld.worker.writing import Writing
@@ -68,9 +67,10 @@ def delivered(
     """Return what *write* returns, or why it failed, as the result of the task, with what its *calls* have cost."""
     began = clock()
     outcome = _outcome(write)
-    ended = clock()
-    result = Result(
-        id=task.id,
+    return result_of(
+        task,
+        began,
+        clock(),
         status="failed" if outcome.reason else "done",
         text=outcome.text,
         error=outcome.error if len(outcome.error) <= _ERROR_CHARS else outcome.error[:_ERROR_CHARS],
@@ -81,15 +81,7 @@ def delivered(
         model=provider.model,
         extract=provider.extract,
         usage=calls.usage.wire() if calls else {},
-        started_at=to_wire(began),
-        completed_at=to_wire(ended),
-        duration_ms=max(0, round((ended - began).total_seconds() * 1000)),
-        group=task.group,
-        attempt=task.attempt,
     )
-    if isinstance(task, AskedTask):
-        return result
-    return replace(result, sources=task.sources, previous_digest=task.previous_digest, redo=task.redo)
 
 
 def _outcome(write: Callable[[], str]) -> _Outcome:

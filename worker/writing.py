@@ -85,9 +85,8 @@ class Writing:
             language = _language_of(part)
             entries = entries_of(part, ZoneInfo(task.zone), self._hiding(language), dates=False)
             texts.append(self._piece_by_piece(task, entries, "", language, is_last=part is parts[-1]))
-        return "\n\n".join(
-            dict.fromkeys(text for text in texts if not says_nothing(text))
-        )  # a small model may answer twice the same
+        told = dict.fromkeys(text for text in texts if not says_nothing(text))  # a small model may answer twice the same
+        return "\n\n".join(told)
 
     def _by_day(self, task: Task, blocks: Sequence[Block]) -> str:
         """Return what the summaries of the month's days say most, one line a day; a day without one is asked for."""

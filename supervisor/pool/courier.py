@@ -3,8 +3,8 @@ The courier: carries tasks of many workspaces to a pool of workers, and their re
 
 It claims tasks as a worker of their workspace does (`station.py`), offers as many as the pool can begin in the next seconds,
 and writes results as a worker does. Order and fairness are decided here: first what a person waits for, then one task of each
-workspace in turn. What the pool has forgotten is offered again. A host of one workspace has a courier of its own, a fleet has
-one for many: whoever owns it calls `step`. Source: docs/reference/protocol.md, 6.11.
+workspace in turn. What the pool has forgotten is offered again. Each host of a workspace has
+a courier of its own (`host/couriers.py`). Source: docs/reference/protocol.md, 6.11.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.pool.station import Parcel, Station
 
 #: Seconds between two looks at the queue of a workspace that nobody has woken.
-LOOK_S: Final = 0.2
+_LOOK_S: Final = 0.2
 #: Seconds between two questions of what the pool knows of the tasks that are out.
 _ASK_S: Final = 1.5
 #: Seconds between two touches while somebody waits for a task.
@@ -47,8 +47,8 @@ class Courier:
     """
     Carries the tasks of the workspaces that `join` to the *pool*.
 
-    *carry* maps a function over tasks, in threads where there are many. *look_s*: how often a queue is looked at that nobody
-    has woken; a fleet looks seldom, since its events wake.
+    *carry* maps a function over tasks, in threads where there are many. *window*: the most tasks that are out at once, 0: the
+    pool's room alone.
     """
 
     def __init__(
@@ -57,10 +57,9 @@ class Courier:
         *,
         carry: Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]] = map,
         now_s: Callable[[], float] = steady_s,
-        look_s: float = LOOK_S,
         window: int = 0,
     ) -> None:
-        self._pool, self._carry, self._now_s, self._look_s, self._window = pool, carry, now_s, look_s, window
+        self._pool, self._carry, self._now_s, self._window = pool, carry, now_s, window
         self._stations: dict[str, Station] = {}
         self._looks: dict[str, float] = {}  # when each queue is looked at next
         self._closed: dict[str, float] = {}  # profiles that take nothing now, and until when
@@ -204,7 +203,7 @@ class Courier:
         name = station.name
         if now_s < max(station.rests_until_s, self._looks[name], self._closed.get(station.profile, now_s)):
             return False
-        self._looks[name] = now_s + self._look_s
+        self._looks[name] = now_s + _LOOK_S
         return True
 
     def _room(self) -> int:
@@ -256,7 +255,7 @@ class Courier:
         """Step until *stop* is set."""
         while not stop.is_set():
             if not self.step():
-                stop.wait(min(self._look_s, LOOK_S))
+                stop.wait(_LOOK_S)
 
     def close(self) -> None:
         """Give every task back."""

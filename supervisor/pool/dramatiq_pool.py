@@ -27,8 +27,6 @@ _SIGNS: Final[Mapping[str, Sign]] = {"d": "done", "r": "runs", "w": "waits"}
 _LOOK_S: Final = 2.0
 #: The most answers at once.
 _MOST_ANSWERS: Final = 64
-#: What an answer begins with that no seal has: a worker could not read the cargo.
-REFUSED: Final = b"\x00"
 
 
 class DramatiqPool:
@@ -92,4 +90,4 @@ class DramatiqPool:
 
 
 def _answer(uid: Uid, data: bytes) -> Answer:
-    return Answer(uid, b"", data[1:].decode("ascii", "replace")) if data[:1] == REFUSED else Answer(uid, data)
+    return Answer(uid, b"", data[1:].decode("ascii", "replace")) if data[:1] == scripts.REFUSED else Answer(uid, data)

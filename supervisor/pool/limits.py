@@ -97,6 +97,11 @@ class Spent:
     money: int = 0
 
 
+def today(broker: Broker) -> int:
+    """Return the day of the budgets, by Redis's clock: the number of days since 1970, in UTC."""
+    return int(broker.call("time")[0]) // 86_400
+
+
 def report(broker: Broker, profile: str, host: str, own: int, seen: Spent) -> Spent:
     """Report what a host has spent today and the total that it saw last; return the total now."""
     day, calls, money = broker.run(_REPORT, profile, host, own, seen.day, seen.calls, seen.money)
@@ -149,8 +154,7 @@ class ProviderLimits:
         elif result.usage.get("calls"):
             broker.call("delete", doubt, self._probe)
         if cost := _cost(result.usage, profile):
-            day = int(broker.call("time")[0]) // 86_400
-            name = broker.key("budget", f"{profile.name}:{day}")
+            name = broker.key("budget", f"{profile.name}:{today(broker)}")
             broker.call("hincrby", name, "money", cost)
             broker.call("expire", name, _BUDGET_S)
 

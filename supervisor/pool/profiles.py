@@ -6,10 +6,10 @@ A cargo names a profile and nothing more, so that no workspace can have the pool
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recalld.supervisor.protocol.config import PREFIX, tables
 from recalld.supervisor.protocol.pool_keys import Crew, OneProvider, PoolFile
 from recalld.supervisor.protocol.settings import applied, gather
 from recalld.supervisor.storage.catalogue import Text
@@ -42,20 +42,19 @@ class Profile:
 def read_profiles(path: Path, environ: Mapping[str, str]) -> tuple[Crew, dict[str, Profile]]:
     """Return the process and its profiles; BadConfig with one sentence where the file is not there, or wrong."""
     try:
-        tables = tomllib.loads(read_outside(path).decode("utf-8-sig"))
+        data = read_outside(path)
     except FileNotFoundError:
         raise BadConfig(path.name, Text("pool.no_file", path=path)) from None
     except OSError as error:
         raise from_os_error(error, path) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadConfig(path.name, Text("pool.bad_file", why=str(error))) from None
-    providers = tables.pop("providers", {})
-    crew = applied(PoolFile(), gather(PoolFile(), tables, environ, "RECALLD_")).pool
+    given = tables(data, path.name)
+    providers = given.pop("providers", {})
+    crew = applied(PoolFile(), gather(PoolFile(), given, environ, PREFIX)).pool
     if not isinstance(providers, dict) or not providers or not all(isinstance(one, dict) for one in providers.values()):
         raise BadConfig(path.name, Text("pool.no_providers"))
     found = {}
     for name, table in providers.items():
-        one = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, "RECALLD_")).provider
+        one = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, PREFIX)).provider
         if not one.model:
             raise BadConfig(f"providers.{name}.model", Text("model.unnamed"))
         values = {key: getattr(one, key) for key in Profile.__slots__ if hasattr(one, key)}

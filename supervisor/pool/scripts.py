@@ -26,6 +26,8 @@ THERE_S: Final = 15
 KEPT_S: Final = 3_600
 DAY_S: Final = 86_400
 GONE_S: Final = 600
+#: What an answer begins with that no seal has: a worker could not read the cargo.
+REFUSED: Final = b"\x00"
 
 _KEY: Final = 'local function key(kind, name) return KEYS[1] .. ":" .. kind .. ":" .. name end\n'
 

@@ -11,6 +11,7 @@ from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import Contents, Reserve, packed, read
 from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
 from recalld.supervisor.pool.engine import QUEUES
+from recalld.supervisor.pool.limits import today
 from recalld.supervisor.pool.pool import Cargo
 from recalld.supervisor.pool.sealing import refusal
 from recalld.supervisor.protocol.task import AskedTask
@@ -43,9 +44,8 @@ class Standing:
 
 def standing_of(broker: Broker) -> Standing:
     """Return how the pool stands; PoolAway where its Redis can't be asked."""
-    day = int(broker.call("time")[0]) // 86_400
     spent: dict[str, dict[str, float]] = {}
-    for key in broker.call("scan_iter", match=broker.key("budget", f"*:{day}")):
+    for key in broker.call("scan_iter", match=broker.key("budget", f"*:{today(broker)}")):
         name = key.decode().split(":")[-2]
         calls, money = broker.call("hmget", key, "calls", "money")
         spent[name] = {"calls": int(float(calls or 0)), "money": float(money or 0) / 1_000_000}

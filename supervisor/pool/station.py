@@ -22,7 +22,7 @@ from recalld.supervisor.protocol.lease import Lease, worker_lock
 from recalld.supervisor.protocol.llm import CallLog, endpoint_of
 from recalld.supervisor.protocol.prompts import load_template, shipped_template, without_secrets
 from recalld.supervisor.protocol.queue import TaskQueue
-from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Result, Task
+from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost, read_material
 from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import BadConfig, Busy
@@ -129,7 +129,8 @@ class Station:
         try:
             contents = self._contents(parcel)
         except MaterialLost as fault:
-            self._deliver(parcel.uid, _failed(parcel.task, str(fault), self._clock))
+            now = self._clock()
+            self._deliver(parcel.uid, result_of(parcel.task, now, now, status="failed", reason="lost", error=str(fault)))
             return None
         except (BadConfig, Busy, OSError) as error:
             self._rest(parcel, now_s, str(error))
@@ -266,13 +267,3 @@ class Station:
     def is_overdue(self, parcel: Parcel, now_s: float) -> bool:
         """Return whether the pool has shown no sign of the task for too long."""
         return timedelta(seconds=now_s - parcel.sign_s) > self.config.pool.patience
-
-
-def _failed(task: Task | AskedTask, why: str, clock: Clock) -> Result:
-    """Return the result of a task whose material is gone, as a worker delivers it."""
-    now = to_wire(clock())
-    about = {"id": task.id, "group": task.group, "attempt": task.attempt, "started_at": now, "completed_at": now}
-    result = Result(status="failed", reason="lost", error=why, **about)  # type: ignore[arg-type]
-    if isinstance(task, AskedTask):
-        return result
-    return replace(result, sources=task.sources, previous_digest=task.previous_digest, redo=task.redo)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="Section")
 #: A text of one line: the name of a model, a prefix.
+#: The name of an environment variable.
+VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
 _ONE_LINE: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}"
 #: A command of the user's.
 _COMMAND: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,1000}"
@@ -118,12 +120,12 @@ class Archive(Section):
         return find_zone(self.timezone)
 
 
-def _of_the_key() -> str:
-    """Return the key of the configuration that names a variable."""
+def name_of_the_key() -> str:
+    """Return the key of a configuration that names the variable with a provider's key."""
     return text(
         "OPENAI_API_KEY",
         "The name of the variable that holds the key; the key itself is never in a file.",
-        pattern=r"[A-Za-z_][A-Za-z0-9_]{0,99}",
+        pattern=VARIABLE,
         allowed=Text("allowed.variable"),
         secret=True,
     )
@@ -141,7 +143,7 @@ class Llm(Section):
     )
     base_url: str = url(Text("meaning.base_url"))
     model: str = text("", Text("meaning.model"), pattern=_ONE_LINE, allowed=Text("allowed.name"))
-    api_key_env: str = _of_the_key()
+    api_key_env: str = name_of_the_key()
     temperature: float = real(0.3, "The sampling temperature of the model.", most=2)
     context_tokens: int = whole(8192, "The context window in tokens of the model that summarises.", least=512)
     material_share: float = real(0.8, "Material beyond this share of the context is summarised in pieces.", least=0.1, most=1)
@@ -359,7 +361,7 @@ class Embeddings(Section):
     model: str = text(
         "", "The model's name on that server; empty: no embeddings.", pattern=_ONE_LINE, allowed=Text("allowed.name")
     )
-    api_key_env: str = _of_the_key()
+    api_key_env: str = name_of_the_key()
     question_prefix: str = text(
         "",
         'What the model wants before a question: "query: " for E5, "search_query: " for Nomic.',

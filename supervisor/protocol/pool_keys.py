@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.config_keys import Section, section
+from recalld.supervisor.protocol.config_keys import VARIABLE, Section, name_of_the_key, section
 from recalld.supervisor.protocol.settings import duration, real, text, url, whole
 from recalld.supervisor.storage.catalogue import Text
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 _NAME: Final = r"[a-z][a-z0-9_-]{0,31}"
-_VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
 
 
 def _prefix() -> str:
@@ -35,7 +34,7 @@ def _key_env() -> str:
         "RECALLD_POOL_KEY",
         "The name of the variable with the key that seals what leaves this host, 32 bytes in base64; two with a comma between "
         "while it is changed.",
-        pattern=_VARIABLE,
+        pattern=VARIABLE,
         allowed=Text("allowed.variable"),
         secret=True,
     )
@@ -84,13 +83,7 @@ class Provider(Section):
 
     base_url: str = url(Text("meaning.base_url"))
     model: str = text("", Text("meaning.model"), pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", allowed=Text("allowed.name"))
-    api_key_env: str = text(
-        "OPENAI_API_KEY",
-        "The name of the variable that holds the key; the key itself is never in a file.",
-        pattern=_VARIABLE,
-        allowed=Text("allowed.variable"),
-        secret=True,
-    )
+    api_key_env: str = name_of_the_key()
     requests_per_minute: int = whole(0, "The most calls a minute of the whole pool; 0: no limit.")
     tokens_per_minute: int = whole(0, "The most tokens a minute, as estimated before a call; 0: no limit.")
     calls_per_day: int = whole(0, "The most calls a day of all hosts together; 0: no limit.")

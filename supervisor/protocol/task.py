@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from recalld.supervisor.protocol.message import ATTEMPTS_END
@@ -21,6 +21,7 @@ from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
 VERSION: Final = 1
 #: The format of a task that somebody waits for, which came later.
@@ -128,6 +129,22 @@ class Result:
     started_at: str = ""
     completed_at: str = ""
     duration_ms: int = 0
+
+
+def result_of(task: Task | AskedTask, began: datetime, ended: datetime, **about: Any) -> Result:
+    """Return a result of the task, which has what is copied from it, and the fields of *about*."""
+    result = Result(
+        id=task.id,
+        group=task.group,
+        attempt=task.attempt,
+        started_at=to_wire(began),
+        completed_at=to_wire(ended),
+        duration_ms=max(0, round((ended - began).total_seconds() * 1000)),
+        **about,
+    )
+    if isinstance(task, AskedTask):
+        return result
+    return replace(result, sources=task.sources, previous_digest=task.previous_digest, redo=task.redo)
 
 
 def task_id(group: str, sources: tuple[Source, ...], attempt: int, previous_digest: str = "") -> str:

@@ -13,7 +13,6 @@ TEXTS: Final = {
     "ended_twice": "做它的 worker 两次中途结束",
     "not_installed": "工作池需要 recalld[pool]，这里没有装：`pip install 'recalld[pool]'`",
     "no_file": "没有 {path}；池里的模型写在这个文件里，每个一节 [providers.名称]，见 docs/how-to/a-pool-of-workers.zh-CN.md",
-    "bad_file": "它不是 TOML：{why}",
     "no_providers": "里面没有模型：请写一节 [providers.default]，给出 base_url 和 model",
     "bad_address": "工作池的地址不是 redis:// 或 rediss://",
     "unreachable": "连不上 {server} 的 Redis（{kind}）；请启动它，或者改正 pool.url",

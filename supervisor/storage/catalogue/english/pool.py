@@ -13,7 +13,6 @@ TEXTS: Final = {
     "ended_twice": "its worker ended twice",
     "not_installed": "a pool needs recalld[pool], which is not installed: `pip install 'recalld[pool]'`",
     "no_file": "{path} is not there; it names the models of the pool, a section [providers.NAME] each, as docs/how-to/a-pool-of-workers.md shows",
-    "bad_file": "it is no TOML: {why}",
     "no_providers": "it names no model: give a section [providers.default] with base_url and model",
     "bad_address": "the address of the pool is no redis:// or rediss:// one",
     "unreachable": "Redis at {server} can't be reached ({kind}); start it, or mend pool.url",

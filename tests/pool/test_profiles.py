@@ -1,0 +1,46 @@
+"""pool.toml: what is wrong in it is one sentence."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from recalld.supervisor.storage.errors import BadConfig
+
+profiles = pytest.importorskip("recalld.supervisor.pool.profiles", reason="needs the extra pool")
+
+
+def test_pool_file_names_the_models_and_what_may_be_asked_of_each(tmp_path):
+    file = tmp_path / "pool.toml"
+    file.write_text('[pool]\nrate_wait = "5s"\n[providers.fast]\nmodel = "m"\ncalls_per_day = 40\n', encoding="utf-8-sig")
+    _, found = profiles.read_profiles(file, {})
+    assert {name: (one.model, one.calls_per_day, one.rate_wait) for name, one in found.items()} == {
+        "fast": ("m", 40, timedelta(seconds=5))
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"[pool", "pool.toml: it is not valid TOML"),
+        (b"a = " + b"[" * 5_000, "pool.toml: it is nested too deeply"),
+        (b"\xff", "pool.toml: it is not UTF-8"),
+        (b"", "pool.toml: it names no model"),
+        (b"providers = 3", "pool.toml: it names no model"),
+        (b"[providers.a]\nbase_url = 'http://h/v1'", "providers.a.model: "),
+        (b"[providers.a]\nmodel = 'm'\nx = 1", "provider.x: there is no such key"),
+    ],
+)
+def test_pool_file_that_is_wrong_is_refused_in_one_sentence(tmp_path, text, sentence):
+    file = tmp_path / "pool.toml"
+    file.write_bytes(text)
+    with pytest.raises(BadConfig) as refused:
+        profiles.read_profiles(file, {})
+    assert str(refused.value).startswith(sentence)
+    assert "\n" not in str(refused.value)
+
+
+def test_pool_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(BadConfig, match=r"it names the models of the pool"):
+        profiles.read_profiles(tmp_path / "pool.toml", {})
