@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 from recalld.supervisor.fleet.settings import FleetPaths
 from recalld.supervisor.interfaces.fleet import ask_fleet
 from recalld.supervisor.interfaces.socket_client import SupervisorClient
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.clock import to_wire, utc_now
-from recalld.supervisor.workspace import make_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

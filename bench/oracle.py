@@ -33,8 +33,9 @@ from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.locate import folder_id
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import OperationRequest
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
-from recalld.supervisor.workspace import make_workspace, open_workspace
+from recalld.supervisor.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -38,9 +38,10 @@ from recalld.supervisor.context.build import inject, read_input
 from recalld.supervisor.host.round import run_round
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.locate import folder_id
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.recall.unfiled import UnfiledPassages
 from recalld.supervisor.storage.clock import fixed_clock, from_wire, to_wire, utc_now
-from recalld.supervisor.workspace import Workspace, make_workspace, open_workspace
+from recalld.supervisor.workspace import Workspace, open_workspace
 
 LATER = (5, 30, 90)
 #: Messages beside which the time is taken.

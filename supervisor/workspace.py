@@ -10,15 +10,13 @@ A store is made, and its module imported, when it is first used: a command loads
 from __future__ import annotations
 
 import threading
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recalld.supervisor.faults import attempt
-from recalld.supervisor.protocol.config import load, render_default
+from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
-from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadRequest, NoWorkspace
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
@@ -56,7 +54,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.storage.replaced_texts import ReplacedTexts
     from recalld.supervisor.summaries.llm_state import ModelUse
-    from recalld.supervisor.text.language import Language
 
 T = TypeVar("T")
 
@@ -245,9 +242,16 @@ class Workspace:
     def searcher(self) -> Searcher:
         from recalld.supervisor.recall.search import Searcher
 
-        stores: Any = {"unfiled": self.unfiled, "index": self.index, "reranker": self.reranker, "for_group": self._group_search}
         return Searcher(
-            files=self.files, paths=self.paths, zone=self.zone, settings=self.config.recall, events=self.events, **stores
+            unfiled=self.unfiled,
+            files=self.files,
+            paths=self.paths,
+            zone=self.zone,
+            index=self.index,
+            reranker=self.reranker,
+            settings=self.config.recall,
+            events=self.events,
+            for_group=self._group_search,
         )
 
     def _group_search(self, searcher: Searcher, audience: Audience, now: datetime) -> Search:
@@ -266,8 +270,15 @@ class Workspace:
     def line_reader(self) -> LineReader:
         from recalld.supervisor.recall.lines import LineReader
 
-        late: Any = {name: partial(getattr, self, name) for name in ("memory", "journal", "unfiled", "parts")}
-        return LineReader(files=self.files, paths=self.paths, zone=self.zone, **late)
+        return LineReader(
+            files=self.files,
+            paths=self.paths,
+            zone=self.zone,
+            memory=lambda: self.memory,
+            journal=lambda: self.journal,
+            unfiled=lambda: self.unfiled,
+            parts=lambda: self.parts,
+        )
 
     def slugs(self, days: Sequence[Sequence[tuple[str, str]]], length: int) -> Sequence[str]:
         """Return the slug of each day of messages (role, text)."""
@@ -365,34 +376,3 @@ def open_workspace(
         config = load(version.data if version else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
     return Workspace(root, config, files, EventLog(paths.log, clock, config.log, report), environ, lasting=lasting)
-
-
-def check_made(root: Path) -> None:
-    """Raise NoWorkspace where nobody has made a workspace: under the mount point of its disk a second memory would begin."""
-    if not any(map(RealDisk().stat, WorkspacePaths(root).made_with)):
-        raise NoWorkspace(root)
-
-
-def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:
-    """
-    Create what a workspace at *root* lacks and change nothing that exists; return whether it had no configuration.
-
-    The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
-    BadConfig, and nothing is created, where the workspace could not be opened afterwards.
-    """
-    from recalld.supervisor.storage.clock import machine_zone
-
-    files, paths = Files(RealDisk()), WorkspacePaths(root)
-    if root.exists() and not root.is_dir():
-        raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
-    written = files.read_stable(paths.config)
-    config = load(written.data if written else None, environ)
-    check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
-    files.make_folder(root)
-    if written is None:
-        zone = config.archive.timezone if "RECALLD_ARCHIVE_TIMEZONE" in environ else machine_zone()
-        files.create(paths.config, render_default(zone, language).encode())
-    if not any(files.disk.stat(path) for path in (paths.history, paths.history_backup, paths.seen)):
-        files.create(paths.history, b"[]\n")
-    files.make_folder(root / "prompts")
-    return written is None

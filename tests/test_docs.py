@@ -27,6 +27,7 @@ from recalld.supervisor.protocol import config as configuration
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
 from recalld.supervisor.protocol.frontmatter import read_head
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.protocol.message import Message, parse_history, render_history
 from recalld.supervisor.protocol.settings import dotted, keys
 from recalld.supervisor.protocol.summary_file import parse_summary, render_summary
@@ -34,7 +35,7 @@ from recalld.supervisor.protocol.task import REASONS, AskedTask, asked_id, parse
 from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.clock import find_zone, fixed_clock
 from recalld.supervisor.summaries.llm_state import provider_state
-from recalld.supervisor.workspace import make_workspace, open_workspace
+from recalld.supervisor.workspace import open_workspace
 
 if TYPE_CHECKING:
     import typer

@@ -62,7 +62,8 @@ def test_readme_names_only_existing_commands_and_scripts(text):
 
 @BOTH
 def test_readme_tree_shows_everything_in_a_workspace(text, tmp_path):
-    from recalld.supervisor.workspace import make_workspace, open_workspace
+    from recalld.supervisor.protocol.making import make_workspace
+    from recalld.supervisor.workspace import open_workspace
 
     make_workspace(tmp_path, {})
     open_workspace(tmp_path, {}, None).prepare()

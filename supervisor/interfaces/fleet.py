@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 #: The `op` of a request for the state of a fleet or a shard, which is no operation.
 STATUS: Final = "fleet"
+_ASKS_STATUS: Final = json.dumps({"version": PROTOCOL, "op": STATUS, "folder": []}).encode() + b"\n"
 #: Seconds that a shard has for its state, and seconds in which a shard before this one must have ended.
 _STATUS_S: Final = 3.0
 _BEFORE_S: Final = 20.0
@@ -143,14 +144,13 @@ def _route(parent: Parent, line: socket.socket) -> None:
 
 def _status(parent: Parent) -> dict[str, Any]:
     """Return what `recalld fleet status` shows."""
-    request = json.dumps({"version": PROTOCOL, "op": STATUS, "folder": []}).encode() + b"\n"
     shards = []
     for n, child in enumerate(parent.shards):
         ours, theirs = socket.socketpair()
         with ours, theirs:
             ours.settimeout(_STATUS_S)
             try:
-                parent.pass_to(n, theirs, request)
+                parent.pass_to(n, theirs, _ASKS_STATUS)
                 theirs.close()
                 _, _, data = b"".join(iter(lambda line=ours: line.recv(1 << 16), b"")).partition(b"\n")  # type: ignore[misc]
                 shards.append({**json.loads(data)["answer"], "restarts": child.ends})
@@ -163,9 +163,8 @@ def _status(parent: Parent) -> dict[str, Any]:
 def ask_fleet(paths: FleetPaths) -> dict[str, Any] | None:
     """Return what the fleet says of its state; None if none answers."""
     path = socket_in(str(paths.folder))
-    request = json.dumps({"version": PROTOCOL, "op": STATUS, "folder": []}).encode() + b"\n"
     try:
-        return exchange(path, request) if path else None
+        return exchange(path, _ASKS_STATUS) if path else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -218,7 +217,8 @@ def _supervised(
     from recalld.supervisor.host.background import Background
     from recalld.supervisor.host.daemon import Supervisor
     from recalld.supervisor.interfaces.serve import file_turns
-    from recalld.supervisor.workspace import check_made, open_workspace
+    from recalld.supervisor.protocol.making import check_made
+    from recalld.supervisor.workspace import open_workspace
 
     def report(event: Mapping[str, object]) -> None:
         when, what, *fields = event.items()

@@ -20,9 +20,9 @@ from recalld.supervisor.conversation.turns import read_said
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Conversation, Llm, Privacy
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.errors import BadConfig, NoSummary
 from recalld.supervisor.text.token_count import estimate_tokens
-from recalld.supervisor.workspace import make_workspace
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
 
 SYSTEM = "你是一个聊天助手..."

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from recalld.supervisor.fleet.listing import Listing
-from recalld.supervisor.workspace import make_workspace
+from recalld.supervisor.protocol.making import make_workspace
 
 
 def test_listing_has_the_workspaces_directly_below_the_root(tmp_path):

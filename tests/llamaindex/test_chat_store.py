@@ -15,8 +15,8 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from recalld.llamaindex import FileChatStore, build_chat_memory
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.workspace import make_workspace
 from tests.llamaindex.scripted import Scripted
 
 SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"

@@ -14,8 +14,8 @@ from llama_index.core.memory import Memory as LlamaMemory
 
 from recalld import Memory
 from recalld.llamaindex import RecalldMemoryBlock
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.text.token_count import estimate_tokens
-from recalld.supervisor.workspace import make_workspace
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from recalld.llamaindex import FileChatStore, build_chat_memory
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
-from recalld.supervisor.workspace import make_workspace
 from tests.llamaindex.scripted import Scripted
 
 LIMIT = 300

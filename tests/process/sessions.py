@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld import Memory
 from recalld.supervisor.conversation.chat_files import ChatFiles
+from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.workspace import make_workspace
 from tests.llm.server import Act, Server
 from tests.process import forked
 from tests.process.rounds import Rounds

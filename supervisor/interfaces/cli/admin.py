@@ -95,7 +95,7 @@ def fsck(
     from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.systemd import failed_unit
     from recalld.supervisor.checks.table import account
-    from recalld.supervisor.workspace import check_made
+    from recalld.supervisor.protocol.making import check_made
 
     if report:
         check_made(call.root_of(workspace))

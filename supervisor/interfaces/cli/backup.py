@@ -71,7 +71,7 @@ def backup_nightly(
 
     from recalld.supervisor.checks.nightly import await_quiet_end
     from recalld.supervisor.checks.nightly_backup import nightly_backup
-    from recalld.supervisor.workspace import check_made
+    from recalld.supervisor.protocol.making import check_made
 
     _leave_nothing_when_ended()
     check_made(call.root_of(workspace))

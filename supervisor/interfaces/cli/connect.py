@@ -42,7 +42,7 @@ def connect(
     json: Json = False,
 ) -> None:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
-    from recalld.supervisor.workspace import make_workspace
+    from recalld.supervisor.protocol.making import make_workspace
 
     call: Call = ctx.obj
     machine = _machine(call, workspace, project)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.cli.call import Call
     from recalld.supervisor.operations.forget import Forgotten, ToForget
 
+Yes = Annotated[bool, typer.Option("--yes", help="without asking")]
+
 
 def forget(
     ctx: Context,
@@ -27,7 +29,7 @@ def forget(
     day: Annotated[str | None, typer.Option("--day", help="all messages of a day, as in 2026-01-28")] = None,
     file: Annotated[str | None, typer.Option("--file", help="a dated file, a note or a picture, by its name")] = None,
     removed: Annotated[bool, typer.Option("--removed", help="what you deleted by hand from dated files")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="without asking")] = False,
+    yes: Yes = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -94,7 +96,7 @@ def _line(one: ToForget) -> str:
 def redact(
     ctx: Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only show where secrets are")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="without asking")] = False,
+    yes: Yes = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,

@@ -33,7 +33,8 @@ def init(
 ) -> None:
     """Make a workspace; existing files are never changed."""
     call: Call = ctx.obj
-    from recalld.supervisor.workspace import make_workspace, open_workspace
+    from recalld.supervisor.protocol.making import make_workspace
+    from recalld.supervisor.workspace import open_workspace
 
     call.moment(now)
     root = call.root_of(workspace)
@@ -63,9 +64,10 @@ def run(
     from recalld.supervisor.host.round import until_settled as run_until_settled
     from recalld.supervisor.interfaces.cli.output import progress
     from recalld.supervisor.interfaces.serve import serve
+    from recalld.supervisor.protocol.making import check_made, make_workspace
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.signals import on_signals
-    from recalld.supervisor.workspace import check_made, make_workspace, open_workspace
+    from recalld.supervisor.workspace import open_workspace
 
     at = call.moment(now)
     root = call.root_of(workspace)

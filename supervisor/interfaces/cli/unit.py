@@ -75,7 +75,7 @@ def service_install(
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     call: Call = ctx.obj
-    from recalld.supervisor.workspace import check_made
+    from recalld.supervisor.protocol.making import check_made
 
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("service.backup_and_not"))

@@ -1,0 +1,49 @@
+"""Makes the folder of a workspace, and tells whether somebody has made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recalld.supervisor.protocol.config import load, render_default
+from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import BadRequest, NoWorkspace
+from recalld.supervisor.storage.files import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from recalld.supervisor.text.language import Language
+
+
+def check_made(root: Path) -> None:
+    """Raise NoWorkspace where nobody has made a workspace: under the mount point of its disk a second memory would begin."""
+    if not any(map(RealDisk().stat, WorkspacePaths(root).made_with)):
+        raise NoWorkspace(root)
+
+
+def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:
+    """
+    Create what a workspace at *root* lacks and change nothing that exists; return whether it had no configuration.
+
+    The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
+    BadConfig, and nothing is created, where the workspace could not be opened afterwards.
+    """
+    from recalld.supervisor.storage.clock import machine_zone
+
+    files, paths = Files(RealDisk()), WorkspacePaths(root)
+    if root.exists() and not root.is_dir():
+        raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
+    written = files.read_stable(paths.config)
+    config = load(written.data if written else None, environ)
+    check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
+    files.make_folder(root)
+    if written is None:
+        zone = config.archive.timezone if "RECALLD_ARCHIVE_TIMEZONE" in environ else machine_zone()
+        files.create(paths.config, render_default(zone, language).encode())
+    if not any(files.disk.stat(path) for path in (paths.history, paths.history_backup, paths.seen)):
+        files.create(paths.history, b"[]\n")
+    files.make_folder(root / "prompts")
+    return written is None
