@@ -1,11 +1,11 @@
 """
 What a fleet costs, and how soon it works.
 
-    python -m bench.fleet --dormant 1000 --open 100 --rate 10 --seconds 10
+    python -m bench.fleet --dormant 5000 --open 300 --days 60 --rate 20 --seconds 30
 
-One shard over made-up workspaces in a temporary folder. Memory is the shard's own (unique) memory, at a tenth of the workspaces and at all of
-them, so that the cost of one is their difference; the time to a durable round goes from a message in history.json to its line in the
-journal; `inject` goes through the socket of the fleet and of a `recalld run` in turn. One JSON object.
+One shard over made-up workspaces in a temporary folder: empty ones, and some with so many days of talk that are then used, all in one fleet. Memory is
+the shard's own (unique) memory, at a tenth of the empty ones and at all of them, so that the cost of one is their difference; the time to a durable
+round goes from a message in history.json to its line in the journal; `inject` goes through the socket of the fleet and of a `recalld run` in turn. Two JSON objects.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.talk import write_history
 from recalld.supervisor.fleet.settings import FleetPaths
 from recalld.supervisor.interfaces.fleet import ask_fleet
 from recalld.supervisor.interfaces.socket_client import SupervisorClient
@@ -39,73 +40,89 @@ _SETTINGS = {"SHARDS": "1", "WARM_UP": "0s"}
 def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("dormant", 1000), ("open", 100), ("rate", 10), ("seconds", 10)):
+    for name, default in (("dormant", 1000), ("open", 100), ("days", 0), ("rate", 10), ("seconds", 10)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="recalld-fleet-") as folder:
-        found = {"load": os.getloadavg()[0], **_dormant(Path(folder), asked.dormant), **_open(Path(folder), asked)}
-    print(json.dumps(found, indent=1))
+        print(json.dumps({"load": os.getloadavg()[0], **_dormant(Path(folder), asked.dormant)}, indent=1), flush=True)
+        print(json.dumps(_open(Path(folder), asked), indent=1))
 
 
 def _dormant(folder: Path, count: int) -> dict[str, Any]:
     few, many = folder / "few", folder / "many"
-    _make(few, count // 10)
-    _make(many, count)
+    _make(few, "user", count // 10)
+    _make(many, "user", count)
     sizes = []
     for root in (few, many):
         began_s = time.monotonic()
         with _fleet(root, OPEN="10", INDEXES="10") as shard:
             held_s = time.monotonic() - began_s
-            _until(lambda root=root: _shard(root)["open"] <= 10)
-            idle_s = _processor_s(shard)
+            _until(lambda root=root: _shard(root).get("open", 11) <= 10)
+            idle_s = processor_s(shard)
             time.sleep(20)
-            idle = (_processor_s(shard) - idle_s) / 20
-            handles = [os.readlink(f"/proc/{shard}/fd/{name}") for name in os.listdir(f"/proc/{shard}/fd")]
+            idle = (processor_s(shard) - idle_s) / 20
             sizes.append(_own_kb(shard))
-            last = {"allHeldAfterS": round(held_s, 1), "idleCorePercent": round(100 * idle, 2), "descriptors": len(handles)}
-            last |= {"inotify": sum("inotify" in one for one in handles), "threads": len(os.listdir(f"/proc/{shard}/task"))}
-    shutil.rmtree(many)
+            last = {"allHeldAfterS": round(held_s, 1), "idleCorePercent": round(100 * idle, 2), **_handles(shard)}
     each = (sizes[1] - sizes[0]) / (count - count // 10)
     return {"dormant": count, "shardMb": round(sizes[1] / 1024, 1), "kbEach": round(each, 2), **last}
 
 
 def _open(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
-    root, alone = folder / "open", folder / "alone"
-    _make(root, asked.open)
-    _make(alone, 1)
-    with _fleet(root), _supervised(next(alone.iterdir())) as single:
-        names = sorted(one for one in root.iterdir() if not one.name.startswith("."))
+    root, alone = folder / "many", folder / "alone"
+    _make(root, "open", asked.open, asked.days)
+    shutil.copytree(root / "open-0", alone / "open-0")
+    with _fleet(root, OPEN=str(asked.open), INDEXES=str(asked.open)) as shard, _supervised(alone / "open-0") as single:
+        names = [root / f"open-{n}" for n in range(asked.open)]
+        for name in names:
+            _until(lambda name=name: _injected(name))
         waits: list[float] = []
         threads = []
+        busy_s, began_s = processor_s(shard), time.monotonic()
         for n in range(asked.rate * asked.seconds):
             threads.append(threading.Thread(target=_say, args=(names[n % len(names)], n, waits)))
             threads[-1].start()
-            time.sleep(1 / asked.rate)
+            time.sleep(max(0.0, began_s + (n + 1) / asked.rate - time.monotonic()))
         for thread in threads:
             thread.join()
+        busy_s, took_s = processor_s(shard) - busy_s, time.monotonic() - began_s
         waits.sort()
         took: dict[str, list[float]] = {"fleet": [], "single": []}
         for n in range(60):
-            for kind, place in (("fleet", names[n % 5]), ("single", single)):
-                began_s = time.monotonic()
-                if "answer" in (SupervisorClient(str(place), {}, 10.0).ask("inject", {"question": "花生过敏"}) or {}):
-                    took[kind].append(1000 * (time.monotonic() - began_s))
-        shard = _shard(root)
-    middle = {kind: round(statistics.median(ms[10:]), 1) for kind, ms in took.items()}
-    quantiles = {
+            for kind, place in (("fleet", names[n % min(5, len(names))]), ("single", single)):
+                if ms := _injected(place):
+                    took[kind].append(ms)
+        found = {"openNow": _shard(root)["open"], "openMb": round(_own_kb(shard) / 1024, 1), **_handles(shard)}
+    found |= {
         "messages": len(waits),
         "roundMs": round(statistics.median(waits)),
         "roundMs99": round(waits[int(0.99 * len(waits))]),
+        "corePercent": round(100 * busy_s / took_s, 1),
+        "processorMsEach": round(1000 * busy_s / len(waits), 1),
+        "injected": {kind: len(ms) for kind, ms in took.items()},
+        "injectMs": {kind: round(statistics.median(ms[10:]), 1) for kind, ms in took.items()},
     }
-    return {"open": asked.open, "rate": asked.rate, "openMb": shard["memoryMb"], **quantiles, "injectMs": middle}
+    return {"load": os.getloadavg()[0], **found}
 
 
-def _make(root: Path, count: int) -> None:
-    root.mkdir()
-    environ = {"RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"}
-    make_workspace(root / "user-0", environ)
+def _injected(place: Path) -> float:
+    """Return the milliseconds of an `inject` over the socket; 0.0 where no answer came in its time."""
+    began_s = time.monotonic()
+    found = SupervisorClient(str(place), {}, 30.0).ask("inject", {"question": "花生过敏"}) or {}
+    return 1000 * (time.monotonic() - began_s) if "answer" in found else 0.0
+
+
+def _make(root: Path, name: str, count: int, days: int = 0) -> None:
+    """Make workspaces with so many days of talk, 20 messages a day."""
+    environ = {**os.environ, "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"}
+    first = root / f"{name}-0"
+    root.mkdir(exist_ok=True)
+    make_workspace(first, environ)
+    if days:
+        write_history(first / "history.json", 20 * days, days)
+        archive = [sys.executable, "-m", "recalld", "-w", str(first), "run", "--until-settled"]
+        subprocess.run(archive, env=environ, stdout=subprocess.DEVNULL, check=True)
     for n in range(1, count):
-        shutil.copytree(root / "user-0", root / f"user-{n}")
+        shutil.copytree(first, root / f"{name}-{n}")
 
 
 def _say(workspace: Path, number: int, waits: list[float]) -> None:
@@ -155,7 +172,17 @@ def _until(holds: Any, step_s: float = 0.2) -> None:
         time.sleep(step_s)
 
 
-def _processor_s(pid: int) -> float:
+def _handles(pid: int) -> dict[str, int]:
+    handles = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            handles.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+    inotify = sum("inotify" in one for one in handles)
+    return {"descriptors": len(handles), "inotify": inotify, "threads": len(os.listdir(f"/proc/{pid}/task"))}
+
+
+def processor_s(pid: int) -> float:
+    """Return the processor seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

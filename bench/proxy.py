@@ -6,6 +6,8 @@ What the proxy costs a turn, beside the bare server in one run.
 A model's server of the test, a process of its own, streams 50 pieces, one each 30 ms, and writes into each when it was sent. A
 client asks it directly and through the proxy, in turn, a new question each time, with memory in it. Shown are the milliseconds to the first byte of the answer,
 how long a piece is on its way (of the second half of a stream), and both with many streams at once. Without memory: with `X-Recalld-Record: no`.
+Where others use the processors, the milliseconds to the first byte are theirs, too: what the supervisor itself uses of a processor until then
+is shown next to them.
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench.served import served
+from bench.served import Served, served
 from bench.speed import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 PIECES, GAP_S = 50, 0.03
 QUESTIONS = ("花生 过敏 是 谁", "what was the deploy timeout", "上次 备份 在 哪里", "what is the weekend plan", "谁 换 了 端口")
@@ -35,11 +37,16 @@ HEAD = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthoriz
 
 
 class Timed(NamedTuple):
-    """A stream: milliseconds to its first byte, those that each piece was on its way, and whether memory was in the request."""
+    """
+    A stream: milliseconds to its first byte, those that each piece was on its way, and whether memory was in the request.
+
+    *used* are the milliseconds of a processor that the supervisor used until the first byte.
+    """
 
     first: float
     pieces: list[float]
     memory: bool = False
+    used: float = 0.0
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -68,24 +75,26 @@ async def serve(port: int) -> None:
         await server.serve_forever()
 
 
-async def timed(port: int, key: str, question: str, *, records: bool = True) -> Timed:
-    """Ask, and return when what came."""
+async def timed(port: int, key: str, question: str, *, records: bool = True, cpu_s: Callable[[], float] = float) -> Timed:
+    """Ask, and return when what came; *cpu_s* returns the seconds of a processor that the supervisor has used."""
     body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
     more = "" if records else "X-Recalld-Record: no\r\n"
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    began, first, ways, memory = time.monotonic(), 0.0, [], False
+    used, first, ways, memory = cpu_s(), 0.0, [], False
+    began = time.monotonic()
     writer.write(f"{HEAD.format(port=port, key=key)}{more}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     await reader.readuntil(b"\r\n\r\n")
     while len(ways) < PIECES:
         line = await reader.readline()
         now = time.monotonic()
         if line.startswith(b"data: "):
-            first = first or (now - began) * 1000
+            if not first:
+                first, used = (now - began) * 1000, (cpu_s() - used) * 1000
             piece = json.loads(line[6:])
             ways.append((now - piece["at"]) * 1000)
             memory = piece["memory"]
     writer.close()
-    return Timed(first, ways, memory)
+    return Timed(first, ways, memory, used)
 
 
 def shown(name: str, found: Iterable[Timed]) -> Timed:
@@ -96,20 +105,21 @@ def shown(name: str, found: Iterable[Timed]) -> Timed:
     hundredths, middle, least = statistics.quantiles(ways, n=100), statistics.median(first), min(first)
     print(
         f"{name:34} first byte {middle:6.1f} ms, {least:5.1f} at the least, a piece {statistics.median(ways):5.2f} ms, p99 {hundredths[98]:6.2f} ms, "
-        f"memory in {sum(one.memory for one in all_of)} of {len(all_of)}"
+        f"memory in {sum(one.memory for one in all_of)} of {len(all_of)}, {statistics.median(one.used for one in all_of):.1f} ms of a processor"
     )
     return Timed(middle, [least])
 
 
-async def measure(bare: int, port: int, key: str, turns: int, streams: int) -> None:
+async def measure(bare: int, port: int, here: Served, turns: int, streams: int) -> None:
+    key = (here.root / ".recalld" / "token").read_text().strip()
     questions = (f"{one} {n}" for n, one in enumerate(itertools.cycle(QUESTIONS)))
     for _ in range(3):
         await timed(port, key, next(questions))
     direct, through, passed = [], [], []
     for _ in range(turns):
         direct.append(await timed(bare, key, next(questions)))
-        through.append(await timed(port, key, next(questions)))
-        passed.append(await timed(port, key, next(questions), records=False))
+        through.append(await timed(port, key, next(questions), cpu_s=here.cpu_s))
+        passed.append(await timed(port, key, next(questions), records=False, cpu_s=here.cpu_s))
     bare_one = shown("bare server", direct)
     for name, found in (("through the proxy", through), ("through the proxy, no memory", passed)):
         one = shown(name, found)
@@ -147,8 +157,7 @@ def main() -> None:
             where = {"RECALLD_SERVE_PORT": str(port), "RECALLD_SERVE_UPSTREAM": f"http://127.0.0.1:{bare}/v1"}
             with served(root, **where) as here:
                 here.await_rest()
-                key = (root / ".recalld" / "token").read_text().strip()
-                asyncio.run(measure(bare, port, key, given.turns, given.streams))
+                asyncio.run(measure(bare, port, here, given.turns, given.streams))
                 print(f"memory: {here.memory_mb():.0f} MB")
     finally:
         model.terminate()

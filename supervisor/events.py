@@ -12,7 +12,6 @@ import itertools
 import json
 import os
 import threading
-from collections import deque
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -167,10 +166,10 @@ class EventLog:
         self._report = report
         self._lasting: dict[tuple[str, str], object] = {}
         self._faults: dict[str, tuple[SupervisorError, ...]] = {}
-        self._reported: dict[str, frozenset[frozenset[str]]] = dict.fromkeys(_FAULTS, frozenset())
+        self._reported: dict[str, frozenset[frozenset[str]]] = {}
         self._lock = threading.RLock()
         #: The lines that could not be written yet, and why; "" if all were.
-        self._unwritten: deque[bytes] = deque(maxlen=_KEPT)
+        self._unwritten: list[bytes] = []
         self._unwritable = ""
 
     def emit(self, event: str, **fields: object) -> None:
@@ -185,19 +184,20 @@ class EventLog:
         entry = {"ts": to_wire(now), "event": event, **fields}
         with contextlib.suppress(OSError):  # the next event tries again
             self._rotate(now)
-        why = ""
-        self._unwritten.append(json.dumps(entry, ensure_ascii=True).encode())
+        before, self._unwritable = self._unwritable, ""
+        self._unwritten = [*self._unwritten, json.dumps(entry, ensure_ascii=True).encode()][-_KEPT:]
         try:
             while self._unwritten:
                 self._append(self._unwritten[0])
-                self._unwritten.popleft()
+                self._unwritten.pop(0)
         except OSError as error:
-            why = str(from_os_error(error, self._path))
+            self._unwritable = str(from_os_error(error, self._path))
         if self._report:
             self._report(entry)
-            if why and why != self._unwritable:
-                self._report({"ts": to_wire(now), "event": "degraded", "why": why})
-        self._unwritable = why
+            others_last = any(active for (name, _), active in self._lasting.items() if name == "degraded")
+            if self._unwritable != before and (self._unwritable or not others_last):
+                fault = {"event": "degraded", "why": self._unwritable} if self._unwritable else {"event": "recovered"}
+                self._report({"ts": to_wire(now), **fault})
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
         """
@@ -223,9 +223,9 @@ class EventLog:
                 sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, str(error))
             for event, cleared in _FAULTS.items():
                 faults = frozenset(sentences[event])
-                if faults not in self._reported[event]:
+                if faults not in self._reported.get(event, ()):
                     self.transition(event, faults, cleared=cleared, why="; ".join(sentences[event].values()))
-                self._reported[event] = self._reported[event] | {faults} if faults else frozenset()
+                self._reported[event] = self._reported.get(event, frozenset()) | {faults} if faults else frozenset()
 
     def _transition(self, key: tuple[str, str], active: object, cleared: str, fields: Mapping[str, object]) -> None:
         event, is_first = key[0], key not in self._lasting

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.quarantine import Quarantine
     from recalld.supervisor.archive.replaced import ReplacedHistories
     from recalld.supervisor.archive.unread import UnreadStore
+    from recalld.supervisor.context.receipts import ReceiptStore
     from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
     from recalld.supervisor.conversation.session_lines import SessionLines
     from recalld.supervisor.events import Events
@@ -52,8 +53,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.search import Search, Searcher
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.disk import Disk
     from recalld.supervisor.storage.replaced_texts import ReplacedTexts
     from recalld.supervisor.summaries.llm_state import ModelUse
+    from recalld.supervisor.text.marks import Marks
 
 T = TypeVar("T")
 
@@ -141,7 +144,7 @@ class Workspace:
     def long_term(self) -> LongTermFile:
         from recalld.supervisor.longterm.long_term_file import LongTermFile
 
-        return LongTermFile(self.files, self.paths, self.zone)
+        return LongTermFile(self.files, self.paths, self.zone, mark=self.mark)
 
     @store
     def session_lines(self) -> SessionLines:
@@ -233,6 +236,12 @@ class Workspace:
         return Reranker(lambda: backend_of(self.config, self.environ, self.files, self.paths, lasting=self._lasting))
 
     @store
+    def receipts(self) -> ReceiptStore:
+        from recalld.supervisor.context.receipts import ReceiptStore
+
+        return ReceiptStore(self.files, self.paths, mark=self.mark)
+
+    @store
     def unfiled(self) -> Unfiled:
         from recalld.supervisor.recall.unfiled import Unfiled
 
@@ -279,6 +288,15 @@ class Workspace:
             unfiled=lambda: self.unfiled,
             parts=lambda: self.parts,
         )
+
+    @property
+    def mark(self) -> Marks | None:
+        """What puts marks in the place of secrets before a text is stored; None where it is stored as it is."""
+        if self.config.privacy.redact != "store":
+            return None
+        from recalld.supervisor.text.marks import Marks
+
+        return Marks(self.config.privacy.forms)
 
     def slugs(self, days: Sequence[Sequence[tuple[str, str]]], length: int) -> Sequence[str]:
         """Return the slug of each day of messages (role, text)."""
@@ -360,16 +378,17 @@ def open_workspace(
     config: Config | None = None,
     *,
     lasting: bool = False,
+    disk: Disk | None = None,
 ) -> Workspace:
     """
     Return the workspace at *root* with its configuration and its event log; nothing is written.
 
     *report* is called with each event. *config* is used in place of recalld.toml and the variables. *lasting* is as for
-    `Workspace`. BadConfig if the configuration is wrong, or the file system is not suitable.
+    `Workspace`, *disk* is where it lies. BadConfig if the configuration is wrong, or the file system is not suitable.
     """
     from recalld.supervisor.events import EventLog
 
-    files = Files(RealDisk())
+    files = Files(disk or RealDisk())
     paths = WorkspacePaths(root)
     if config is None:
         version = files.read_stable(paths.config)

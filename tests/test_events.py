@@ -195,6 +195,22 @@ def test_event_log_writes_later_what_it_could_not_write(make):
     assert log.lines()[0]["ts"] == "2026-01-28T01:02:03.000Z"
 
 
+def test_event_log_tells_that_it_can_be_written_unless_a_fault_lasts(tmp_path):
+    told = []
+    events = EventLog(tmp_path / "log.jsonl", lambda: NOW, load(b"", {}).log, told.append)
+    for faults in ([], [StorageError("历史.json", "No space left on device")]):
+        events.report("rounds", faults)
+        (tmp_path / "log.jsonl").unlink(missing_ok=True)
+        (tmp_path / "log.jsonl").mkdir()
+        events.emit("stopped")
+        (tmp_path / "log.jsonl").rmdir()
+        events.emit("started")
+        events.emit("started")
+    said = [line["event"] for line in told]
+    assert said[:5] == ["stopped", "degraded", "started", "recovered", "started"]
+    assert said[5:] == ["degraded", "stopped", "degraded", "started", "started"]
+
+
 def test_event_log_keeps_a_thousand_events_of_a_refusing_disk(make):
     log = make()
     (log.root / "log.jsonl").mkdir()

@@ -59,7 +59,7 @@ WORKER: Final = (
 #: The modules of the page that answer requests.
 _PAGES: Final = ("chat", "days", "forget", "health", "memory", "routes", "search", "sessions", "today", "turns", "views")
 #: The modules of the HTTP service that name Starlette's types.
-_HTTP: Final = "app gate gateway json_body mcp_endpoint memory_routes operation_routes problem site".split()
+_HTTP: Final = "app gate gateway json_body mcp_endpoint memory_routes operation_routes passed_on problem site".split()
 #: The modules of the proxy that send, and pass on what comes.
 _PROXY: Final = ("endpoint", "upstream")
 #: Each outside package has its home.
@@ -89,7 +89,7 @@ HOMES: Final = {
         for name in (
             *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "fleet", "forget", "import_logs"),
             "pool",
-            *("long_term", "model", "service", "turn", "unit"),
+            *("long_term", "model", "programs", "service", "turn", "unit"),
         )
     },
     "rich": {"recalld.supervisor.interfaces.cli.output"},
@@ -121,8 +121,8 @@ PURE: Final = tuple(
         "protocol": "attachments connections dated_file inbox lookup_request marks message parts period struck summary_file task turn",
         "extracts": "candidates extract lines sentences worth",
         "archive": "alignment copies coverage flags identity plan slug",
-        "summaries": "line_sources material phrases quality retry schedule shape",
-        "query": "calendar dates dates_en dates_zh due intent parse relative_days subject tense unknown_words",
+        "summaries": "amounts debts line_sources material names phrases quality retry schedule shape",
+        "query": "calendar compounds dates dates_en dates_zh due intent parse relative_days said_apart subject tense unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",
         "longterm": "lines",
@@ -159,6 +159,7 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
     "recalld.supervisor.interfaces.cli.demo": {"tempfile.TemporaryDirectory"},
+    "recalld.supervisor.interfaces.http.gateway": {"tempfile.TemporaryDirectory"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
     "recalld.supervisor.checks.remains": {"shutil.rmtree", "path.unlink"},
 }

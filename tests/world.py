@@ -31,7 +31,6 @@ from recalld.supervisor.checks.nightly import report
 from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.prepared import PreparedContexts
-from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.events import EVENTS, EventLog
 from recalld.supervisor.host.background import IndexUpdater, ask_canaries, prepare_backend
 from recalld.supervisor.host.conversations import kept_summary
@@ -52,7 +51,7 @@ from recalld.supervisor.host.round import (
 )
 from recalld.supervisor.host.status_line import StatusLine
 from recalld.supervisor.protocol.config import Config, load
-from recalld.supervisor.protocol.config_keys import Log
+from recalld.supervisor.protocol.config_keys import Log, Recall
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import to_wire
@@ -278,6 +277,12 @@ class EventList(EventLog):
 # ── the workspace ────────────────────────────────────────────────────────────
 
 
+def patient(config: Config) -> Config:
+    """The configuration with a minute for a search where it says nothing else: a busy machine finds the same."""
+    is_default = config.recall.timeout_ms == Recall().timeout_ms
+    return replace(config, recall=replace(config.recall, timeout_ms=60_000)) if is_default else config
+
+
 class World:
     """A workspace, its clock, its worker with a model, and another program that writes history.json."""
 
@@ -308,7 +313,7 @@ class World:
         self.disk = disk
         self.files = Files(disk, pause=lambda _: None) if token is None else Files(disk, token=token, pause=lambda _: None)
         config = config if self.diary else replace(config, care=replace(config.care, diary=False))
-        self.ws = Workspace(self.root, config, self.files, self.events)
+        self.ws = Workspace(self.root, patient(config), self.files, self.events)
         self.control = UNLIMITED
         self.paths = self.ws.paths
 
@@ -318,7 +323,7 @@ class World:
         return self
 
     @classmethod
-    def process(cls, root: Path, clock: Clock, events: Any, config: Config, disk: Disk, token: str | None = None) -> World:
+    def process(cls, root: Path, clock: Clock, events: Any, config: Config, disk: Disk, token: str | None = None) -> Self:
         """A process over the workspace at *root* that has written nothing yet."""
         world = cls.__new__(cls)
         world.root, world.clock, world.events = root, clock, events
@@ -430,7 +435,7 @@ class World:
     def append(self, *raws: dict[str, Any], now: datetime | None = None) -> list[str]:
         entropy = self.random.randbytes(10 * len(raws))
         stores = {"history": self.ws.history, "journal": self.ws.journal, "drop_box": self.ws.drop_box, "events": self.events}
-        return append(raws, now or self.clock(), entropy, **stores, settings=self.ws.config.archive)
+        return append(raws, now or self.clock(), entropy, **stores, settings=self.ws.config.archive, mark=self.ws.mark)
 
     def get(self, path: str, start: int = 1, count: int | None = None) -> Lines:
         """Lines of a file of memory."""
@@ -492,11 +497,10 @@ class World:
         return self.ws.searcher.search(question, self.clock(), is_input=True) if found is None else found
 
     def save_receipt(self, turn: Injection) -> bool:
-        receipts = ReceiptStore(self.files, self.paths)
-        return turns.save_receipt(turn, receipts=receipts, paths=self.paths, events=self.events)
+        return turns.save_receipt(turn, receipts=self.ws.receipts, paths=self.paths, events=self.events)
 
     def why(self, turn: str | None = None) -> Receipt:
-        return ReceiptStore(self.files, self.paths).read(turn)
+        return self.ws.receipts.read(turn)
 
     def replay(self, receipt: Receipt, search: Any) -> Replay:
         return turns.replay(receipt, search, config=self.ws.config)
@@ -513,6 +517,7 @@ class World:
             clock=self.clock,
             recall=search or (lambda question, _now, recent, _audience: self.search(question, recent)),
             summary_of=partial(kept_summary, self.ws),
+            receipts=self.ws.receipts,
             **self._turn_stores(),
         )
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections import deque
 from contextlib import suppress
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -48,6 +50,8 @@ _WAIT_S: Final = 3.0
 _MOST_TRIES: Final = 2
 _RETRY_S: Final = 0.5
 _THERE_S: Final = 5.0
+#: Seconds after which a host has surely taken an answer.
+_TAKEN_S: Final = 30.0
 
 
 class RedisHold:
@@ -66,6 +70,7 @@ class RedisHold:
                 with self._crew.renewing:  # a lock that is renewed beyond its answer would hide that the task is missing
                     self._broker.run(scripts.DELIVER, self.uid, self.who, host, data)
                     self._crew.holds.discard(self)
+                    self._crew.delivered.append((time.monotonic(), (self.uid, self.who, host, data)))
                 if answer.refused:
                     self._broker.call("hincrby", self._broker.key("refused"), answer.refused, 1)
                     self._broker.call("expire", self._broker.key("refused"), scripts.DAY_S)
@@ -110,6 +115,9 @@ class Crew:
         self.renewing = threading.Lock()
         self._numbers = itertools.count()
         self.holds: set[RedisHold] = set()
+        #: When each of the last answers was delivered, and with what.
+        self.delivered: deque[tuple[float, tuple[Any, ...]]] = deque()
+        self._epoch = b""  # of Redis as it was seen last, b"" where it may have forgotten something since
         self._models: dict[tuple[Any, ...], Model] = {}
         self.stop, self.ends = threading.Event(), threading.Event()
 
@@ -218,17 +226,37 @@ class Crew:
         """Renew the lock of each task, and show which were fetched, and how many threads are there."""
         there_s = float("-inf")
         while not self.ends.wait(_RENEW_S):
-            with suppress(PoolAway), self.renewing:
-                if holds := [hold for hold in self.holds if not hold.lost]:
-                    pairs = itertools.chain.from_iterable((hold.uid, hold.who) for hold in holds)
-                    letters = self.broker.run(scripts.RENEW, *pairs).decode()
-                    for hold, letter in zip(holds, letters, strict=True):
-                        hold.lost = letter == "-"
-                if fetched := engine.fetched():
-                    self.broker.run(scripts.HAVE, *fetched)
-                if time.monotonic() >= there_s + _THERE_S and not self.stop.is_set():
-                    self.broker.run(scripts.THERE, "slots", self._me, self._keys.threads)
-                    there_s = time.monotonic()
+            try:
+                there_s = self._renew_once(engine, there_s)
+            except PoolAway:
+                self._epoch = b""
+
+    def _renew_once(self, engine: Engine, there_s: float) -> float:
+        with self.renewing:
+            if holds := [hold for hold in self.holds if not hold.lost]:
+                pairs = itertools.chain.from_iterable((hold.uid, hold.who) for hold in holds)
+                letters = self.broker.run(scripts.RENEW, *pairs).decode()
+                for hold, letter in zip(holds, letters, strict=True):
+                    hold.lost = letter == "-"
+            if fetched := engine.fetched():
+                self.broker.run(scripts.HAVE, *fetched)
+            self._deliver_again()
+            if time.monotonic() >= there_s + _THERE_S and not self.stop.is_set():
+                for name in self._profiles:
+                    self.broker.run(scripts.THERE, scripts.PROFILES, name, 1)
+                self.broker.run(scripts.THERE, "slots", self._me, self._keys.threads)
+                return time.monotonic()
+        return there_s
+
+    def _deliver_again(self) -> None:
+        """Deliver the last answers again where Redis has forgotten them: a host may not have taken them, and they are paid."""
+        epoch = self.broker.run(scripts.EPOCH, token_hex(8))
+        if epoch != self._epoch:
+            for _, args in list(self.delivered):
+                self.broker.run(scripts.DELIVER, *args)
+            self._epoch = epoch
+        while self.delivered and self.delivered[0][0] < time.monotonic() - _TAKEN_S:
+            self.delivered.popleft()
 
 
 class NoLimits:

@@ -17,6 +17,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
+from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
 from recalld.supervisor.protocol.lease import Lease, worker_lock
 from recalld.supervisor.protocol.task import AskedTask, Task
 from recalld.supervisor.storage.errors import BadConfig, Busy
@@ -129,9 +130,16 @@ class Worker:
             raise self._config_error
 
     def _at_once(self) -> int:
-        """Return how many tasks are done at once: no more than the server writes answers, since the others would only wait."""
+        """
+        Return how many tasks are done at once: no more than the server writes answers, since the others would only wait.
+
+        A server on this machine that does not say, as Ollama, is taken to write one, unless another number is configured.
+        """
         most = 1 if self.provider.extract else self.desk.config.worker.concurrency
-        return min(most, self._server().slots or most) if most > 1 else most
+        if most == 1:
+            return 1
+        unsaid = 1 if self._server().is_here and most == WorkerKeys().concurrency else most
+        return min(most, self._server().slots or unsaid)
 
     def _server(self) -> Capacity:
         """Return what the server says that it can do, asked once."""

@@ -113,12 +113,16 @@ class PoolClaim:
             self._why = "short"
             raise NoCall(Text("pool.short"))
         words = sum(len(block.text) for block in self.contents.blocks)
-        refused = self.limits.turn(self.contents.host, words // 2 + _ANSWER_TOKENS)
+        refused = self.limits.turn(self._workspace, words // 2 + _ANSWER_TOKENS)
         if refused:
             self._why, self._wait_s = refused
             raise NoCall(Text("pool.spent") if self._why == "spent" else Text("pool.busy"))
         self.used += 1
         return True
+
+    @property
+    def _workspace(self) -> str:
+        return self.hold.uid.partition(".")[0]
 
     # ── pieces ───────────────────────────────────────────────────────────────
 
@@ -142,8 +146,7 @@ class PoolClaim:
             self.hold.forget(self._names)
 
     def _name(self, request: str) -> str:
-        workspace = self.hold.uid.partition(".")[0]
-        name = hashlib.sha256(f"{workspace}\n{self.task.group}\n{request}".encode("utf-8", "replace")).hexdigest()
+        name = hashlib.sha256(f"{self._workspace}\n{self.task.group}\n{request}".encode("utf-8", "replace")).hexdigest()
         self._names.add(name)
         return name
 

@@ -2,8 +2,8 @@
 The summary of a task by a model: the template of the material's language, the material quoted, in pieces if need be.
 
 Each piece is read together with the summary so far. After a refusal a day is asked for exchange by exchange, each in its own
-language, and a month day by day; code joins the answers. Finished pieces of an unfinished summary are kept (`desk.py`).
-Source: protocol.md, 6.
+language, and a month day by day; code joins the answers, below the text that they continue. Finished pieces of an unfinished
+summary are kept (`desk.py`). Source: protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -61,9 +61,10 @@ class Writing:
         """Return the summary, "" when there is nothing to record; or ProviderError, Cancelled, NoCall, BadConfig."""
         if all(is_chitchat(block.text) for block in blocks):
             return task.previous.strip()
-        if task.apart and not task.previous:
-            return self._by_day(task, blocks) if task.kind == "monthly-summary" else self._by_exchange(task, blocks)
-        return self._whole(task, blocks)
+        if not task.apart:
+            return self._whole(task, blocks)
+        text = self._by_day(task, blocks) if task.kind == "monthly-summary" else self._by_exchange(task, blocks)
+        return "\n\n".join(filter(None, (task.previous.strip(), text)))
 
     def _whole(self, task: Task, blocks: Sequence[Block]) -> str:
         """Return the summary of all messages in one answer, or of as many as fit after another."""

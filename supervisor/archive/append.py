@@ -13,7 +13,7 @@ import os
 import re
 import stat as modes
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.attachments import attachments_of, named
@@ -26,6 +26,7 @@ from recalld.supervisor.protocol.message import (
     read_message,
     with_id,
     with_timestamp,
+    with_words,
 )
 from recalld.supervisor.protocol.paths import is_unfinished
 from recalld.supervisor.storage.by_content import has_content
@@ -33,7 +34,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from recalld.supervisor.storage.files import digest_of
-from recalld.supervisor.storage.instant import why_not_said_at
+from recalld.supervisor.storage.instant import read_instant, why_not_said_at
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable
@@ -49,11 +50,15 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files, FileVersion
+    from recalld.supervisor.text.marks import Mark
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.
 _CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
 #: Bytes of a given name that a claimed one always has room for: a name has 255 at most, inode and time 20 digits each.
 _LONGEST_KEPT: Final = 200
+#: Where other programs give the time of a message; it is asked for where it is not of the last day (*latest* is a day ahead).
+_TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
+_FRESH: Final = timedelta(days=2)
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -156,6 +161,7 @@ def append(
     settings: Archive,
     events: Events,
     by_time: bool = False,
+    mark: Mark | None = None,
 ) -> list[str]:
     """
     Add the messages, durably, and return their ids; a message without an id or a time gets one.
@@ -167,6 +173,8 @@ def append(
     with an id is known by id and text, one with only a time by time, role, text and pictures. Of equal messages with neither,
     each is added.
 
+    With *mark* its words are stored as that returns them, unless they were stored as they are before.
+
     *entropy* holds 10 random bytes for each message. BadRequest when one is no valid message; NewerFormat when a newer recalld
     wrote the journal.
     """
@@ -174,6 +182,11 @@ def append(
         return []
     messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
     journal.refuse_newer()
+    if mark:
+        known = journal.filed([message.key for message in messages])
+        kept = [message.key in known or journal.tombstones.has(message) for message in messages]
+        raws = [raw if is_kept else with_words(raw, mark) for raw, is_kept in zip(raws, kept, strict=True)]
+        messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
     filed = journal.filed([message.key for message in messages])
     filed |= {message.key for message in messages if journal.tombstones.has(message)}  # it was forgotten, and is not kept again
     places = [n for n, message in enumerate(messages) if message.key not in filed]
@@ -201,6 +214,21 @@ def append(
     tell_odd_times(new, events)
     ids = dict(zip(places, (message.id for message in new), strict=True))
     return [ids.get(n, message.id) for n, message in enumerate(messages)]
+
+
+def with_marks(message: Message, mark: Mark, journal: SeenJournal, zone: tzinfo) -> Message:
+    """
+    Return a message that came in by a file with marks in the place of its secrets.
+
+    One that was stored as it is before, or forgotten, is returned as it is: it is known by these words.
+    """
+    raw = with_words(message.raw, mark)
+    if raw == message.raw or journal.holds(message.key) or journal.tombstones.has(message):
+        return message
+    if any(one in journal.known.by_fingerprint for one in message.fingerprints):
+        return message
+    entry = read_message(raw, zone)
+    return entry if isinstance(entry, Message) else message
 
 
 def tell_odd_times(new: Iterable[Message], events: Events) -> None:
@@ -232,6 +260,7 @@ def read_lines(
     raws: list[dict[str, Any]] = []
     faults: list[str] = []
     odd_times: list[str] = []
+    undated: list[str] = []
     for number, line in enumerate(lines, first):
         if not line.strip():
             continue
@@ -250,7 +279,18 @@ def read_lines(
             given = raw.get("createdAt")
             if given is not None and (why := why_not_said_at(given, zone, latest)):
                 odd_times.append(Text("append.line_dated_now", number=number, why=why))
-    return raws, faults, odd_times
+            elif given is None and not undated and (key := _misnamed_time(raw, zone, latest)):
+                undated = [Text("append.line_undated", number=number, key=key)]
+    return raws, faults, undated + odd_times
+
+
+def _misnamed_time(raw: dict[str, Any], zone: tzinfo, latest: datetime) -> str:
+    """Return the key under which another program would give the time of the message, where that is another day; "" if none."""
+    for key in _TIMES_ELSEWHERE:
+        said = read_instant(raw.get(key), zone)
+        if said and said < latest - _FRESH:
+            return key
+    return ""
 
 
 def new_id(now: datetime, entropy: bytes) -> str:

@@ -56,7 +56,7 @@ class ExistingSummary:
     digest: str  # of the whole file
     waits: bool = False  # an extract that stands until its model has answered; it covers nothing
     enough: bool = False  # an extract of what needs no model
-    refused: str = ""  # of an extract: the model whose answers were refused
+    refused: str = ""  # of an extract, also below a model's text: the model whose answers were refused
     contents: str = ""  # what it holds, to recognise copies (`copies.contents`)
 
 

@@ -38,6 +38,8 @@ def cut(data: bytes, path: Path, is_unwanted: Callable[[Block], bool], gone: int
         pieces.append(body[mark.start() : end])
         kept += [block] if block else []
     after = "".join(pieces)
+    if not body.endswith(pieces[-1]):  # the last message went, and the blank line before it goes, too
+        after = after.rstrip("\n") + "\n"
     is_edited = body_digest(body) != head.get("digest")
     digest = head.get("digest", "") if is_edited else body_digest(after)
     count = max((number_in(head, "count") or 0) - taken - gone, 0)

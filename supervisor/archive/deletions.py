@@ -196,9 +196,8 @@ class Deletions:
         wanted = frozenset(names)
         if version != (self._journal.version, wanted):
             recorded = {name: [] for name in wanted}
-            for key, name in [*self._journal.written.items()]:  # a copy: a round may go on meanwhile
-                if name in recorded:
-                    recorded[name].append(key)
+            for name, key in self._journal.written.keys_in(wanted):
+                recorded[name].append(key)
             self._by_file = (self._journal.version, wanted), recorded
         return recorded
 

@@ -2,13 +2,14 @@
 The diary of memory: `CHANGES.md`, a plain line for each act on it, and `.recalld/acts.jsonl`, what `undo` needs.
 
 Stores say what they change (`storage/noting`) to whoever acts at this moment: an operation, or a round. That one keeps the acts
-when it ends, with one append to each of the two files. The diary has counts and days, no words and no names of files;
-`acts.jsonl` has the lines that were changed, so that they can be put back. Nothing else needs them. Source: protocol.md, 14.
+when it ends, with one append to each of the two files, `acts.jsonl` first: what a crash kept from the diary is told from there.
+The diary has counts, days and numbers of lines, no words and no digests of them, since nothing is forgotten in it; `acts.jsonl`
+has the lines that were changed, so that they can be put back. Nothing else needs them. Source: protocol.md, 14.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,10 +17,12 @@ from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import from_wire, local, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.storage.noting import tell_kept
 from recalld.supervisor.text.language import Language, language_of
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -35,10 +38,15 @@ _MOST_ACTS: Final = 4_000_000
 #: The head of CHANGES.md: title, blank, what it is, blank.
 _HEAD_LINES: Final = 4
 _HEAD_BYTES: Final = 200
+#: Bytes of the end of either file in which its last line is looked for first.
+_TAIL_BYTES: Final = 4_096
 #: Hex digits of an id behind its letter.
 _DIGITS: Final = 8
 #: Held by whoever writes to the diary.
 _LOCK: Final = "diary.lock"
+#: The id in a line of CHANGES.md, and in one of acts.jsonl.
+_ID: Final = lazy_re(rb"^- [-\d]+ [:\d]+ \xc2\xb7 ([a-z]-[0-9a-f]{8}) ")
+_ID_OF_ACT: Final = lazy_re(rb'"id": ?"([a-z]-[0-9a-f]{8})"')
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 
@@ -64,19 +72,22 @@ class Diary:
     def __init__(self, files: Files, paths: WorkspacePaths, config: Config, history: HistoryStore) -> None:
         self._files, self._paths, self._config, self._history = files, paths, config, history
         self._known: tuple[Stat | None, dict[str, Act]] = None, {}
+        self._is_whole = False  # whether the diary tells all acts that are kept, as far as this process knows
 
     def keep(self, noted: Sequence[Mapping[str, Any]], now: datetime, by: str = "") -> list[Act]:
-        """Write the acts down, durably, and return them with their ids."""
-        if not noted or not self._config.care.diary:
+        """Write the acts down, durably, and return them with their ids; what a crash kept from the diary is told first."""
+        if not self._config.care.diary or (self._is_whole and not noted):
             return []
-        acts = [_act(one, now, by, number) for number, one in enumerate(noted)]
-        with self._files.lock(self._paths.state / _LOCK):
-            self._append([_wire(act) for act in acts])
-            self._append_lines(acts)
+        stat = self._files.disk.stat(self._paths.acts)
+        before = stat.size if stat else 0  # no two acts have the same behind them
+        acts = [_act(one, now, by, f"{before} {number}") for number, one in enumerate(noted)]
+        if acts or self._files.disk.stat(self._paths.diary):
+            self._tell(acts, [_wire(act) for act in acts])
+        tell_kept(act.id for act in acts)
         return acts
 
     def acts(self) -> dict[str, Act]:
-        """Return all acts that are kept, the oldest first."""
+        """Return all acts that are kept, the oldest first, undoings among them."""
         stat = self._files.disk.stat(self._paths.acts)
         if stat == self._known[0]:
             return self._known[1]
@@ -85,46 +96,83 @@ class Diary:
         for line in filter(None, version.data.split(b"\n") if version else ()):
             try:
                 raw = parse_json(line)
-                if "undone" in raw:
-                    one = found[str(raw["undone"])]
-                    found[one.id] = Act(one.id, one.at, one.kind, one.by, one.fields, undone=True)
-                    continue
-                fields = {name: value for name, value in raw.items() if name not in ("id", "at", "kind", "by")}
-                from_wire(raw["at"])
-                found[str(raw["id"])] = Act(str(raw["id"]), str(raw["at"]), str(raw["kind"]), str(raw["by"]), fields)
-            except (ValueError, TypeError, KeyError):
+                undone = found.get(str(raw.get("undone")))
+                if undone:
+                    found[undone.id] = replace(undone, undone=True)
+                if "id" in raw:
+                    act = _read(raw)
+                    found[act.id] = act
+            except (ValueError, TypeError, KeyError, AttributeError):
                 continue
         self._known = version.stat if version else None, found
         return found
 
     def record_undone(self, act: Act, now: datetime, by: str) -> None:
         """Write down that the act was undone."""
-        with self._files.lock(self._paths.state / _LOCK):
-            self._append([{"undone": act.id}])
-            self._append_lines([Act(_id("u", to_wire(now), act.id), to_wire(now), "undone", by, {"of": act.id})])
+        undoing = Act(_id("u", to_wire(now), act.id), to_wire(now), "undone", by, {"of": act.id})
+        self._tell([undoing], [{"undone": act.id, **_wire(undoing)}])
 
     # ── steps ────────────────────────────────────────────────────────────────
 
-    def _append(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        self._files.make_folder(self._paths.state)
-        self._files.append(self._paths.acts, b"".join(render_json(line) + b"\n" for line in lines))
-        self._cut(self._paths.acts, _MOST_ACTS)
+    def _tell(self, acts: Sequence[Act], lines: Sequence[Mapping[str, Any]]) -> None:
+        """Append the *lines* of the acts to acts.jsonl, then a sentence of each to CHANGES.md, behind what was not told yet."""
+        self._is_whole = False
+        with self._files.lock(self._paths.state / _LOCK):
+            stat = self._files.disk.stat(self._paths.diary)
+            language = self._told_in(stat)
+            untold, torn = self._untold(stat, language) if stat and stat.size and language else (b"", 0)
+            if lines:
+                self._files.make_folder(self._paths.state)
+                self._files.append(self._paths.acts, b"".join(render_json(line) + b"\n" for line in lines))
+                self._cut(self._paths.acts, _MOST_ACTS)
+            if language is None and stat and stat.size:
+                return  # somebody else's file of that name is left alone
+            language = language or self._language()
+            data = untold + b"".join(self._line(act, language) for act in acts)
+            if stat and stat.size:
+                self._extend(data, torn)
+            else:
+                self._begin(data, language)
+        self._is_whole = True
 
-    def _append_lines(self, acts: Iterable[Act]) -> None:
-        """Append a line for each act to CHANGES.md; a file of that name which somebody else made is left alone."""
-        stat, path = self._files.disk.stat(self._paths.diary), self._paths.diary
-        head = self._files.disk.read(path)[:_HEAD_BYTES].decode("utf-8", "replace") if stat else ""
-        language = next((one for one in LANGUAGES if head.startswith(render(Text("diary.title"), one))), None)
-        if stat and stat.size and language is None:
-            return
-        language = language or self._language()
-        lines = "".join(f"- {self._local(act.at)} · {act.id} · {render(sentence_of(act), language)}\n" for act in acts)
-        if not stat:
-            title, about = (render(Text(code), language) for code in ("diary.title", "diary.about"))
-            self._files.create(path, f"{title}\n\n{about}\n\n{lines}".encode())
-            return
-        self._files.append(path, lines.encode())
-        self._cut(path, _MOST_LINES, _HEAD_LINES)
+    def _told_in(self, stat: Stat | None) -> Language | None:
+        """Return the language of the diary; None where there is none, or somebody else's file."""
+        head = self._files.disk.read(self._paths.diary)[:_HEAD_BYTES].decode("utf-8-sig", "replace") if stat else ""
+        return next((one for one in LANGUAGES if head.startswith(render(Text("diary.title"), one))), None)
+
+    def _begin(self, lines: bytes, language: Language) -> None:
+        title, about = (render(Text(code), language) for code in ("diary.title", "diary.about"))
+        data = f"{title}\n\n{about}\n\n".encode() + lines
+        self._files.replace(self._paths.diary, data, self._files.read_stable(self._paths.diary))
+
+    def _extend(self, lines: bytes, torn: int) -> None:
+        """Append the lines, in the place of the *torn* bytes at the end."""
+        if torn:
+            version = self._files.read_stable(self._paths.diary)
+            self._files.replace(self._paths.diary, version.data[:-torn] + lines if version else lines, version)
+        elif lines:
+            self._files.append(self._paths.diary, lines)
+        self._cut(self._paths.diary, _MOST_LINES, _HEAD_LINES)
+
+    def _untold(self, stat: Stat, language: Language) -> tuple[bytes, int]:
+        """Return the lines that a crash kept from CHANGES.md, and how many bytes of the first of them stand at its end."""
+        *whole, torn = self._files.disk.read(self._paths.diary, max(0, stat.size - _TAIL_BYTES)).split(b"\n")
+        told = [match[1] for line in whole if (match := _ID.match(line))]
+        kept = self._files.disk.stat(self._paths.acts)
+        newest = self._files.disk.read(self._paths.acts, max(0, kept.size - _TAIL_BYTES)) if kept else b""
+        if not told or (not torn and told[-1:] == _ID_OF_ACT.findall(newest.rstrip(b"\n").rpartition(b"\n")[2])):
+            return b"", 0
+        acts = list(self.acts().values())
+        place = next((n for n, act in enumerate(acts) if act.id.encode() == told[-1]), len(acts))
+        lines = b"".join(self._line(act, language) for act in acts[place + 1 :])
+        if lines:  # else the power may take the act that a torn line is told from
+            self._files.ensure_durable(self._paths.acts)
+        is_ours = lines and torn.startswith(b"- "[: len(torn)])  # else a person's, who writes without a line break
+        return lines, len(torn) if is_ours or not torn.strip(b"\0") else 0  # the power may leave zeros
+
+    def _line(self, act: Act, language: Language) -> bytes:
+        when = f"{local(from_wire(act.at), self._config.archive.zone):%Y-%m-%d %H:%M}"
+        return f"- {when} · {act.id} · {render(sentence_of(act), language)}\n".encode()
 
     def _language(self) -> Language:
         if self._config.language != "auto":
@@ -140,26 +188,76 @@ class Diary:
             lines = version.data.split(b"\n")
             self._files.replace(path, b"\n".join([*lines[:head], *lines[max(head, len(lines) // 2) :]]), version)
 
-    def _local(self, at: str) -> str:
-        return f"{local(from_wire(at), self._config.archive.zone):%Y-%m-%d %H:%M}"
-
 
 def sentence_of(act: Act) -> Text:
     """Return the sentence of an act in the diary."""
     fields = {name: value for name, value in act.fields.items() if isinstance(value, (int, str))}
-    interface, _, what = act.by.partition(" ")
+    interface, what, client = (*act.by.split(" ", 2), "", "")[:3]
+    what = Text("diary.with_client", what=what, client=client) if client else what
     by = Text(f"diary.by.{interface}", what=what) if interface else ""
-    return Text(f"diary.{act.kind}", **{**fields, "by": by})
+    code, numbers = _numbered(act)
+    gone = {name: int(fields.get(name, 0)) for name in ("messages", "lines", "files")} if code == "forgotten" else {}
+    return Text(f"diary.{code}", **{**fields, **numbers, "by": by, "amounts": amounts_of(gone)})
 
 
-def _act(noted: Mapping[str, Any], now: datetime, by: str, number: int) -> Act:
+def amounts_of(counts: Mapping[str, int]) -> tuple[Text, ...]:
+    """Return in words how much is forgotten, without the counts of 0."""
+    given = ((name, count) for name, count in counts.items() if count)
+    return tuple(Text(f"forget.amount.{of}" if n > 1 else f"forget.one.{of}", count=n) for of, n in given)
+
+
+def _numbered(act: Act) -> tuple[str, dict[str, str]]:
+    """Return the sentence that names the lines of the act by their numbers at that time, and these; else the plain one."""
+    new: list[int] = []
+    old: list[int] = []
+    older: list[int] = []  # lines that stand in a new form
+    shift = 0
+    for start, before, after in act.fields.get("hunks", ()):
+        gone, come = (len(str(text).splitlines()) for text in (before, after))
+        struck = min(gone, come) if act.kind == "replaced" else 0
+        older.extend(range(start + 1, start + 1 + struck))
+        new.extend(range(start + 1 + struck, start + 1 + come))
+        old.extend(range(start + 1 + shift, start + 1 + shift + gone))
+        shift += gone - come
+    if act.kind == "replaced":
+        is_plain = not (new and older)
+        return ("replaced", {}) if is_plain else ("replaced_at", {"lines": ranges(new), "older": ranges(older)})
+    kind = "deleted" if act.kind == "text" and not new else act.kind
+    numbers = old if kind == "deleted" else new
+    return (f"{kind}_at", {"lines": ranges(numbers)}) if numbers else (act.kind, {})
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """
+    Return the numbers, which ascend, with those in a row as one.
+
+    >>> ranges([2, 4, 5, 6])
+    '2, 4–6'
+    """
+    rows: list[list[int]] = []
+    for number in numbers:
+        if rows and number == rows[-1][-1] + 1:
+            rows[-1].append(number)
+        else:
+            rows.append([number])
+    return ", ".join(f"{row[0]}–{row[-1]}" if len(row) > 1 else str(row[0]) for row in rows)
+
+
+def _act(noted: Mapping[str, Any], now: datetime, by: str, place: str) -> Act:
     kind, at = str(noted["kind"]), to_wire(now)
-    fields = {name: value for name, value in noted.items() if name != "kind"}
-    return Act(_id(kind[0], at, str(number), repr(sorted(fields.items()))), at, kind, by, fields)
+    fields = {name: value for name, value in noted.items() if name not in ("kind", "by")}
+    return Act(_id(kind[0], at, place, repr(sorted(fields.items()))), at, kind, str(noted.get("by", by)), fields)
 
 
 def _id(letter: str, *parts: str) -> str:
     return f"{letter}-{sha256(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest()[:_DIGITS]}"
+
+
+def _read(raw: Mapping[str, Any]) -> Act:
+    """Return the act that a line of acts.jsonl tells of; ValueError, TypeError or KeyError if it is none."""
+    from_wire(raw["at"])
+    fields = {name: value for name, value in raw.items() if name not in ("id", "at", "kind", "by", "undone")}
+    return Act(str(raw["id"]), str(raw["at"]), str(raw["kind"]), str(raw["by"]), fields)
 
 
 def _wire(act: Act) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Literal
 from recalld.supervisor.protocol.message import Archived, History, Key, Message, with_archived, with_failure
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.protocol.period import day, month, summary_period
-from recalld.supervisor.storage.lenient_json import render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -149,4 +148,4 @@ def _over_hard(count: int, size: int, caps: Caps) -> bool:
 
 def _size(entry: object) -> int:
     """Return the bytes that the entry takes in the file; 0 for an invalid entry."""
-    return len(render_json(entry.raw)) + 2 if isinstance(entry, Message) else 0
+    return entry.size if isinstance(entry, Message) else 0

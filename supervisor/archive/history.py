@@ -12,10 +12,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.replaced import keep_open_file
-from recalld.supervisor.protocol.message import History, parse_history, render_history
+from recalld.supervisor.protocol.message import History, parse_history, read_message, render_history
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, Conflict
-from recalld.supervisor.storage.lenient_json import parse_json
+from recalld.supervisor.storage.files import digest_of
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,7 @@ class HistoryStore:
                 if after is before or after == before:
                     break
                 try:
-                    self._write(after, version)
+                    self._write(before, after, version)
                     break
                 except Conflict:
                     if is_last:
@@ -142,15 +143,18 @@ class HistoryStore:
             version = self._files.read_stable(self._paths.history, patience_s)
         return version
 
-    def _write(self, after: History, version: FileVersion | None) -> None:
+    def _write(self, before: History, after: History, version: FileVersion | None) -> None:
         try:
             data = render_history(after)
         except RecursionError:
             raise BadFile(self._paths.history, Text("file.nested")) from None
         self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
         self._keep_overtaken(version)
-        # the next read parses the file again: it may be what another program has put back meanwhile
-        self._known = (None, "", self._known[2])
+        # the next read looks at the bytes, which another program may have put back meanwhile; where they are these, what they
+        # say is known: of the entries that were read only the others are read again
+        known = {id(entry) for entry in before}
+        read = (one if id(one) in known else read_message(parse_json(render_json(one.raw)), self._zone) for one in after)
+        self._known = (None, digest_of(data), tuple(read))
 
     def _keep_overtaken(self, version: FileVersion | None) -> None:
         """Keep the version that was replaced if a program has begun to write to it since it was looked at last."""

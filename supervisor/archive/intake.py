@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from recalld.supervisor.archive.append import tell_odd_times
+from recalld.supervisor.archive.append import tell_odd_times, with_marks
 from recalld.supervisor.archive.deletions import same_words
 from recalld.supervisor.archive.identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
 from recalld.supervisor.protocol.message import (
@@ -29,7 +29,7 @@ from recalld.supervisor.storage.error_collector import ErrorCollector
 from recalld.supervisor.storage.lenient_json import render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.storage.control import Control
+    from recalld.supervisor.text.marks import Mark
+
+
+#: What a message becomes before it is stored.
+Marks: TypeAlias = "Callable[[Message], Message]"
 
 
 def intake(
@@ -55,15 +60,23 @@ def intake(
     events: Events,
     now: datetime,
     control: Control,
+    mark: Mark | None = None,
 ) -> int:
-    """Take in the new messages of history.json and the drop-box; returns how many there were."""
+    """
+    Take in the new messages of history.json and the drop-box; returns how many there were.
+
+    With *mark* their words are stored as that returns them, also in history.json and its backup.
+    """
     # gather
     errors = ErrorCollector()
     update_journal(journal, memory)
+    marks: Marks = partial(with_marks, mark=mark, journal=journal, zone=settings.zone) if mark else _as_it_is
     dropped: dict[Path, list[Key]] = {}
     with errors:
-        _empty_drop_box(drop_box, history, journal, quarantine, events, dropped)
+        _empty_drop_box(drop_box, history, journal, quarantine, events, dropped, marks)
     messages = without_forgotten(history, journal)
+    if mark:
+        messages = _with_marks(history, messages, marks)
     _record_renumbered(messages, journal)
     # decide and apply: ids first, since everything else goes by them
     with_ids = partial(assign_ids, known=journal.known, now=now, future=settings.future_limit)
@@ -97,11 +110,29 @@ def intake(
     return len(unseen)
 
 
+def _as_it_is(message: Message) -> Message:
+    return message
+
+
+def _with_marks(history: HistoryStore, messages: History, marks: Marks) -> History:
+    """Return the messages of history.json, after marks were put in the place of secrets there and in its backup."""
+
+    def rule(now: History) -> History:
+        after = tuple(marks(one) if isinstance(one, Message) else one for one in now)
+        return now if after == now else after
+
+    if rule(messages) is messages:
+        return messages
+    messages = history.change(rule)
+    history.change_backup(rule)
+    return messages
+
+
 def without_forgotten(history: HistoryStore, journal: SeenJournal) -> History:
     """Return the messages of history.json, after what was forgotten, and a program wrote again, was deleted from it."""
     messages = history.read()
     has = journal.tombstones.has
-    if not any(isinstance(entry, Message) and has(entry) for entry in messages):
+    if not (journal.tombstones.acts() and any(isinstance(entry, Message) and has(entry) for entry in messages)):
         return messages
     messages = history.change(lambda now: tuple(one for one in now if not (isinstance(one, Message) and has(one))))
     forget_backup(history, journal)
@@ -153,6 +184,7 @@ def _empty_drop_box(
     quarantine: Quarantine,
     events: Events,
     dropped: dict[Path, list[Key]],
+    marks: Marks,
 ) -> None:
     """
     Append the messages of the drop-box to history.json, those of all files in one write: there may be thousands.
@@ -168,7 +200,7 @@ def _empty_drop_box(
             if version is None:
                 continue
             try:
-                messages = drop_box.parse(path, version)
+                messages = [*map(marks, drop_box.parse(path, version))]
             except ValueError as error:
                 if quarantine.keep("dropped", version.data) == "new":
                     events.emit("file_quarantined", file=drop_box.relative(path), why=str(error))
@@ -240,8 +272,7 @@ def _match_formatted(history: History, journal: SeenJournal, memory: MemoryFolde
     While the journal knows the words as they were, nothing has to be matched.
     """
     others = {message.id: message for message in _unseen(history, journal) if journal.has_written(message.id)}
-    names = {name for (identity, _), name in journal.written.items() if identity in others} if others else ()
-    for name in sorted(names):
+    for name in sorted(journal.written.files_of(others)):
         file = memory.parsed(name)
         for block in file.blocks if file and file.is_edited else ():
             message = others.get(block.key[0])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import threading
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.attachments import Attachments
@@ -36,6 +37,8 @@ FORMAT: Final = 1
 _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
 #: How a line with the text of a message begins, after the line before it.
 _SEEN: Final = b'\n{"seen":'
+#: Bytes that are read and written at once: the journal of a million messages has 120 MB.
+_PIECE: Final = 4 << 20
 #: The dated file that a line names.
 _FILE: Final = lazy_re(rb'^\{"written": ?\[.*\], ?"file": ?"([^"\\]+)"', re.MULTILINE)
 #: Up to so many ids are found more quickly in the bytes of the journal than by parsing it.
@@ -107,15 +110,35 @@ class SeenJournal(JournalState):
         stat = self._files.disk.stat(self._paths.seen)
         is_same = stat is not None and stat.inode == self._inode and stat.size >= self._offset
         state, offset = (self, self._offset) if is_same else (JournalState(self._zone), 0)
-        data = self._files.disk.read(self._paths.seen, offset) if stat and stat.size > offset else b""
-        whole = data[: data.rfind(b"\n") + 1]  # a line that a crash left unfinished says nothing
-        read = _from_first_seen(whole) if self._only_unwritten and not offset else whole
-        for line in read.split(b"\n"):
-            if line:
-                state.applyline_of(line)
+        is_passed_over = self._only_unwritten and not offset
+        for whole in self._pieces(stat, offset):
+            read = _from_first_seen(whole) if is_passed_over else whole
+            is_passed_over = is_passed_over and not read
+            for line in read.split(b"\n"):
+                if line:
+                    state.applyline_of(line)
+            offset += len(whole)
         if not is_same:
             vars(self).update(vars(state))  # at once: another thread may be asking
-        self._inode, self._offset = stat.inode if stat else 0, offset + len(whole)
+        self._inode, self._offset = stat.inode if stat else 0, offset
+        if stat and self._is_replaced(stat):
+            self._read_on()  # from the start
+
+    def _pieces(self, stat: Stat | None, offset: int) -> Iterator[bytes]:
+        """Yield the whole lines from *offset* on; a line that a crash left unfinished says nothing."""
+        size, most = stat.size if stat else 0, _PIECE
+        while offset < size:
+            data = self._files.disk.read(self._paths.seen, offset, most)
+            whole = data[: data.rfind(b"\n") + 1]
+            if whole:
+                yield whole
+            elif len(data) < most:
+                return
+            offset, most = offset + len(whole), most if whole else 2 * most  # one line may be longer than a piece
+
+    def _is_replaced(self, stat: Stat) -> bool:
+        """Return whether another process may have replaced the journal between two pieces."""
+        return stat.size > _PIECE and self._files.disk.stat(self._paths.seen) != stat
 
     def refuse_newer(self) -> None:
         """Raise NewerFormat when a newer recalld wrote the journal; its lines are not parsed for it."""
@@ -124,7 +147,7 @@ class SeenJournal(JournalState):
             return
         if self._files.disk.stat(self._paths.seen) is None:
             return
-        first = self._files.disk.read(self._paths.seen).partition(b"\n")[0]
+        first = self._files.disk.read(self._paths.seen, most=_PIECE).partition(b"\n")[0]
         with suppress(ValueError, TypeError, AttributeError):  # a line that a crash or a person broke says nothing
             self._refuse(parse_json(first).get("recalld", 0))
 
@@ -134,11 +157,12 @@ class SeenJournal(JournalState):
 
         A few ids are looked for in the bytes of a journal that is not parsed yet: most are new, and then it need not be.
         """
-        if self._files.disk.stat(self._paths.seen) is None:
+        stat = self._files.disk.stat(self._paths.seen)
+        if stat is None:
             return set()
+        ids = [render_json(identity) for identity, _ in keys]
         is_parsed = bool(self._offset) or len(keys) > _FEW
-        data = b"" if is_parsed else self._files.disk.read(self._paths.seen)
-        if is_parsed or any(render_json(identity) in data for identity, _ in keys):
+        if is_parsed or any(one in piece for piece in self._pieces(stat, 0) for one in ids) or self._is_replaced(stat):
             self.refresh()
         return {key for key in keys if self.file_of(key) is not None}
 
@@ -155,8 +179,10 @@ class SeenJournal(JournalState):
             return (self.names | self.notes) - self.pruned
         stat = self._files.disk.stat(self._paths.seen)
         if stat != self._named[0]:
-            found = _FILE.findall(self._files.disk.read(self._paths.seen)) if stat else ()
-            self._named = stat, {name.decode("utf-8", "replace") for name in found}
+            names = {name.decode("utf-8", "replace") for piece in self._pieces(stat, 0) for name in _FILE.findall(piece)}
+            if stat and self._is_replaced(stat):
+                return self.file_names()
+            self._named = stat, names
         return {*self._named[1]}
 
     def original(self, message: Message) -> Message:
@@ -225,11 +251,11 @@ class SeenJournal(JournalState):
 
     def _unknown_marks(self, history: History) -> list[list[str]]:
         """Return the ids of messages that an older recalld has seen, each with its fingerprint by the half second."""
-        found = []
+        found, marked = [], self._marked
+        self._marked = {entry.key for entry in history if isinstance(entry, Message)}
         for entry in history:
-            if not isinstance(entry, Message) or entry.key in self._marked:
+            if not isinstance(entry, Message) or entry.key in marked:
                 continue
-            self._marked.add(entry.key)
             ids = [self.known.by_fingerprint.get(one, ()) for one in (entry.fingerprints[0], entry.fingerprints[-1])]
             if entry.id in ids[0] and entry.id not in ids[1]:
                 found.append([entry.id, entry.fingerprints[-1]])
@@ -276,8 +302,11 @@ class SeenJournal(JournalState):
     def compact(self) -> None:
         """Replace the journal by the fewest lines that say the same, under the lock of history.json."""
         with self._files.lock(self._paths.history_lock):  # other processes append under it
-            self.refresh()
             self._rewrite()
+            stat = self._files.disk.stat(self._paths.seen)
+            # what is in memory says the same as the new file: 100,000 messages are not held twice
+            self._inode, self._offset, self._lines = (stat.inode, stat.size, 0) if stat else (0, 0, 0)
+            self.refresh()
 
     def forget(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
         """
@@ -286,18 +315,20 @@ class SeenJournal(JournalState):
         *renamed* has the dated files that were made anew, each with its new name, "" where nothing is left of it.
         """
         with self._files.lock(self._paths.history_lock):
+            self._rewrite(lambda: self.drop(is_unwanted, renamed))
+            self._inode = 0
             self.refresh()
-            self.drop(is_unwanted, renamed)
-            self._rewrite()
 
     # ── steps ────────────────────────────────────────────────────────────────
 
-    def _rewrite(self) -> None:
-        version = self._files.read_stable(self._paths.seen)
-        lines = [{"seen": self._attachments.keep(line["seen"])} if "seen" in line else line for line in self.lines()]
-        self._files.replace(self._paths.seen, _rendered([_HEAD, *lines]), version)
-        self.is_doubtful, self._inode = False, 0
+    def _rewrite(self, change: Callable[[], None] = lambda: None) -> None:
+        """Read on, apply the *change*, and write what is in memory then as the journal."""
+        stat = self._files.disk.stat(self._paths.seen)
         self.refresh()
+        change()
+        lines = ({"seen": self._attachments.keep(line["seen"])} if "seen" in line else line for line in self.lines())
+        self._files.replace(self._paths.seen, _in_pieces(chain([_HEAD], lines)), stat)
+        self.is_doubtful = False
 
     def _seen(self, messages: Iterable[Message]) -> list[Mapping[str, Any]]:
         """Return the lines of un-written messages; the bytes of their pictures and files are durable before."""
@@ -326,7 +357,20 @@ def _rendered(lines: Iterable[Mapping[str, Any]]) -> bytes:
     return b"".join(render_json(one) + b"\n" for one in lines)
 
 
+def _in_pieces(lines: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """Yield the rendered lines, many at once."""
+    piece = bytearray()
+    for line in lines:
+        piece += render_json(line) + b"\n"
+        if len(piece) >= _PIECE:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece)
+
+
 def _from_first_seen(data: bytes) -> bytes:
     """Return the lines from the first on that has the text of a message."""
+    if data.startswith(_SEEN[1:]):
+        return data
     start = data.find(_SEEN)
     return data[start + 1 :] if start >= 0 else b""

@@ -6,24 +6,24 @@ It has no file: `SeenJournal` reads and writes it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.identity import Known
+from recalld.supervisor.archive.seen_tables import Fingerprints, Ids, Written
 from recalld.supervisor.protocol.message import Key, Message, read_message
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-#: Obsolete lines after which the journal is compacted.
+#: Obsolete lines after which the journal is compacted, and written messages that are worth another.
 _GARBAGE: Final = 2_000
-#: Up to so many messages of one fingerprint are a tuple.
-_FEW: Final = 8
+_WORTH_A_LINE: Final = 16
 
 
 class JournalState:
@@ -34,11 +34,10 @@ class JournalState:
         self._lines = 0
         #: The format that the first line names.
         self.format = 0
-        self._written: dict[Key, str] = {}
-        self._by_fingerprint: dict[str, Collection[str]] = {}
+        self._ids = Ids()
+        self._written = Written(self._ids)
+        self._by_fingerprint = Fingerprints(self._ids)
         self._times: dict[str, str] = {}
-        self._ids: dict[str, str] = {}  # each id to itself, so that equal strings are kept in memory once
-        self._words: dict[str, str] = {}  # the digest of the words that were written last, by id
         self.in_history: dict[Key, None] = {}  # what history.json held when it was last read, in its order
         self.unwritten: dict[Key, Message] = {}
         self.reinserted: set[Key] = set()  # un-written messages that were put back into history.json once
@@ -60,7 +59,7 @@ class JournalState:
 
     def has_written(self, identity: str) -> bool:
         """Return whether a message with this id is written, whatever its text."""
-        return identity in self._words
+        return bool(self._written.words(identity))
 
     @property
     def known(self) -> Known:
@@ -68,13 +67,14 @@ class JournalState:
         return Known(self._by_fingerprint, self.in_history, self._times, self._ids, self.holds)
 
     @property
-    def written(self) -> Mapping[Key, str]:
+    def written(self) -> Written:
         """The dated file of every written message."""
         return self._written
 
     def is_bloated(self) -> bool:
         """Return whether most of its lines are obsolete."""
-        return self._lines > _GARBAGE + 2 * (len(self.unwritten) + len(self.names))
+        lines = len(self.unwritten) + len(self.names)
+        return self._lines > _GARBAGE + 2 * lines + len(self._ids) // _WORTH_A_LINE
 
     # ── line by line ─────────────────────────────────────────────────────────
 
@@ -110,7 +110,7 @@ class JournalState:
                     self._times[str(identity)] = to_wire(from_wire(time))
             case "lost":
                 for identity, digest in value:
-                    self._written.pop((identity, digest), None)
+                    self._written.lose((str(identity), str(digest)))
             case "renumbered":
                 for raw, identity, digest in value:
                     self._apply_seen(raw)
@@ -144,7 +144,7 @@ class JournalState:
 
     def _apply_here(self, one: object) -> None:
         """Add an id and the digest of its words behind those before it; an older line has the id alone."""
-        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), self._words.get(str(one), ""))
+        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), self._written.words(str(one)))
         if digest:
             self.in_history.pop((identity, digest), None)
             self.in_history[identity, digest] = None
@@ -162,38 +162,32 @@ class JournalState:
         if day_of_name(file) is None:
             return  # neither a dated file nor a note can have this name
         for identity, digest, *fingerprints in messages:
-            key = self._ids.setdefault(str(identity), str(identity)), str(digest)
-            self._learn(key[0], fingerprints)
-            self._written[key] = file if moved else self._written.get(key, file)
-            self._words[key[0]] = key[1]
+            key = str(identity), str(digest)
+            owner = self._learn(key[0], fingerprints)
+            self._written.put(owner, key[1], file, moved=moved)
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
             self.removed.discard(key)
         (self.notes if is_note else self.names).add(file)
 
-    def _learn(self, identity: str, fingerprints: Iterable[str]) -> None:
-        self._ids.setdefault(identity, identity)
+    def _learn(self, identity: str, fingerprints: Iterable[str]) -> int:
+        """Note the fingerprints of the id, and return its number."""
+        owner = self._ids.add(identity)
         for fingerprint in fingerprints:
-            match self._by_fingerprint.get(fingerprint, ()):
-                case ids if identity in ids:
-                    pass
-                case dict() as many:
-                    many[identity] = None
-                case few:
-                    ids = (*few, identity)  # the least memory; many are found more quickly in a dict
-                    self._by_fingerprint[fingerprint] = ids if len(ids) <= _FEW else dict.fromkeys(ids)
+            self._by_fingerprint.add(fingerprint, owner)
+        return owner
 
     def drop(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
         """Forget these messages, and give dated files other names, "" for those of which nothing is left."""
-        tables: tuple[dict[Key, Any], ...] = (self._written, self.unwritten, self.in_history)
+        tables: tuple[Mapping[Key, Any], ...] = (self._written, self.unwritten, self.in_history)
         dropped = {key for known in (*tables, self.removed, self.reinserted) for key in known if is_unwanted(key)}
-        for known in tables:
-            for key in dropped & known.keys():
-                del known[key]
+        gone = {key[0] for key in dropped}
+        gone.difference_update(key[0] for known in tables for key in known if key not in dropped)
+        for key in dropped:
+            self._apply_dropped(*key)
         self.removed -= dropped
         self.reinserted -= dropped
-        self._unlearn({key[0] for key in dropped} - {key[0] for known in tables for key in known})
-        self._written.update((key, renamed[name]) for key, name in [*self._written.items()] if name in renamed)
+        self._make_again(dropped, gone, renamed)
         for names in (self.names, self.notes, self.dated, self.pruned):
             found = names & renamed.keys()
             names.difference_update(found)
@@ -202,41 +196,50 @@ class JournalState:
         for name in renamed.keys() & self.accepted.keys():
             del self.accepted[name]
 
-    def _unlearn(self, ids: Collection[str]) -> None:
-        """Forget all about these ids: a fingerprint is a digest of words."""
-        for fingerprint, known in [*self._by_fingerprint.items()] if ids else ():
-            if left := [identity for identity in known if identity not in ids]:
-                self._by_fingerprint[fingerprint] = tuple(left) if len(left) <= _FEW else dict.fromkeys(left)
-            else:
-                del self._by_fingerprint[fingerprint]
-        for identity in ids:
-            for table in (self._ids, self._times, self._words):
-                table.pop(identity, None)
+    def _make_again(self, dropped: Collection[Key], gone: Collection[str], renamed: Mapping[str, str]) -> None:
+        """Make the tables again without what was dropped, and all about the ids that are gone."""
+        ids = Ids()
+        for identity in self._ids:
+            if identity not in gone:
+                ids.add(identity)
+        files, fingerprints = Written(ids), Fingerprints(ids)
+        for key, name in self._written.items():
+            if key not in dropped:
+                files.put(ids.row(key[0]), key[1], renamed.get(name, name))
+        for fingerprint, known in self._by_fingerprint.items():
+            for identity in known:
+                if identity not in gone:
+                    fingerprints.add(fingerprint, ids.row(identity))
+        self._ids, self._written, self._by_fingerprint = ids, files, fingerprints
+        for identity in gone:
+            self._times.pop(identity, None)
 
     # ── compact form ─────────────────────────────────────────────────────────
 
-    def lines(self) -> list[Mapping[str, Any]]:
-        """Return the fewest lines that say all of this, without the head."""
-        by_file: defaultdict[str, list[list[str]]] = defaultdict(list)
-        fingerprints: defaultdict[str, list[str]] = defaultdict(list)
-        for fingerprint, ids in self._by_fingerprint.items():
-            for identity in ids:
-                fingerprints[identity].append(fingerprint)
-        for key, file in self._written.items():
-            by_file[file].append([*key, *fingerprints[key[0]]])
-        lines: list[Mapping[str, Any]] = [{"written": by_file.get(file, []), "file": file} for file in sorted(self.names)]
-        lines += [{"written": by_file.get(file, []), "file": file, "by": "another"} for file in sorted(self.notes)]
-        lines += [{"seen": message.raw} for message in self.unwritten.values()]
-        listed = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
-        lines += line_of("known", [[identity, *fingerprints[identity]] for identity in self._ids if identity not in listed])
-        lines += line_of("times", [list(pair) for pair in sorted(self._times.items())])
-        lines += line_of("here", [list(key) for key in self.in_history])
-        lines += line_of("back", [list(key) for key in sorted(self.reinserted)])
-        lines += line_of("removed", [list(key) for key in sorted(self.removed)])
-        lines += [accepted_line([], name, digest) for name, digest in sorted(self.accepted.items())]
-        lines += line_of("dated", sorted(self.dated))
-        lines += line_of("pruned", sorted(self.pruned))
-        return lines + line_of("left", [list(key) for key in sorted(self.unwritten.keys() - self.in_history.keys())])
+    def lines(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the fewest lines that say all of this, without the head."""
+        by_id, by_file, listed = self._by_fingerprint.by_id(), self._written.rows_by_file(), bytearray(len(self._ids))
+        for row in chain.from_iterable(by_file.values()):
+            listed[self._written.owner(row)] = True
+        for key in self.unwritten:
+            listed[self._ids.row(key[0])] = True
+
+        def written(file: str) -> list[list[str]]:
+            return [[*self._written.key(row), *by_id(self._written.owner(row))] for row in by_file.get(file, ())]
+
+        yield from ({"written": written(file), "file": file} for file in sorted(self.names))
+        yield from ({"written": written(file), "file": file, "by": "another"} for file in sorted(self.notes))
+        yield from ({"seen": message.raw} for message in self.unwritten.values())
+        left = (owner for owner, is_listed in enumerate(listed) if not is_listed)
+        yield from line_of("known", [[self._ids.text(owner), *by_id(owner)] for owner in left])
+        yield from line_of("times", [list(pair) for pair in sorted(self._times.items())])
+        yield from line_of("here", [list(key) for key in self.in_history])
+        yield from line_of("back", [list(key) for key in sorted(self.reinserted)])
+        yield from line_of("removed", [list(key) for key in sorted(self.removed)])
+        yield from (accepted_line([], name, digest) for name, digest in sorted(self.accepted.items()))
+        yield from line_of("dated", sorted(self.dated))
+        yield from line_of("pruned", sorted(self.pruned))
+        yield from line_of("left", [list(key) for key in sorted(self.unwritten.keys() - self.in_history.keys())])
 
 
 def accepted_line(keys: Sequence[Key], file: str, digest: str) -> Mapping[str, Any]:

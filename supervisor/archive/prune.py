@@ -33,7 +33,7 @@ def old_files(files: Iterable[MemoryFile], today: date, days: int) -> tuple[Memo
 
 def prunable(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> tuple[MemoryFile, ...]:
     """Return the files in originals/ that a standing summary of a model covers as they are now."""
-    named = {source for one in summaries.values() if not (one.waits or one.extract) for source in one.sources}
+    named = {source for one in summaries.values() if not (one.waits or one.extract or one.refused) for source in one.sources}
     return tuple(one for one in files if one.original and one.ours and not one.broken and one.source in named)
 
 

@@ -67,7 +67,9 @@ class Act:
 
     *versions* are keyed digests of the dated files that had the messages: what a worker still makes of them is refused.
 
-    *begun* is its name, too: no two acts of a workspace begin in one millisecond.
+    *marks* is the language of the marks that are put in the place of secrets before the words are forgotten as they were, ""
+    for an act that takes them out whole. *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts
+    of a workspace begin in one millisecond.
     """
 
     begun: str
@@ -76,6 +78,8 @@ class Act:
     files: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     finished: str = ""
+    marks: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,10 +141,31 @@ class Tombstones:
         """Return whether the file *name* was forgotten, or made anew without a message, in the version of this digest."""
         return bool(self.acts()) and self._keyed(_mark("file", name, digest)) in self._known.others
 
+    def marks_for(self, said: Said) -> str:
+        """Return the language of the marks that its secrets give way to; "" for a message that is to go whole."""
+        digests = {self._keyed(part) for part in _marks(said)}
+        return self._marks_of(act for act in self.acts() if any(digests.intersection(one.digests) for one in act.messages))
+
+    def marks_for_line(self, text: str) -> str:
+        """Return the same for a line of the long-term file."""
+        return self._marks_of(act for act in self.acts() if self._keyed(_mark("line", text)) in act.lines)
+
+    def _marks_of(self, acts: Iterable[Act]) -> str:
+        """Return the language of the marks where all *acts* are under way and put them."""
+        marks = [act.marks if not act.finished else "" for act in acts]
+        return marks[0] if marks and all(marks) else ""
+
     # ── changes ──────────────────────────────────────────────────────────────
 
     def begin(
-        self, messages: Iterable[Said], lines: Iterable[str], files: Iterable[tuple[str, str]], now: datetime, entropy: bytes
+        self,
+        messages: Iterable[Said],
+        lines: Iterable[str],
+        files: Iterable[tuple[str, str]],
+        now: datetime,
+        entropy: bytes,
+        marks: str = "",
+        by: str = "",
     ) -> Act:
         """Write down, durably, what is to be forgotten; the first act takes its key from *entropy*, 32 random bytes."""
         with self._files.lock(self._paths.history_lock):
@@ -151,6 +176,8 @@ class Tombstones:
                 tuple(_grave(one, key) for one in messages),
                 tuple(_keyed(key, _mark("line", line)) for line in lines),
                 tuple(_keyed(key, _mark("file", *file)) for file in files),
+                marks=marks,
+                by=by,
             )
             self._write(key, (*acts, act))
         return act
@@ -164,13 +191,17 @@ class Tombstones:
         """Write down that nothing of the act is left."""
         self._change(act, lambda one: replace(one, finished=to_wire(now)))
 
+    def is_of(self, others: Tombstones) -> bool:
+        """Return whether the other list is of the same memory, as far as this one can tell: it has the same key, or none."""
+        return not (self.acts() and others.acts()) or self._known.key == others._known.key
+
     def merge(self, others: Tombstones) -> int:
         """Take over, as unfinished, the acts of another list with the same key that this one lacks; return how many."""
         with self._files.lock(self._paths.history_lock):
             theirs, mine = others.acts(), self.acts()
             begun = {act.begun for act in mine}
             new = [replace(act, finished="") for act in theirs if act.begun not in begun]
-            if new and self._known.key in (b"", others._known.key):  # another key is that of another memory
+            if new and self.is_of(others):
                 self._write(others._known.key, (*mine, *new))
                 return len(new)
         return 0
@@ -224,6 +255,7 @@ def _fields(act: Act) -> dict[str, Any]:
         "lines": list(act.lines),
         "files": list(act.files),
         "versions": list(act.versions),
+        **{name: said for name, said in (("marks", act.marks), ("by", act.by)) if said},
     }
 
 
@@ -240,7 +272,8 @@ def _known(data: bytes, stat: Stat, paths: WorkspacePaths) -> _Known:
                 continue
             messages = tuple(Grave(str(one[0]), str(one[1]), tuple(map(str, one[2:]))) for one in raw["messages"])
             lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
-            acts.append(Act(str(raw["begun"]), messages, lines, files, versions, str(raw["finished"])))
+            marks, by = (str(raw.get(name, "")) for name in ("marks", "by"))
+            acts.append(Act(str(raw["begun"]), messages, lines, files, versions, str(raw["finished"]), marks, by))
         except (ValueError, TypeError, KeyError, IndexError):
             continue
     digests = frozenset(digest for act in acts for one in act.messages for digest in one.digests)

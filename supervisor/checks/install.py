@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.checks.program_units import is_ours
 from recalld.supervisor.checks.systemd import RUNNING, why_down
 from recalld.supervisor.checks.units import SERVICE, STARTED, TEMPLATES, origin_of, workspace_of
 from recalld.supervisor.storage.catalogue import Text
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from recalld.supervisor.checks.program_units import Program
     from recalld.supervisor.checks.systemd import Systemd
     from recalld.supervisor.checks.units import Installation
     from recalld.supervisor.storage.files import Files, FileVersion
@@ -121,6 +123,42 @@ def restart(systemd: Systemd, what: Installation) -> None:
         if systemd.show(unit).get("ActiveState") in ("failed", "activating"):
             raise NoService(why_down(systemd, unit, what.python), Text("service.see_doctor")) from error
         raise
+
+
+def install_program(wanted: Program, systemd: Systemd, files: Files) -> None:
+    """
+    Write the unit of a program, start it and wait until it is ready; NoService if it fails, with everything as it was.
+
+    ForeignUnit for a unit of that name that is somebody else's.
+    """
+    data, path, before = wanted.text(), *_program_there(wanted.unit, systemd, files)
+    with contextlib.ExitStack() as undo:
+        undo.callback(_start_again, systemd, {wanted.unit: systemd.show(wanted.unit)})
+        undo.callback(_put_back, files, path, before)
+        files.make_folder(systemd.folder)
+        files.replace(path, data, before, mode=_UNIT_MODE)
+        undo.callback(systemd.try_call, "disable", "--now", wanted.unit)
+        _start(systemd, [wanted.unit], wanted.python)
+        undo.pop_all()
+
+
+def remove_program(unit: str, systemd: Systemd, files: Files) -> None:
+    """Stop a program and remove its unit; NoUnit if there is none, ForeignUnit for one that is somebody else's."""
+    path, version = _program_there(unit, systemd, files)
+    if version is None:
+        raise NoUnit(path)
+    systemd.try_call("disable", "--now", unit)
+    files.remove(path)
+    systemd.call("daemon-reload")
+    systemd.try_call("reset-failed", unit)
+
+
+def _program_there(unit: str, systemd: Systemd, files: Files) -> tuple[Path, FileVersion | None]:
+    path = systemd.folder / unit
+    version = systemd.unit_at(files, path)
+    if version and not is_ours(version.data):
+        raise ForeignUnit(path)
+    return path, version
 
 
 def uninstall(systemd: Systemd, files: Files) -> str:

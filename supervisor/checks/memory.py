@@ -231,7 +231,9 @@ def accounting(look: Look) -> Faults:
         [] if any(fault.why.code == "status.days_lost" for fault in gone(look) if isinstance(fault.why, Text)) else ledger.lost
     )
     if lost or damage:
-        yield bad(Text("doctor.damage", lost=len(lost), damaged=len(damage)))
+        yield bad(
+            Text("doctor.damage", lost=len(lost), damaged=len(damage)) if lost else Text("doctor.damaged", damaged=len(damage))
+        )
 
 
 def _is_seen_quickly(damage: Text) -> bool:

@@ -75,7 +75,8 @@ def _unanswered(look: Look) -> Faults:
 def model(look: Look) -> Faults:
     """Yield a fault if the model can't be asked, if its server does not know it, or if its context window is too small."""
     llm = look.ws.config.llm
-    if look.ws.extracting or not llm.model:  # `paused` reports that the configuration names no model
+    # `paused` reports that the configuration names no model; the workers of a pool have the keys
+    if look.ws.extracting or not llm.model or look.ws.config.pool.url:
         return
     key = find_key(llm.api_key_env, look.environ)
     is_elsewhere = llm.base_url.startswith("https:") and not is_local(llm.base_url)

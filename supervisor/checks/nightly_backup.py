@@ -46,17 +46,18 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     raised; then nothing was deleted.
     """
     file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
+    made = before.made if (before := read_last_backup(ws)) else ()
     try:
-        _write(ws, file, LastBackup(now, str(folder), keep, str(file)), made_by)
+        _write(ws, file, LastBackup(now, str(folder), keep, str(file), made=made), made_by)
         contents = check(file)
         # a wrong clock may have made a backup of a later day, after which this one is not the last by its name
-        older = [path for path in sorted(_backups(ws, folder))[:-keep] if path != file]
+        older = [path for path in nightly_backups(ws, folder)[:-keep] if path != file]
         for path in older:
             ws.files.remove(path)
     except (SupervisorError, OSError) as error:
         refused = from_os_error(error, error.filename or folder) if isinstance(error, OSError) else error
         last, why = read_last_backup(ws), getattr(refused, "why", "") or str(refused).rstrip(".")
-        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last else "", why))
+        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last and last.keep else "", why, made))
         raise refused from error
     return NightlyBackup(file, contents, tuple(older))
 
@@ -84,11 +85,11 @@ def _is_of(ws: Workspace, file: Path) -> bool:
     return any(found is not None and found.digest == entry.sha256 for entry, found in here)
 
 
-def _backups(ws: Workspace, folder: Path) -> list[Path]:
-    """Return the nightly backups of this workspace, by their names."""
+def nightly_backups(ws: Workspace, folder: Path) -> list[Path]:
+    """Return the nightly backups of this workspace, by their names, the oldest first."""
     name = re.compile(rf"{re.escape(ws.paths.root.name)}-nightly-\d{{4}}-\d\d-\d\d\.tar")
     found = ws.files.disk.stats(folder).items()
-    return [folder / one for one, stat in found if name.fullmatch(one) and modes.S_ISREG(stat.mode)]
+    return sorted(folder / one for one, stat in found if name.fullmatch(one) and modes.S_ISREG(stat.mode))
 
 
 def _refuse_little_room(ws: Workspace, folder: Path) -> None:

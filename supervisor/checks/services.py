@@ -44,14 +44,14 @@ _PORT_REFUSED: Final = {
 }
 
 
-def check_key(key: Path) -> None:
+def check_key(key: Path, option: str = "--key-file") -> None:
     """Raise BadConfig if the file of a key does not exist, or others can read it."""
     try:
         found = os.stat(key)
     except OSError as error:
-        raise BadConfig("--key-file", Text("service.key_unreadable", path=key, why=why_refused(error))) from error
+        raise BadConfig(option, Text("service.key_unreadable", path=key, why=why_refused(error))) from error
     if found.st_mode & _OTHERS:
-        raise BadConfig("--key-file", Text("service.key_open", path=key, command=f"chmod 600 {quote(str(key))}"))
+        raise BadConfig(option, Text("service.key_open", path=key, command=f"chmod 600 {quote(str(key))}"))
 
 
 def refuse_open_keys(root: Path, environ: Mapping[str, str]) -> None:

@@ -155,8 +155,12 @@ class Systemd:
     def read(self, files: Files, template: str) -> tuple[Path, FileVersion | None]:
         """Return the path of the unit of that template, and its contents; ForeignUnit if it is not a regular unit file."""
         path = self.folder / Installation(Path(), self.user, name=self.name).unit(template)
+        return path, self.unit_at(files, path)
+
+    def unit_at(self, files: Files, path: Path) -> FileVersion | None:
+        """Return the contents of the unit at the path, None if there is none; ForeignUnit if it is not a regular unit file."""
         try:
-            return path, files.read_stable(path, most=MOST_OUTSIDE)
+            return files.read_stable(path, most=MOST_OUTSIDE)
         except OSError as error:
             refused = from_os_error(error, path)
             if isinstance(refused, BadFile) or error.errno == errno.EFBIG:

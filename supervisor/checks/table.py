@@ -209,6 +209,13 @@ def account(look: Look) -> Ledger:
     return ledger
 
 
+def account_again(look: Look) -> None:
+    """Account for every message if the slow checks of the memory found something last time, which may be mended by now."""
+    rows = {_key(n) for n, check in enumerate(TABLE) if check.of == "memory" and check.slow}
+    if not rows.isdisjoint(_read_found(look.ws)):
+        account(look)
+
+
 # ── what the slow checks found ───────────────────────────────────────────────
 
 

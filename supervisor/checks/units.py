@@ -120,20 +120,16 @@ class Installation:
             # the path of a key is the rest of its line; a backslash at its end would join the line with the next
             if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
                 raise BadRequest(field, Text("service.bad_character", value=value))
-        if self.user and not _USER.fullmatch(self.user):
-            raise BadRequest("--system", Text("service.bad_user_name", value=self.user))
+        check_user_and_size(self.user, self.memory_max)
         if self.name and not _NAME.fullmatch(self.name):
             raise BadRequest("--name", Text("service.bad_name", value=self.name))
-        if self.memory_max and not _MEMORY.fullmatch(self.memory_max):
-            raise BadRequest("--memory-max", Text("service.bad_memory", value=self.memory_max))
-        return {self.unit(template): self._with_head(self._filled(_template(template))) for template in self.templates}
+        return {self.unit(template): self._with_head(self._filled(template_text(template))) for template in self.templates}
 
     def check_places(self) -> None:
         """Raise BadRequest if a system unit would not see the workspace, or the folder of the backups."""
         folders = {"--workspace": self.workspace} | ({"--backup-to": self.backups.folder} if self.backups else {})
         for field, folder in folders.items() if self.user else ():
-            if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
-                raise BadRequest(field, Text("service.folder_hidden", folder=folder, place=hidden[0]))
+            check_seen(field, folder)
 
     @property
     def templates(self) -> tuple[str, ...]:
@@ -183,12 +179,31 @@ class Installation:
             "command_sandbox": sandbox if self.user else "UMask=0077",
             "sandbox": sandbox,
         }
-        return _fill(text, words) + "\n"
+        return fill(text, words) + "\n"
 
     def _sandbox(self, writable: str) -> str:
         kind = "system" if self.user else "user"
         words = {"writable": writable, "user": self.user, "place": self._place}
-        return _fill(_template(f"sandbox-{kind}.conf"), words)
+        return fill(template_text(f"sandbox-{kind}.conf"), words)
+
+
+def check_user_and_size(user: str, memory_max: str) -> None:
+    """Raise BadRequest for a user that can't be part of a unit's name, or what is no size of memory."""
+    if user and not _USER.fullmatch(user):
+        raise BadRequest("--system", Text("service.bad_user_name", value=user))
+    if memory_max and not _MEMORY.fullmatch(memory_max):
+        raise BadRequest("--memory-max", Text("service.bad_memory", value=memory_max))
+
+
+def check_seen(field: str, folder: Path) -> None:
+    """Raise BadRequest if a unit of the system has a private folder in place of this one."""
+    if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
+        raise BadRequest(field, Text("service.folder_hidden", folder=folder, place=hidden[0]))
+
+
+def has_control_character(value: str) -> bool:
+    """Return whether no unit can hold the value."""
+    return bool(_CONTROL.search(value))
 
 
 def user_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -361,9 +376,11 @@ def key_of(unit: bytes) -> Path | None:
     return Path(found[1].replace("%%", "%")) if found and not _CONTROL.search(found[1]) else None
 
 
-def _template(name: str) -> str:
+def template_text(name: str) -> str:
+    """Return the text of a template."""
     return (_FOLDER / name).read_text(encoding="utf-8").rstrip("\n")
 
 
-def _fill(text: str, words: Mapping[str, str]) -> str:
+def fill(text: str, words: Mapping[str, str]) -> str:
+    """Return the text of a template with these words in place of its @word@s."""
     return _WORD.sub(lambda found: words[found[1]], text)

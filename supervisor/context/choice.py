@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from recalld.supervisor.index.hit import LONG
 from recalld.supervisor.recall.neighbours import only_neighbours
 
 if TYPE_CHECKING:
@@ -25,6 +26,18 @@ _NEXT_LINE: Final = 0.3
 _WORTH: Final = 0.4
 _WORTH_OF_SEVERAL: Final = 0.3
 _THIRD: Final = 2
+#: One question is hardly ever answered behind so many hits: from there on the share is this.
+_HEAD: Final = 8
+_WORTH_OF_TAIL: Final = 0.42
+#: Where a hit has this part of the worth of the question's words (`Hit.worth`), the share for one behind the third that has
+#: less of it than the last part of what the fullest hit has.
+_MUCH: Final = 0.6
+_WORTH_OF_LITTLE: Final = 0.6
+_LITTLE: Final = 0.3
+#: A long answer of the assistant that is none of the three best hits has this share of the best score; what the assistant
+#: replied without a word of the question has this share of the third best. Neither if the assistant's words are asked for.
+_LONG_ANSWER: Final = 0.5
+_REPLY: Final = 0.75
 #: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
 _LONG_CHARS: Final = 500
 #: A hit that is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.
@@ -58,17 +71,49 @@ def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hi
     """Return the hits that are worth their place, the best for their length first, and the others."""
     if limits.hit == "line":
         return list(hits), []
-    share = _WORTH if limits.questions == 1 else _WORTH_OF_SEVERAL
-    floor = share * max(hits[_THIRD].rank, 0.0) if len(hits) > _THIRD else 0.0
+    best = sorted(hits, key=lambda hit: -hit.rank)
+    scores = _Scores.of(best)
     aside = only_neighbours(hits)
-    best = max((hit.rank for hit in hits), default=0.0)
     kept: list[Hit] = []
     left_out: list[Hit] = []
-    for hit in hits:
-        least = max(floor, _NEAR * best) if hit in aside else floor
-        (kept if hit.rank >= least else left_out).append(hit)
+    for place, hit in enumerate(best):
+        (kept if hit.rank >= _least(hit, place, scores, limits, is_aside=hit in aside) else left_out).append(hit)
     order = sorted(kept, key=lambda hit: -_density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0))
     return order, left_out
+
+
+class _Scores(NamedTuple):
+    """The best score, the third best, and the largest part of the worth of the question's words that a hit has."""
+
+    first: float
+    third: float
+    worth: float
+
+    @classmethod
+    def of(cls, best: Sequence[Hit]) -> _Scores:
+        """Return those of the hits, best first."""
+        first, third = (max(best[place].rank, 0.0) if len(best) > place else 0.0 for place in (0, _THIRD))
+        return cls(first, third, max((hit.worth or 0.0 for hit in best), default=0.0))
+
+
+def _least(hit: Hit, place: int, scores: _Scores, limits: BlockLimits, *, is_aside: bool) -> float:
+    """Return the score that the hit at this *place*, by score, must have."""
+    share = _WORTH if limits.questions == 1 else _WORTH_OF_SEVERAL
+    if limits.questions == 1 and place > _THIRD:
+        has_little = hit.worth is not None and scores.worth >= _MUCH and hit.worth < _LITTLE * scores.worth
+        if has_little:
+            share = _WORTH_OF_LITTLE
+        elif place >= _HEAD:
+            share = _WORTH_OF_TAIL
+    least = [share * scores.third]
+    if is_aside:
+        least.append(_NEAR * scores.first)
+    if hit.unit.role == "assistant" and limits.role != "assistant":
+        if is_aside:
+            least.append(_REPLY * scores.third)
+        if place > _THIRD and LONG in hit.because:
+            least.append(_LONG_ANSWER * scores.first)
+    return max(least)
 
 
 def _density(hit: Hit, limits: BlockLimits) -> float:

@@ -126,6 +126,14 @@ class _Line(NamedTuple):
     is_fenced: bool = False
 
 
+class _Tried(NamedTuple):
+    """A line that may be added, and the sizes of its file and of the block with it."""
+
+    line: _Line
+    file: _Size
+    block: _Size
+
+
 class MemoryBlock:
     """
     A memory block while it is filled, best hits first; at no time has it more tokens, characters or files than *limits* allow.
@@ -142,6 +150,8 @@ class MemoryBlock:
         self._size = _Size(token_cost(self._head, limits.cjk_weight), len(self._head))
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
         self._sources: dict[object, tuple[str, float]] = {}  # with their tokens
+        self._sizes: dict[object, _Size] = {}  # of the groups
+        self._tried: _Tried | None = None  # the last line that was measured, since the block has been as it is
         self._is_closed = False
         self._pinned_tokens = 0.0
         self._pinned_groups: set[object] = set()  # they have no hit, and count for none
@@ -280,14 +290,23 @@ class MemoryBlock:
 
     def _size_with(self, line: _Line) -> _Size:
         """Return the exact size of the block if the line is added, however runs of its file then grow or join."""
-        lines = self._groups.get(group_of(line.hit, self._limits), [])
-        old, new = self._measure(lines), self._measure([*lines, line])
-        return _Size(self._size.tokens - old.tokens + new.tokens, self._size.chars - old.chars + new.chars)
+        return self._with(line).block
+
+    def _with(self, line: _Line) -> _Tried:
+        if self._tried and self._tried.line is line:
+            return self._tried
+        group = group_of(line.hit, self._limits)
+        old, new = self._sizes.get(group, _Size(0.0, 0)), self._measure([*self._groups.get(group, []), line])
+        block = _Size(self._size.tokens - old.tokens + new.tokens, self._size.chars - old.chars + new.chars)
+        self._tried = _Tried(line, new, block)
+        return self._tried
 
     def _put(self, line: _Line) -> None:
-        self._size = self._size_with(line)
-        self._groups.setdefault(group_of(line.hit, self._limits), []).append(line)
+        group = group_of(line.hit, self._limits)
+        _, self._sizes[group], self._size = self._with(line)
+        self._groups.setdefault(group, []).append(line)
         self.shown.append(line.hit)
+        self._tried = None
 
     def _measure(self, lines: Sequence[_Line]) -> _Size:
         """Return the exact size of the entries of one file."""

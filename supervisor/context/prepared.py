@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from recalld.supervisor.context.build import context
 from recalld.supervisor.context.inbox_file import InboxFile
-from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.context.request import resolve_input
 from recalld.supervisor.faults import attempt
 from recalld.supervisor.protocol.turn import prepared_turn_id
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.archive.deletions import ShownHistory
     from recalld.supervisor.context.build import Recall
+    from recalld.supervisor.context.receipts import ReceiptStore
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config import Config
@@ -52,6 +52,7 @@ class PreparedContexts:
         clock: Clock,
         recall: Recall,
         summary_of: Callable[[str], RunningSummary | None],
+        receipts: ReceiptStore,
     ) -> None:
         self._history = history
         self._files = files
@@ -62,7 +63,7 @@ class PreparedContexts:
         self._recall = recall
         self._summary_of = summary_of
         self._inbox = InboxFile(files, paths, config, events)
-        self._receipts = ReceiptStore(files, paths)
+        self._receipts = receipts
         self._stat: Stat | None = None
         self._digest = ""
 
@@ -71,7 +72,7 @@ class PreparedContexts:
         stat = self._files.disk.stat(self._paths.inbox)
         if stat is None or stat == self._stat:
             return None
-        return attempt("ready context", self._prepare, None, self._paths, self._events)
+        return attempt("context of inbox.json", self._prepare, None, self._paths, self._events)
 
     @property
     def is_pending(self) -> bool:

@@ -6,35 +6,47 @@ Only files whose name is a turn's are ever deleted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
 from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.storage.files import Files
+    from recalld.supervisor.text.marks import Mark
 
 KEPT: Final = 200  # files
 KEPT_BYTES: Final = 20_000_000
 
 
 class ReceiptStore:
-    """The receipts of a workspace, at most *kept* files and *kept_bytes* bytes."""
+    """The receipts of a workspace, at most *kept* files and *kept_bytes* bytes; *mark* is applied to all words in them."""
 
-    def __init__(self, files: Files, paths: WorkspacePaths, kept: int = KEPT, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(
+        self,
+        files: Files,
+        paths: WorkspacePaths,
+        kept: int = KEPT,
+        kept_bytes: int = KEPT_BYTES,
+        mark: Mark | None = None,
+    ) -> None:
         self._files = files
         self._folder = paths.turns
         self._kept, self._kept_bytes = kept, kept_bytes
+        self._mark = mark
 
     def write(self, receipt: Receipt) -> None:
         """Write the receipt durably and delete the oldest beyond the limits. Writing it twice is harmless."""
         self._files.make_folder(self._folder)
         try:
-            self._files.create(self._folder / f"{receipt.id}.json", render_receipt(receipt))
+            self._files.create(self._folder / f"{receipt.id}.json", render_receipt(self._marked(receipt)))
         except FileExistsError:
             return  # the same turn: the id is made of the content
         self._rotate(receipt.id)
@@ -43,7 +55,7 @@ class ReceiptStore:
         """Write a prepared context durably; it replaces the one of the same turn that was made for an earlier inbox."""
         self._files.make_folder(self._folder)
         path = self._folder / f"{context.id}.json"
-        self._files.replace(path, render_receipt(context), self._files.read_stable(path))
+        self._files.replace(path, render_receipt(self._marked(context)), self._files.read_stable(path))
         self._rotate(context.id)
 
     def inbox_of(self, turn: str) -> str:
@@ -72,6 +84,27 @@ class ReceiptStore:
             raise NotFound(f"turns/{identity}.json")
         return parse_receipt(version.data, path)
 
+    def _marked(self, receipt: Receipt) -> Receipt:
+        """Return the receipt with marks in the place of secrets, where these are not to be stored."""
+        mark = self._mark
+        if mark is None:
+            return receipt
+
+        def in_content(one: Mapping[str, Any]) -> dict[str, Any]:
+            return {**one, "content": mark(str(one.get("content") or ""))}
+
+        question, asked = mark(receipt.question), receipt.question.casefold()
+        gone = {one for one in _strings([receipt.terms, receipt.miss]) if one in asked and one not in question.casefold()}
+        return replace(
+            receipt,
+            question=question,
+            terms=tuple(term for term in receipt.terms if term.casefold() not in gone),
+            miss={} if gone else receipt.miss,
+            memory=mark(receipt.memory),
+            history=tuple(map(in_content, receipt.history)),
+            messages=tuple(map(in_content, receipt.messages)),
+        )
+
     def _rotate(self, written: str) -> None:
         """Delete the receipts written longest ago beyond the limits; that of the turn *written* just now always stays."""
         stats = self._files.disk.stats(self._folder)
@@ -86,3 +119,14 @@ class ReceiptStore:
             size += stats[identity].size
             if count > self._kept or size > self._kept_bytes:
                 self._files.remove(self._folder / f"{identity}.json")
+
+
+def _strings(found: Any) -> Iterator[str]:
+    """Yield every string in a value of JSON, in small letters."""
+    if isinstance(found, str):
+        yield found.casefold()
+    elif isinstance(found, Mapping):
+        yield from _strings([*found.values()])
+    elif isinstance(found, (list, tuple)):
+        for one in found:
+            yield from _strings(one)

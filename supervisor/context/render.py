@@ -69,8 +69,8 @@ _MARKUP: Final = (
 )
 #: What a text, or a message after a bar, may not begin with: it would seem to be another speaker's.
 _SPEAKERS: Final = "|".join((*_ROLES["zh"], *_ROLES["zh"].values()))
-#: A mark of recalld's own, which gets no backslash.
-_HIDDEN: Final = "|".join(re.escape(mark[1:]) for mark in HIDDEN.values())
+#: A mark of recalld's own, which gets no backslash: [hidden], and those that `recalld redact` writes.
+_HIDDEN: Final = "|".join([*(re.escape(mark[1:]) for mark in HIDDEN.values()), r"redacted(?:\]|:\ )", r"已隐去："])
 _ESCAPED: Final = (
     (lazy_re(rf"<(?=!--|[|｜<]|/?(?:{_MARKUP})\b)", re.IGNORECASE), r"<\\"),
     (lazy_re(r"--(!?)>"), r"--\1\\>"),
@@ -157,7 +157,8 @@ def shown_lines(text: str, chars: int, terms: Sequence[str] = ()) -> str:
     front, back = start > 0 or far[0] > 0, end < len(whole) or far[1] < len(text)
     words = "\n".join(_with_fences(whole[:start].split("\n"), whole[start:end].strip("\n").split("\n")))
     above, below = ("\n" if words.startswith(_STORED_FENCE) else ""), ("\n" if words.endswith(_STORED_FENCE) else "")
-    return f"{'…' * front}{above * front}{words}{below * back}{'…' * back}{TRUNCATED * (front or back)}"
+    is_cut = front or back
+    return f"{'…' * front}{above * front}{words}{below * is_cut}{'…' * back}{TRUNCATED * is_cut}"
 
 
 def _with_fences(before: Sequence[str], lines: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.parse import MOST_CHARS
-from recalld.supervisor.text.redact import HIDDEN, Secret, find_secrets, redacted
+from recalld.supervisor.text.redact import Secret, find_secrets, hidden
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.tokenizer import tokens
 
@@ -63,7 +63,7 @@ def redact_history(asked: Asked, most: int, language: Language, privacy: Privacy
         return asked
 
     def hide(text: str) -> str:
-        return redacted(text, HIDDEN[language], privacy.patterns)
+        return hidden(text, language, privacy.forms)
 
     return replace(asked, before=tuple(replace(one, text=_hidden(one.text, (), hide)) for one in asked.before[-most:]))
 
@@ -82,14 +82,14 @@ def redactor(
     words = _words(" ".join([asked.question[:MOST_CHARS], *terms]))
     most = 0
     if is_asking := may_reveal and bool(words & (_ASKING | _CODES)):
-        secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.patterns))
+        secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.forms))
         most = max((0, *(_shared(secret, words) for secret in secrets)))
 
     def may_show(secret: Secret) -> bool:
         return is_asking and _shared(secret, words) >= most
 
     def hide(text: str) -> str:
-        return redacted(text, HIDDEN[language], privacy.patterns, may_show)
+        return hidden(text, language, privacy.forms, may_show)
 
     return lambda text: _hidden(text, terms, hide)
 

@@ -13,12 +13,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from recalld.supervisor.conversation.turns import answers_question, dialogue, read_said, whole_pairs
+from recalld.supervisor.storage.clock import from_wire, local_day
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.small_talk import SKIP_PREFIXES
 from recalld.supervisor.text.snippet import snippet_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import date, tzinfo
 
     from recalld.supervisor.conversation.turns import Said
     from recalld.supervisor.text.quoting import Entry
@@ -92,10 +94,17 @@ class MessageAnalyzer:
         return list(messages[:at]), list(messages[at:])
 
 
-def entries_of(messages: Sequence[Mapping[str, Any]]) -> list[Entry]:
-    """Return the messages of people, assistants and tools as lines `ROLE: text`, without courtesies."""
+def entries_of(messages: Sequence[Mapping[str, Any]], zone: tzinfo | None = None) -> list[Entry]:
+    """Return what people, assistants and tools say as lines `ROLE: text`, without courtesies; with days in a *zone*."""
     found = [one for _, one in _read_all(messages) if one.role != "system"]
-    return [replace(entry, head=found[n].role.upper()) for n, entry in dialogue(found, "en")]
+    days = [_day_of(one, zone) if zone else None for one in found]
+    return [replace(entry, head=found[n].role.upper(), day=days[n]) for n, entry in dialogue(found, "en")]
+
+
+def _day_of(said: Said, zone: tzinfo) -> date | None:
+    with suppress(ValueError, TypeError):
+        return local_day(from_wire(said.raw["createdAt"]), zone) if said.raw.get("createdAt") else None
+    return None
 
 
 def _read_all(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, Said]]:

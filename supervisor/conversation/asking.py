@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.prompts import text_of
+from recalld.supervisor.protocol.prompts import LENGTH_ASKED, text_of
 from recalld.supervisor.protocol.task import NO_ANSWER
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import NoSummary
@@ -26,7 +26,7 @@ from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import cleaned, continued, says_nothing
-from recalld.supervisor.text.quoting import Entry, quote
+from recalld.supervisor.text.quoting import Entry, dialogue_of, quote
 from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 _LABEL: Final = lazy_re(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t]*[:：](?:\*\*)?\s*", re.IGNORECASE)
 #: The time of messages whose own is not looked at.
 _ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
-#: The sentence before the template that limits the summary; the template stays as it is.
-_LENGTH: Final = {"zh": "（新的摘要不超过 {} 个字。）", "en": "(The new summary has at most {} characters.)"}
 #: An answer so many times too long is not made shorter, but refused.
 _TOO_LONG: Final = 3
 #: For each ten characters that would just fit, the shorter text is asked to have so many.
@@ -118,7 +116,7 @@ class SummaryWriter:
         (name, place), texts = self.alone, []
         for part in parts:
             language = language_of("\n".join(entry.text for entry in part))
-            shown = quote("\n".join(entry.shown(language) for entry in part), language)
+            shown = quote(dialogue_of(part, language), language)
             texts.append(cleaned(await self._answer(name, language, {"current_summary": "", place: shown})))
         told = dict.fromkeys(text for text in texts if not says_nothing(text))
         joined = self._judged(_JOINT.join(told), fold.read, "")
@@ -129,7 +127,7 @@ class SummaryWriter:
         template = self.template(name, language)
         *before, asked = template.turns(**values)
         if "{char_limit}" not in template.text:
-            asked = asked._replace(content=f"{_LENGTH[language].format(self.max_chars)}\n\n{asked.content}")
+            asked = asked._replace(content=f"{LENGTH_ASKED[language].format(self.max_chars)}\n\n{asked.content}")
         return await self.model.complete((*before, asked), self.limits)
 
     async def _fitting(self, text: str, language: Language) -> str:
@@ -162,8 +160,10 @@ class SummaryWriter:
         if says_nothing(text):
             if not any(states_fact(entry.text) for entry in entries if not entry.head.startswith(_NOT_PEOPLE)):
                 return text
+            self.model.note_judged("empty", 0)
             raise NoSummary(Text("model.nothing_but_is"), "empty")
         verdict = judge(text, self._material(entries, previous), self.max_chars * _TOO_LONG)
+        self.model.note_judged(verdict.reason, verdict.unverified)
         if verdict.reason:
             why = "model.vague" if verdict.reason == "vague" else "model.no_summary"
             raise NoSummary(Text(why), verdict.reason)
@@ -171,15 +171,15 @@ class SummaryWriter:
 
     def _material(self, entries: Sequence[Entry], previous: str) -> Material:
         """Return what the answer is judged against: the messages, the summary so far, and an extract of bounded length."""
-        texts = [text for text in (previous, *(entry.text for entry in entries)) if text.strip()]
+        texts = [(day, text) for day, text in ((None, previous), *((one.day, one.text) for one in entries)) if text.strip()]
         roles = ["assistant" if entry.head.startswith(_NOT_PEOPLE) else "user" for entry in entries]
         blocks = [Block("", role, entry.text, _ANY_TIME, {}) for role, entry in zip(roles, entries, strict=True)]
         shown = extract(
             blocks, period="2000-01-01", zone=UTC, previous=previous, kind="day", longest=min(self.max_chars, _EXTRACT_CHARS)
         )
-        languages = {language_of(text) for text in texts}
+        languages = {language_of(text) for _, text in texts}
         return Material(
-            said=tuple((None, text) for text in texts),
+            said=((None, " · ".join({entry.head: None for entry in entries})), *texts),
             extract=shown,
             language=languages.pop() if len(languages) == 1 else None,
             prompts=prompt_marks(),

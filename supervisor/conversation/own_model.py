@@ -59,6 +59,9 @@ class OwnModel(Model):
             # the model is the user's, and may raise anything; its text may quote the prompt
             raise NoSummary(Text("model.raised", kind=type(error).__name__), "provider") from error
 
+    def note_judged(self, reason: str | None, unverified: int) -> None:
+        """Do nothing: the account is of the configured model."""
+
 
 def model_of(llm: ChatStream | Model) -> Model:
     """Return the model as the port has it."""

@@ -10,7 +10,7 @@ some turns later: where turns are slow, time alone would have a model that fails
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -106,10 +106,6 @@ class Conversation:
     def questions(self) -> int:
         """How many questions of the user's the summary does not have."""
         return sum(one.is_question for one in self.said)
-
-    def without_oldest(self, count: int, summary: str) -> Conversation:
-        """Return the conversation with its *count* oldest messages in the new *summary*."""
-        return replace(self, summary=summary, said=self.said[count:], failure=Failure())
 
 
 def tokens_of(conversation: Conversation, limits: Limits) -> int:

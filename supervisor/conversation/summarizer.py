@@ -65,7 +65,7 @@ class ConversationSummarizer:
         *previous_summary*, and a conversation of courtesies asks the model nothing. NoSummary if the model fails, or writes a
         text that can't be kept, both at once and exchange by exchange.
         """
-        entries = entries_of(messages)
+        entries = entries_of(messages, self._config.archive.zone)
         language = language_of("\n".join(entry.text for entry in entries))
         config = self._config
         entries = [replace(entry, text=without_secrets(entry.text, language, config.privacy)) for entry in entries]

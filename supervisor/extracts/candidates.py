@@ -9,12 +9,23 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.sentences import clean, cut, end_of, sentences, units
-from recalld.supervisor.extracts.worth import cue_worth, is_offer, is_question, is_reply, takes_back, weight
+from recalld.supervisor.extracts.sentences import clean, cut, end_of, last_clause, sentences, units
+from recalld.supervisor.extracts.worth import (
+    asks_for_yes,
+    cue_worth,
+    denial,
+    event_in,
+    is_offer,
+    is_question,
+    is_reply,
+    takes_back,
+    weight,
+    without_yes,
+)
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import spelled
@@ -43,13 +54,24 @@ _SHORT: Final = 90
 _NO_WORDS: Final = lazy_re(r"^\s*(?:>|#{1,6}\s|<!--).*$", re.MULTILINE)
 #: How much the sentences of its message count against a sentence.
 _CROWD: Final = 0.3
-#: The rarity of the words that two sentences share, from which one may take the other back; how far back it may lie, and for
-#: how many sentences each word is remembered. What says that it is a correction may mean what was said just before.
+#: The rarity of the words that two sentences share, from which one may take the other back: one of them is a name or a noun, of
+#: that rarity, and a number counts no more than this; how far back it may lie, and for how many sentences each word is
+#: remembered. A correction that names nothing means what was said just before.
 _SHARED: Final = {"change": 1.2, "correction": 0.5}
+_NOUN: Final = 0.45
+_DIGITS: Final = 0.4
 _BACK: Final = timedelta(days=21)
 _REMEMBERED: Final = 12
-_JUST_BEFORE: Final = timedelta(minutes=10)
-_DIGITS: Final = 0.4
+_JUST_BEFORE: Final = timedelta(minutes=30)
+#: What two sentences may share and yet tell of different things: a day, a time, an amount, a unit, that something changes.
+_NO_LINK: Final = lazy_re(
+    r"\W*\w\W*|[a-z]{2}|[零〇一二两三四五六七八九十百千万半几\d.]+[岁个次天年月日号点分秒块元斤米]?|(?:周|星期|礼拜).|[今明后昨][天晚年早日]|[上中下]午|早上|晚上|[上下]周|[这上下本]月"
+    r"|[改换减加涨降升退].|取消|推迟|延期|提前|顺延|更正|纠正|上线|下线|不是|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|januari|februari|march|april|june|juli|august|septemb|octob|novemb|decemb|today|tomorrow|tonight|noon|morn|afternoon|even|one|two|three|four|five|six|seven|eight|nine|ten|twelv|hundr|thousand"
+    r"|correct|wrong|mistak|sorri|mean|meant|postpon|cancel|(?:re)?schedul|push|move|chang|instead|rather|actual"
+)
+_CLAUSE: Final = lazy_re(r"[，,。.;；：:!！\n]+(?!\d)\s*")
+_FIGURE: Final = lazy_re(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +88,7 @@ class Line:
     weight: float = 0.0
     cues: float = 0.0
     words: tuple[str, ...] = ()
+    event: tuple[str, ...] = ()  # the words that say what changes a life
     opens: bool = True  # no words of its message are before it
     closes: bool = True
 
@@ -75,16 +98,15 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
     blocks = sorted(blocks, key=lambda block: block.created_at)
     names = _speakers(blocks)
     lines: list[Line] = []
-    asker, asked, is_last = None, "", False  # the message before where it has a question, and whether it ends in it
+    before: tuple[Block, str, list[str]] | None = None
     for number, block in enumerate(blocks):
         name = _NAME.match(block.text) if names else None
         who = _label(name[1] if name else str(block.fields.get("name") or ""), block.role, language)
-        is_other = asker is not None and (asker.role != block.role or not asked.startswith(who))
-        is_soon = asker is not None and block.created_at - asker.created_at <= _ANSWER
         words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text[name.end() if name else 0 :]
         parts = sentences(words)
-        answers = is_last or any(is_reply(part) or any(map(str.isdigit, part)) for part in parts[:1])
-        answered = asked if is_other and is_soon and answers else ""
+        answered = _question_of(before, block, who, parts)
+        if before and before[0].role == "assistant" and not any(map(is_question, before[2])):
+            _unsay(lines, number - 1, "\n".join(parts[:2]))
         is_person = bool(names) or block.role in {"user", *NOBODY}
         found = list(units(parts, answered, longest))
         for i, (text, question) in enumerate(found):
@@ -100,48 +122,93 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     weight=weight(_uncalled(text, names), question, person=is_person) / math.pow(len(parts), _CROWD),
                     cues=cue_worth(text),
                     words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}" if question else text))),
+                    event=tuple(token for _, token in spelled(event_in(text))),
                     opens=i == 0 or block.role in NOBODY,
                     closes=i == len(found) - 1 or block.role in NOBODY,
                 ),
             )
-        questions = [sentence for sentence in parts if is_question(sentence) and not is_offer(sentence)]
-        asker, asked = block, who + end_of(questions[-1], _SHORT) if questions else ""
-        is_last = bool(questions) and questions[-1] == parts[-1]
+        before = block, who, parts
     return lines
+
+
+def _question_of(before: tuple[Block, str, list[str]] | None, block: Block, who: str, parts: Sequence[str]) -> str:
+    """Return the question of the message *before* that this one answers, with the label of who asked, else ""."""
+    if before is None or not parts or not before[2]:
+        return ""
+    asker, asking, said = before
+    if (asker.role == block.role and asking == who) or block.created_at - asker.created_at > _ANSWER:
+        return ""
+    questions = [sentence for sentence in said if is_question(sentence) and not is_offer(sentence)]
+    if questions and (questions[-1] == said[-1] or is_reply(parts[0]) or any(map(str.isdigit, parts[0]))):
+        return asking + end_of(questions[-1], _SHORT)
+    clause = without_yes(last_clause(said[-1]))
+    return asking + clause if asks_for_yes(clause, parts[0]) else ""
+
+
+def _unsay(lines: list[Line], message: int, answer: str) -> None:
+    """Have none of the last lines be quoted, those of the message, that the *answer* to it says to be wrong."""
+    wrong = denial(answer)
+    if not wrong or (wrong == "figures" and not _FIGURE.search(answer)):
+        return
+    for at in range(len(lines) - 1, -1, -1):
+        if lines[at].message != message:
+            return
+        if wrong == "all" or _FIGURE.search(lines[at].text):
+            lines[at] = replace(lines[at], weight=0.0)
 
 
 def taken_back(lines: Sequence[Line]) -> dict[int, int]:
     """
     Return by the place of each line that takes something back the place of what it takes back, which is taken back once.
 
-    That is a person's line before it with which it shares most; a line that says of itself that it is a correction may mean
-    what was said just before. Where something was changed twice, the last change counts.
+    That is a person's line before it that names the same, and of these the one with which it shares most; a line that says of
+    itself that it is a correction, and does not name what it puts right, means what was said just before. Where something was
+    changed twice, the last change counts.
     """
     with_word: dict[str, deque[Line]] = defaultdict(lambda: deque(maxlen=_REMEMBERED))
-    first: dict[int, int] = {}  # of a line that takes back: what it was about in the first place
-    last: dict[int, int] = {}
+    late: dict[int, int] = {}  # by what is taken back
     before: Line | None = None
     for line in lines:
         if not line.weight or line.role not in {"user", *NOBODY}:
             continue
         if kind := takes_back(line.text):
+            names: dict[int, float] = defaultdict(float)
             worth: dict[int, float] = defaultdict(float)
             for word in line.words:
                 for one in with_word[word]:
                     if one.message != line.message and line.at - one.at <= _BACK:
                         worth[one.place] += _DIGITS if word.isdigit() else rarity(word)
-            best = max(worth, key=lambda place: (worth[place], place), default=-1)
-            if best >= 0 and worth[best] < _SHARED[kind]:
-                best = -1
-            if best < 0 and kind == "correction" and before and line.at - before.at <= _JUST_BEFORE:
+                        names[one.place] = max(names[one.place], _naming(word))
+            able = {place for place in worth if names[place] >= _NOUN and worth[place] >= _SHARED[kind]}
+            if kind == "correction" and _FIGURE.search(line.text):  # a number puts a number right
+                able = {place for place in able if _FIGURE.search(lines[place].text)}
+            best = max(able, key=lambda place: (worth[place], place), default=-1)
+            if kind == "correction" and before and _means(line, before):
                 best = before.place
             if best >= 0:
-                first[line.place] = first.get(best, best)
-                last[first[line.place]] = line.place
+                first = next((early for early, change in late.items() if change == best), best)
+                if first not in able:  # the change before tells of something else
+                    late.pop(first, None)
+                    first = best
+                late[first] = line.place
         for word in line.words:
             with_word[word].append(line)
         before = line
-    return {late: early for early, late in last.items()}
+    return {change: early for early, change in late.items()}
+
+
+def _naming(word: str) -> float:
+    """Return how rare a noun or a name is; 0 where the word is a day, a number, or says that something changes."""
+    return 0.0 if _NO_LINK.fullmatch(word) else rarity(word)
+
+
+def _means(line: Line, before: Line) -> bool:
+    """Return whether a correction means the line just *before* it, since what it puts right has no name: "no, it was 281"."""
+    clauses = _CLAUSE.split(line.text)
+    figure = next((clause for clause in clauses if _FIGURE.search(clause)), "")
+    is_named = any(_naming(word) >= _NOUN for _, word in spelled(figure or line.text))
+    is_alike = not figure or bool(_FIGURE.search(before.text))
+    return is_alike and not is_named and line.at - before.at <= _JUST_BEFORE
 
 
 def _speakers(blocks: Sequence[Block]) -> frozenset[str]:

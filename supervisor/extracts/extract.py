@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from recalld.supervisor.extracts.candidates import NOBODY, Line, lines_of, taken_back
 from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, joint
-from recalld.supervisor.extracts.worth import takes_back
+from recalld.supervisor.extracts.worth import is_of_the_day, takes_back
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.storage.clock import from_wire, local, local_day
 from recalld.supervisor.text.language import language_of
@@ -72,6 +73,11 @@ _TAKEN_BACK: Final = {
     ("correction", "zh"): "（{at} 更正：{text}）",
     ("change", "zh"): "（{at} 后来：{text}）",
 }
+#: What a correction opens with, which the words before it say already.
+_SAYS_SO: Final = lazy_re(
+    r"^(?:更正|纠正)(?:一下)?[，,：: ]\s*|^(?:sorry[,.]? )?(?:correction|scratch that|my mistake|i was wrong)[,.:;]\s+",
+    re.IGNORECASE,
+)
 #: The time given to what has none: a person's notes, the summaries of days.
 _NOON: Final = time(12)
 #: Characters shown of a message that has no words.
@@ -123,6 +129,8 @@ def extract(
     material = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
     limit = min(LIMITS[kind], longest or LIMITS[kind])
     lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
+    if kind == "month":
+        lines = [replace(line, weight=0.0) if is_of_the_day(line.text, line.at.month) else line for line in lines]
     links = taken_back(lines)
     base, growth = _GROWTH[room or kind]
     budget = min(limit, int(base + growth * math.sqrt(sum(columns(line.text) for line in lines))))
@@ -158,7 +166,8 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
             return 0.0
         new = sum(word_worth(word) for word in line.words if word not in known)
         length = math.pow(columns(line.asked + line.text) + _EACH, _LENGTH)
-        counts = line.weight * (new + line.cues * new / own[i]) / length
+        told = 1.0 if line.event and known.isdisjoint(line.event) else new / own[i]
+        counts = line.weight * (new + line.cues * told) / length
         if kind == "month":
             counts *= (_PLAIN if line.cues < _CUED else 1.0) / (1 + _DAYS_SHARE * quoted[line.at.date()])
         return counts
@@ -254,7 +263,7 @@ def _bullet(lines: Sequence[Line], later: Mapping[int, Line], language: Language
         text += words.removeprefix("…") if text.rstrip().endswith("…") else words
         if late := later.get(line.place):
             how = _TAKEN_BACK[takes_back(late.text) or "change", language]
-            text += how.format(at=f"{late.at:{_STAMPS[kind]}}", text=_quoted(late, None, None))
+            text += how.format(at=f"{late.at:{_STAMPS[kind]}}", text=_SAYS_SO.sub("", _quoted(late, None, None)))
     text = escaped(text)
     if first.role in NOBODY and first.at.time() == _NOON:  # it has no time of its own
         return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"

@@ -19,6 +19,7 @@ from recalld.supervisor.extracts.worth import (
     is_question,
     is_thanks,
     needs_question,
+    without_yes,
 )
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -58,17 +59,24 @@ _END: Final = lazy_re(
 _ABBREVIATED: Final = lazy_re(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|dept|Fig|Jr|Sr)|\b[A-Z]|^\d{1,2})$")
 _OPEN: Final = {"（": "）", "(": ")", "「": "」", "『": "』", "“": "”", "《": "》", "【": "】"}
 _CLAUSE: Final = lazy_re(r"[，,；;、：:]\s*|\s[—–-]\s|\s+")
+_PART: Final = lazy_re(r"[，,；;：:](?!\d)\s*")
 #: How a sentence opens that means the one before it, or goes on with it.
 _LEANING: Final = lazy_re(
     r"[它他她]们?|(?i:it|its|it's|they|they're|them|he|she|he's|she's|his|her)\b"
+    r"|(?i:(?:the |an?)?(?:new|other|second|same|old) one)\b|[新旧另]的?(?:一个|那个|的)"
     r"|(?:and|but|so|because|which|then) |[而且但因所]"
 )
 #: Columns of a sentence that says little alone, what its cues are worth at least, and columns of what is quoted as one with it.
-_FEW: Final = 26
+_FEW: Final = 40
 _TELLS: Final = 0.8
 _TOGETHER: Final = 150
 #: With what a piece ends that needs no mark between it and the next.
 _ENDED: Final = lazy_re(r"[。！？；，：、…．.!?;,:][”’」』》）)\"']*$")
+#: What another wrote, in whatever language.
+_QUOTED: Final = lazy_re(r"`[^`]+`|[\"“][^\"”]+[\"”]")
+#: Han characters that no English sentence has, but in names.
+_HAN_CHARS: Final = 5
+_HAN: Final = lazy_re(f"[{HAN}]")
 #: Words of a statement before the question that ends its sentence, at least.
 _STATED: Final = 4
 
@@ -109,6 +117,7 @@ def units(parts: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str,
     for sentence in parts:
         text = cut(without_question(sentence), longest)
         is_answer = bool(asked) and not has_answer and not is_thanks(text) and needs_question(text)
+        text = text if is_answer else without_yes(text)
         if not is_answer and (is_chitchat(text) or is_thanks(text)):
             continue
         joined = f"{held}{joint(held)}{text}"
@@ -159,11 +168,23 @@ def end_of(question: str, longest: int) -> str:
     return f"…{question[starts[0] :]}" if starts and starts[0] < len(question) else cut(question, longest)
 
 
+def last_clause(sentence: str) -> str:
+    """
+    Return the last clause of a sentence, marked with … where more is before it.
+
+    >>> last_clause("去年如果有过严重反应，问问陈静有没有肾上腺素笔。")
+    '…问问陈静有没有肾上腺素笔。'
+    """
+    starts = [match.end() for match in _PART.finditer(sentence) if match.end() < len(sentence)]
+    return f"…{sentence[starts[-1] :]}" if starts else sentence
+
+
 def joint(before: str) -> str:
     """Return what comes between a piece and the next one on the same line: a mark of its own language where it has none."""
     if not before or _ENDED.search(before):
         return "" if before[-1:] > "\u2e7f" else " "
-    return "；" if language_of(before) == "zh" else "; "
+    own = _QUOTED.sub("", before)
+    return "；" if language_of(own) == "zh" or len(_HAN.findall(own)) >= _HAN_CHARS else "; "
 
 
 def columns(text: str) -> int:

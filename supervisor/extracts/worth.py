@@ -28,7 +28,7 @@ _EVENT: Final = (
     r"\b(?:retir(?:ed|es?|ing)|graduat\w+|got (?:in|into|the job|accepted)|take the job|job offer|offered|accepted|passed)\b",
     r"\b(?:sold|sign(?:ed)? the|mov(?:ed|es?|ing) (?:in|out|to)|said yes|they took it|double.booked|diagnos\w+|surgery)\b",
     r"\b(?:operat(?:ed|ion)|hospital|ambulance|fainted|collapsed|benign|malignant|cancer|diabetes|stroke|crash(?:ed)?)\b",
-    r"\b(?:accident|stolen|burgled|launch(?:ed|es)?|shipped)\b",
+    r"\b(?:accident|stolen|burgled|launch(?:ed|es)?|shipped|my notice|(?:it's|having) a (?:girl|boy))\b",
 )
 _DECISION: Final = (
     r"决定|定了|定在|敲定|选了|选定|不再|一律|以后[你您]?(?:都|就|叫|用|要|别)|说好|约好|商量好|同意|答应|谈[完妥拢]",
@@ -37,9 +37,11 @@ _DECISION: Final = (
 #: What was said before, or planned, is so no longer.
 _CHANGE: Final = (
     r"更正|纠正|[说记搞弄看]错|[减加涨降]到|改[成为到了期]|换[成到]|取消|推迟|延期|提前到|顺延|不是.{1,16}[，,]?而?是|(?:^|[，,])不是",
+    r"不再?[续租买换办订去来做养]了",
     r"\b(?:correction|i was wrong|my mistake|i meant|postponed|cancell?ed|(?:re)?scheduled|pushed (?:back|to))\b",
     r"\b(?:moved (?:\w+ ){0,3}(?:from|to|back|up)|changed (?:to|from)|(?:down|up|back) to|instead of|rather than|actually)\b",
-    r", not \w|\bnot .{1,40}\bbut\b",
+    r"(?:\d|[nsi]day\b).{0,60}\binstead\b|\binstead\b.{0,60}(?:\d|[nsi]day\b)|, not \w|\bnot .{1,40}\bbut\b",
+    r"\b(?:takes?|took|knock(?:s|ed)?) (?:\w+ )?[$€£¥]?\d[\d,.]*[k%]?(?: (?:an?|per) \w+| euros| dollars| pounds| quid)? off\b",
 )
 _PERSON: Final = (
     r"喜欢|最爱|爱[吃听看喝]|讨厌|不吃|不喝|忌口|偏好|习惯|害怕|感兴趣|地址|邮箱|电话|职业|工作|擅长|梦想",
@@ -124,15 +126,36 @@ _OF_THING: Final = 0.33
 #: What is said for fun, and what the assistant is asked to do now.
 _BANTER: Final = lazy_re(
     r"\b(?:lo+l|lmao|rofl|ha(?:ha)+h?|he(?:he)+|xd|rip|booo*|omg)\b|哈哈|嘿嘿|嘻嘻|hhh|笑死|[累困撑饿冷热气吓]死|累成|[😂🤣😅]"
+    r"|[肿胖晒冻哭热忙圆红黑撑](?:得)?[成像].{0,3}(?:包子|馒头|狗|猪|球|冰棍|泪人|炭|熊猫|虾|香肠)"
+    r"|\b(?:swell\w*|swollen|puffed) (?:up )?like\b"
     r"|\b(?:i'm (?:so )?(?:dead|tired|bored|hungry)|can't believe|to die for|looks? like an?)\b",
     re.IGNORECASE,
 )
+#: What the assistant is asked to remind of; that somebody else did ("医生提醒我") is no request.
+_REMIND: Final = lazy_re(
+    r"(?:^|[，,。；;：:、\s你请记得要再候点半午上天晚早号日])提醒[我咱]"
+    r"|(?:^|[.,;:!?…] |\b(?:please|and|you) )remind (?:me|us)\b",
+    re.IGNORECASE,
+)
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_OF_MONTH: Final = lazy_re(
+    rf"(\d{{1,2}}) ?月|\b\d{{1,2}}(?:st|nd|rd|th)? ({'|'.join(_MONTHS)})|\b({'|'.join(_MONTHS)})[a-z]* \d", re.IGNORECASE
+)
 _REQUEST: Final = lazy_re(
     r"^\W*(?:(?:so|ok|okay|and|now|anyway|btw|hey|hi|please|pls|question)\b[\s,:]*)*(?:(?:can|could|would|will) you|help me"
-    r"|explain|translate|tell me|write|draft|rewrite|summari[sz]e|fix this|what(?:'s|\b)|how (?:do|can|to|should)|why|is there"
+    r"|explain|translate|tell me|write(?!-)|rewrite|summari[sz]e|fix this|what(?:'s|\b)|how (?:do|can|to|should)|why|is there"
     r"|show me|look at|check)\b|\bjoke\b|\bhelp me with\b|笑话"
     r"|^\W*(?:那|再|麻烦|请|快|就)?你?(?:帮我|给我|帮忙|替我)?(?:写|讲|翻译|解释|润色|改写|总结|推荐|列|查|看看|算|画|起个"
-    r"|想个|来个|说说)(?!了|过|得|完|好)",
+    r"|想个|来个|说说)(?!了|过|得|完|好)"
+    r"|^(?!.*(?:[知说懂学教问想]|明白|告诉|发现)).{0,12}(?:(?:怎么|怎样|如何|咋)(?!样?了|.*(?<![首成])[都也])|为什么|为啥)[^，。]{1,20}$",
+    re.IGNORECASE,
+)
+#: What it is asked to write: what the text is to say was said before, or is said again.
+_WRITE: Final = lazy_re(
+    r"^\W*(?:(?:so|ok|okay|and|now|hey|please|pls)\b[\s,:]*)*(?:(?:can|could|would|will) you |help me )?(?:to )?(?:please )?"
+    r"(?:(?:write(?!-| (?:up|off|(?:(?:this|that|it) )?down)\b)|translate|summari[sz]e|proofread)\b"
+    r"|(?:draft|rewrite)(?: up| out)? (?:an?|the|th(?:is|at|ese|ose)|it|me|us|my|our|his|her|their|them|some\w*|what|\d+)\b)"
+    r"|^\W*(?:那|再|麻烦|请|快|就)?你?(?:帮我|给我|帮忙|替我)(?:写|翻译|润色|改写|总结)(?!了|过|得|完|好)",
     re.IGNORECASE,
 )
 _QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
@@ -145,10 +168,29 @@ _OFFER: Final = lazy_re(
 #: An answer of fewer characters says little without its question; so does one that opens like this.
 _CURT: Final = 14
 _REPLY: Final = lazy_re(
-    r"(?:有|没有?|是的?|不是?|对|不对|会|不会|能|不能|要|不要|可以|不可以|行|不行|好|嗯|还没有?|已经|当然)(?:[，,。.！!；;\s]|的|啊|了|$)"
+    r"(?!对了)(?:有|没有?|是的?|不是?|对|不对|会|不会|能|不能|要|不要|可以|不可以|行|不行|好|嗯|还没有?|已经|当然)(?:[，,。.！!；;\s]|的|啊|了|$)"
     r"|(?:yes|yeah|yep|no|nope|not yet|sure|ok|okay|both|neither|of course|true|right|correct)\b"
     r"|i (?:do|did|don't|didn't|have|haven't|am|can|will)\b",
     re.IGNORECASE,
+)
+#: How a sentence opens that says that the one before it is wrong, and one that may: "no, it was 210", and not "no, thanks".
+_IS_WRONG: Final = lazy_re(
+    r"(?:no, )?(?:that(?:'s| is) )?(?:wrong|not (?:true|correct|right))(?=[,.!;:\n]|$)"
+    r"|不?[，,]?(?:不对(?![劲外])|[你您]?算错|错了)",
+    re.IGNORECASE,
+)
+_MAY_DENY: Final = lazy_re(
+    r"no(?:pe)?\b(?:[,.!;:\n]| (?:it|that|they)\b)(?!\s?(?:thank|need|problem|worr|that's (?:all|right|fine|good|great|ok)))"
+    r"|not quite\b|that's not\b|不是[，,。]|(?:不|没有)[，,](?!谢|不?用|不必)",
+    re.IGNORECASE,
+)
+#: A yes with which a sentence opens, and the question that asks for it without a mark: "ask her whether there is a pen".
+_YES: Final = lazy_re(
+    r"(?:(?:有|是的?|对的?|行|好的?|嗯+|可以|当然)[，,。.！!；;]+|(?:yes|yeah|yep|right|sure|ok|okay)[,.!;]+(?=\s|$))\s*",
+    re.IGNORECASE,
+)
+_IS_ASKED: Final = lazy_re(
+    r"问[问一清]|有没有|是不是|能不能|会不会|\b(?:whether|let me know (?:if|when|which)|ask \w+ if)\b", re.IGNORECASE
 )
 #: Words of which a sentence without data has at least so many, and how many a Han character is worth.
 _WORDS: Final = 4
@@ -201,6 +243,12 @@ def cue_worth(text: str) -> float:
     return _DATA_WORTH * bool(_DATA.search(text)) + sum(worth for cue, worth in _CUES if cue.search(text))
 
 
+def event_in(text: str) -> str:
+    """Return the words of the sentence that tell what changes a life, the first of them; "" where none do."""
+    event = _IS_EVENT.search(text)
+    return event[0] if event else ""
+
+
 def weight(text: str, asked: str = "", *, person: bool) -> float:
     """
     Return how much the words of a sentence count; 0 where it must not be quoted.
@@ -233,10 +281,33 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
     of_self = bool(_SELF.search(text))
     of_other = bool(_OTHER.search(text)) and not (of_self or is_kept)
     counts = (_WITH_DATA if has_data or is_kept else 1.0) * (_OF_SELF if of_self else _OF_OTHER if of_other else 1.0)
-    is_request = bool(_REQUEST.search(text)) and not _FIGURES.search(text)
-    is_fun = bool(_BANTER.search(text)) and not (is_kept or of_person or _IS_OF_MONEY.search(text))
+    is_request = bool(_WRITE.search(text)) or (bool(_REQUEST.search(text)) and not _FIGURES.search(text))
     is_unasked = is_reply(text) and not (asked or has_data or is_kept)
-    return counts * _IDLE if is_request or is_fun or is_unasked else counts
+    return counts * _IDLE if is_request or is_fun(text) or is_unasked else counts
+
+
+def is_fun(text: str) -> bool:
+    """
+    Return whether the sentence is said for fun, and tells of nothing that happened, of no person, health or money.
+
+    >>> is_fun("麻辣烫太辣，嘴肿成包子了"), is_fun("火锅撑死了，体检查出尿酸 486")
+    (True, False)
+    """
+    tells = (_IS_EVENT, _IS_DECISION, _IS_CHANGE, _IS_OF_PERSON, _IS_OF_HEALTH, _IS_OF_MONEY)
+    return bool(_BANTER.search(text)) and not any(cue.search(text) for cue in tells)
+
+
+def is_of_the_day(text: str, month: int) -> bool:
+    """
+    Return whether the sentence is nothing that its *month* is told: fun, or what to remind of, unless that is in a later one.
+
+    >>> is_of_the_day("中午十二点半提醒我", 3), is_of_the_day("Remind me to take my passport", 4)
+    (True, True)
+    >>> is_of_the_day("医生提醒我少吃盐", 4), is_of_the_day("Remind me on 12 May to tell Dr. Ferrer", 4)
+    (False, False)
+    """
+    named = {int(han or _MONTHS.index((before or after).lower()) + 1) for han, before, after in _OF_MONTH.findall(text)}
+    return is_fun(text) or bool(_REMIND.search(text) and named <= {month})
 
 
 def takes_back(text: str) -> Literal["", "change", "correction"]:
@@ -262,6 +333,34 @@ def is_offer(question: str) -> bool:
 def is_reply(text: str) -> bool:
     """Return whether the sentence opens with a yes or no."""
     return bool(_REPLY.match(text))
+
+
+def without_yes(text: str) -> str:
+    """
+    Return the sentence without the yes with which it opens: what it agrees to is not there.
+
+    >>> without_yes("行。还有，套餐现在最低 59"), without_yes("Sure, due on 7 April"), without_yes("好吃，下次再去")
+    ('还有，套餐现在最低 59', 'due on 7 April', '好吃，下次再去')
+    """
+    yes = _YES.match(text)
+    return text[yes.end() :] if yes else text
+
+
+def asks_for_yes(text: str, answer: str) -> bool:
+    """
+    Return whether *answer* says yes or no to what the sentence asks without a mark, or offers and the answer has data.
+
+    So it does to figures where it is hardly more than one itself: "You'd need 545 a month." "ok then 550".
+    """
+    if not is_reply(answer):
+        return False
+    is_amended = len(answer) <= _CURT and bool(_FIGURES.search(text)) and bool(_FIGURES.search(answer))
+    return bool(_IS_ASKED.search(text)) or is_amended or (is_offer(text) and bool(_DATA.search(answer)))
+
+
+def denial(text: str) -> Literal["", "figures", "all"]:
+    """Return whether the words say that what was told before is wrong, or that its figures are, if they have others."""
+    return "all" if _IS_WRONG.match(text) else "figures" if _MAY_DENY.match(text) else ""
 
 
 def is_bare_reply(text: str) -> bool:

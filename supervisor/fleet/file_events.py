@@ -14,7 +14,7 @@ import struct
 import threading
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.host.watcher import is_hint
+from recalld.supervisor.host.watcher import Watching, is_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +41,10 @@ class FileEvents:
         self._is_over = False
         threading.Thread(target=self._read, name="file events", daemon=True).start()
 
-    def watch(self, paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], None]:
-        """Watch where messages, inputs and results of a workspace arrive; return the function that ends it."""
-        return self.watch_folders((paths.root, paths.drop_box, paths.worker / "results"), hint)
+    def watch(self, paths: WorkspacePaths, hint: Callable[[str], None]) -> Watching:
+        """Watch where messages, inputs and results of a workspace arrive."""
+        stop = self.watch_folders((paths.root, paths.drop_box, paths.worker / "results"), hint)
+        return Watching(stop, _sees_all)
 
     def watch_folders(self, folders: tuple[Path, ...], hint: Callable[[str], None]) -> Callable[[], None]:
         """Watch these folders; return the function that ends it."""
@@ -95,3 +96,7 @@ class FileEvents:
                 hint("")
         elif (found := self._hints.get(watch)) and is_hint(name):
             found(name)
+
+
+def _sees_all() -> bool:
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -31,17 +32,25 @@ class Listing:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._known: set[tuple[Folder, str]] = set()
+        self._known: dict[Folder, str] = {}
+        #: The folders that are no workspaces yet.
+        self._others: list[Path] = []
 
     def look(self) -> Found:
         """Return what is there now; OSError if the root can't be read."""
-        found = Found()
+        found, self._others = Found(), []
         with os.scandir(self._root) as entries:
             for entry in sorted(entries, key=lambda one: one.name):
                 if not entry.name.startswith("."):
                     self._take(entry, found)
-        self._known = {(folder, name) for folder, name in found.names.items()}
+        self._known = found.names
         return found
+
+    def has_grown(self) -> bool:
+        """Return whether a folder has become a workspace: what is written into it leaves the root as it is."""
+        with contextlib.suppress(OSError):
+            return any(map(_is_made, self._others))
+        return True
 
     def _take(self, entry: os.DirEntry[str], found: Found) -> None:
         try:
@@ -53,7 +62,8 @@ class Listing:
                 return
             stat = entry.stat(follow_symlinks=False)
             folder = (stat.st_dev, stat.st_ino)
-            if (folder, entry.name) not in self._known and not _is_made(self._root / entry.name):
+            if self._known.get(folder) != entry.name and not _is_made(self._root / entry.name):
+                self._others.append(self._root / entry.name)
                 return
         except OSError as error:
             found.refused[entry.name] = Text("fleet.unreadable", why=why_refused(error))

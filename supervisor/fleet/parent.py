@@ -34,6 +34,9 @@ _LONGEST_S: Final = 60.0
 #: Seconds after which an end is no longer one of a row, and within which a process must end.
 _WELL_S: Final = 60.0
 _END_S: Final = 15.0
+#: Seconds without a sign of life from the loop of a shard, which gives one a second, after which it is killed. A start waits
+#: at most 20 s for the shard before it.
+SILENT_S: Final = 60.0
 
 
 @dataclass
@@ -44,6 +47,9 @@ class Child:
     process: subprocess.Popen[bytes] | None = None
     passer: Passer | None = None
     started_s: float = 0.0
+    #: When it gave its last sign of life, and whether it was killed because there was none.
+    sign_s: float = 0.0
+    is_silent: bool = False
     #: How often in a row it has ended soon, and when it is started again.
     ends: int = 0
     not_before_s: float = field(default=float("-inf"))
@@ -53,7 +59,8 @@ class Child:
         self.passer = Passer() if has_line else None
         stdin = self.passer.theirs.fileno() if self.passer else subprocess.DEVNULL
         self.process = subprocess.Popen(self.command, stdin=stdin, env=environ)
-        self.started_s = time.monotonic()
+        self.started_s = self.sign_s = time.monotonic()
+        self.is_silent = False
         if self.passer:
             self.passer.theirs.close()
 
@@ -67,6 +74,17 @@ class Child:
         self.ends = 1 if now_s - self.started_s > _WELL_S else self.ends + 1
         self.not_before_s = now_s + (min(_AGAIN_S * 2.0 ** (self.ends - 2), _LONGEST_S) if self.ends > 1 else 0.0)
         return True
+
+    def falls_silent(self, most_s: float) -> bool:
+        """Return whether it has now given no sign of life for *most_s* seconds; it is killed then."""
+        if self.process is None or self.is_silent:
+            return False
+        if self.passer and self.passer.has_sign():
+            self.sign_s = time.monotonic()
+        if time.monotonic() - self.sign_s > most_s:
+            self.is_silent = True
+            self.process.kill()
+        return self.is_silent
 
     def close(self) -> None:
         """Close the line to it, at which a shard ends."""
@@ -103,9 +121,11 @@ class Parent:
         environ: Mapping[str, str],
         disk: Disk,
         events: Events,
+        silent_s: float = SILENT_S,
     ) -> None:
         self.root, self._paths, self._own_command, self._environ = paths.root, paths, own_command, environ
         self._disk, self._events = disk, events
+        self.silent_s = silent_s
         self._listing = Listing(paths.root)
         self._names: dict[tuple[int, int], str] = {}
         self._listed_s = float("-inf")
@@ -116,9 +136,11 @@ class Parent:
         self._asked_s = float("-inf")
 
     def look(self) -> None:
-        """Start what has ended, and what is new in the sick bay."""
+        """Start what has ended, what gave no sign of life, and what is new in the sick bay."""
         for n, shard in enumerate(self.shards):
-            if shard.has_ended() and n not in self._replacing[:1]:
+            if shard.falls_silent(self.silent_s):
+                self._events.emit("degraded", why=str(Text("fleet.shard_silent", shard=n, seconds=round(self.silent_s))))
+            elif shard.has_ended() and not shard.is_silent and n not in self._replacing[:1]:
                 self._events.emit("degraded", why=str(Text("fleet.shard_ended", shard=n)))
             self._start(shard, has_line=True)
         if self._replacing and self.shards[self._replacing[0]].started_s > self._asked_s:

@@ -6,6 +6,7 @@ So there is one socket a fleet, no answer passes through two processes, and a sh
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -37,6 +38,13 @@ class Passer:
                 self._line.close()
                 raise
 
+    def has_sign(self) -> bool:
+        """Return whether the shard has given a sign of life since the last call."""
+        try:
+            return bool(self._line.recv(1 << 12, socket.MSG_DONTWAIT))
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Close the line, at which the shard ends."""
         self._line.close()
@@ -52,6 +60,12 @@ def take_connections(line: socket.socket, answer: Callable[[socket.socket, bytes
         connection = socket.socket(fileno=descriptors[0])
         data = _read(line, _LENGTH.unpack(head)[0])
         answer(connection, data)
+
+
+def give_sign(line: socket.socket) -> None:
+    """Tell the fleet at the other end of the line that this shard lives; one that does not listen is not waited for."""
+    with contextlib.suppress(OSError):
+        line.send(b".", socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
 
 def _read(line: socket.socket, count: int) -> bytes:

@@ -90,6 +90,10 @@ class FleetPaths:
         self.drained = self.folder / "drained"
         self.sick = self.folder / "sick"
 
+    def rest(self, number: int) -> Path:
+        """Return the file with the signatures of the workspaces that were dormant when the shard of that number ended."""
+        return self.folder / f"rest-{number}.json"
+
     def shard_lock(self, number: int) -> Path:
         """Return the lock that the shard of that number holds as long as it lives."""
         return self.folder / f"shard-{number}.lock"

@@ -8,25 +8,25 @@ shard that has to be replaced notes why (`sick`), and ends; the fleet starts ano
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.fleet.file_events import FileEvents
 from recalld.supervisor.fleet.listing import Found, Listing
 from recalld.supervisor.fleet.settings import FleetPaths, shard_of
 from recalld.supervisor.host.host import Host
-from recalld.supervisor.host.jobs import Job
+from recalld.supervisor.host.hosted import signature
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, stored
 from recalld.supervisor.storage.clock import steady_s
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import AlreadyRuns, as_supervisor_error
+from recalld.supervisor.storage.errors import AlreadyRuns, SupervisorError, as_supervisor_error, why_refused
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
+    from collections.abc import Callable
     from pathlib import Path
     from weakref import WeakSet
 
@@ -35,26 +35,23 @@ if TYPE_CHECKING:
     from recalld.supervisor.host.hosted import Opener
     from recalld.supervisor.host.jobs import Threads
     from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.errors import SupervisorError
     from recalld.supervisor.workspace import Workspace
 
-#: Seconds between two looks whether the root or a note has changed, and until the root is listed whatever its stat says: a
-#: folder becomes a workspace when something is written into it.
+#: Seconds between two looks whether the root or a note has changed, between two whether a folder has become a workspace, and
+#: until the root is listed whatever its stat says: a listing of 5,000 takes 33 ms.
 _LOOK_S: Final = 1.0
-_LIST_S: Final = 10.0
-#: The largest history.json that a shard opens: reading a larger one takes the memory and the time of all others.
-MOST_HISTORY: Final = 256 << 20
+_GROWN_S: Final = 10.0
+_LIST_S: Final = 60.0
+#: The largest file that a shard reads: a larger one takes the memory and the time of all others. A workspace whose messages or
+#: journal are larger gets a process of its own, up to the second size: read, they take several times as much memory.
+MOST_BYTES: Final = 256 << 20
+MOST_ALONE: Final = 1 << 30
+#: The disk of all workspaces of a shard.
+DISK: Final = RealDisk(MOST_BYTES)
 
 
 #: Seconds after which a worker without a task ends: others may be waiting for its place.
 _IDLE_S: Final = 5.0
-
-
-class Driven(Protocol):
-    """What a shard does for all of its workspaces besides: a courier to a pool of workers."""
-
-    def step(self, now: datetime) -> float:
-        """Do what there is to do, and return the seconds until the next step."""
 
 
 class Shard:
@@ -77,14 +74,18 @@ class Shard:
         self._disk, self._files = RealDisk(), Files(RealDisk())
         self._listing, self._found = Listing(paths.root), Found()
         self._seen: tuple[Any, ...] = ()
-        self._listed_s = self._look_s = float("-inf")
+        self._listed_s = self._grown_s = self._look_s = self._sign_s = float("-inf")
         #: Whether it has taken its workspaces once.
         self._is_warm = False
+        #: The signatures of the workspaces that were dormant when a shard ended, by name, until they are taken.
+        self._rested: dict[str, set[int]] = {}
         #: Why a workspace can't be looked after, as it was told last, by its name.
-        self.told: dict[str, str] = {}
+        self.told: dict[str, Text] = {}
         #: The folders of the workspaces, by device and inode: a request names its workspace so.
         self.roots: dict[tuple[int, int], Path] = {}
         self.has_sick = False
+        #: Is called about once a second by the loop, also within a long look: whoever runs the shard sees that it goes on.
+        self.sign: Callable[[], None] = _no_one
         self.host = Host(
             (),
             open_supervisor,
@@ -97,18 +98,14 @@ class Shard:
             limit_s=fleet.round_limit.total_seconds(),
             watch=FileEvents().watch,
             told=self._tell,
+            sign=self._give_sign,
         )
 
-    def run(self, driven: Iterable[Driven] = ()) -> None:
-        """
-        Look after the workspaces until the host is stopped, or one has to be given a process of its own.
-
-        Each of *driven* has its steps in the threads of the host.
-        """
-        for one in driven:
-            self._threads.wake(Job("driven", _step_of(one, self._clock), self._events.report))
+    def run(self) -> None:
+        """Look after the workspaces until the host is stopped, or one has to be given a process of its own."""
         with self.host:
             self.host.run(self.look)
+            self.keep_signatures()
 
     # ── which workspaces ─────────────────────────────────────────────────────
 
@@ -118,6 +115,7 @@ class Shard:
         if now_s < self._look_s:
             return self._look_s - now_s
         self._look_s = now_s + _LOOK_S
+        self._give_sign()
         for root in self.host.overdue():
             self._give_up(root.name, Text("fleet.endless", seconds=round(2 * self._fleet.round_limit.total_seconds())))
         if self.has_sick:
@@ -132,56 +130,109 @@ class Shard:
             del self.told[name]
         return _LOOK_S
 
+    def _give_sign(self) -> None:
+        now_s = self._now_s()
+        if now_s >= self._sign_s:
+            self._sign_s = now_s + _LOOK_S
+            self.sign()
+
     def _take(self) -> None:
         """Take the workspaces that fall to this shard now, and let the others go."""
-        now_s, paths = self._now_s(), self._paths
-        seen = tuple(self._disk.stat(folder) for folder in (paths.root, paths.drained, paths.sick))
-        if seen == self._seen and now_s < self._listed_s + _LIST_S:
+        if not self._is_to_list():
             return
-        self._seen, self._listed_s = seen, now_s
-        found = self._listing.look()
+        paths, found = self._paths, self._listing.look()
         for name, why in found.refused.items():
             if shard_of(name, self._count) == self._number:
                 self._tell(paths.root / name, why)
         away = {*self._disk.names(paths.drained), *self._disk.names(paths.sick)}
         own = {folder: name for folder, name in found.names.items() if shard_of(name, self._count) == self._number}
-        wanted = {folder: paths.root / name for folder, name in own.items() if name not in away}
+        known = {root.name: root for root in self.host.hosted}
+        wanted = {folder: known.get(name) or paths.root / name for folder, name in own.items() if name not in away}
         renamed = {root for folder, root in self.roots.items() if wanted.get(folder) != root}
-        staying, self._found = set(wanted.values()) - renamed, found
+        staying, before, self._found = set(wanted.values()) - renamed, self._found, found
         for root in self.host.hosted.keys() - staying:
             self._let_go(root, is_drained=root.name in away)
         if self.host.leaving:
             self._seen = ()  # a folder under another name is taken when its lock is free
             wanted = {folder: root for folder, root in wanted.items() if root in self.host.hosted}
+            found.refused.update({name: why for name, why in before.refused.items() if name in own.values()})
+        self._rested = {} if self._is_warm else self._kept_signatures()
         for root in set(wanted.values()) - self.host.hosted.keys():
-            if self._is_huge(root):
-                self._give_up(root.name, Text("fleet.huge", most=MOST_HISTORY >> 20))
-            else:
-                self.host.add(root, 0.0 if self._is_warm else self._warm_up(root))
+            try:
+                self._take_one(root)
+            except OSError as error:
+                self._refuse(root, Text("fleet.unreadable", why=why_refused(error)))
         self.roots, self._is_warm = wanted, True
 
+    def _is_to_list(self) -> bool:
+        """Return whether what is below the root may be another than at the last listing."""
+        now_s, paths = self._now_s(), self._paths
+        before, self._seen = self._seen, tuple(self._disk.stat(folder) for folder in (paths.root, paths.drained, paths.sick))
+        if before != self._seen:
+            self._listed_s = float("-inf")  # once more at the next look: another may come in the same instant
+            return True
+        if now_s >= self._grown_s + _GROWN_S:
+            self._grown_s = now_s
+            if self._listing.has_grown():
+                return True
+        is_to_list = now_s >= self._listed_s + _LIST_S
+        self._listed_s = now_s if is_to_list else self._listed_s
+        return is_to_list
+
+    def _take_one(self, root: Path) -> None:
+        """Look after this workspace, too, unless it is too large; OSError if it can't be read."""
+        largest, size = self._largest(root)
+        if size > MOST_ALONE:
+            self._refuse(root, Text("fleet.endless_file", file=largest, most=MOST_ALONE >> 20))
+        elif size > MOST_BYTES:
+            self._give_up(root.name, Text("fleet.huge", file=largest, most=MOST_BYTES >> 20))
+        else:
+            self.host.add(root, 0.0 if self._is_warm else self._warm_up(root))
+
+    def _refuse(self, root: Path, why: Text) -> None:
+        self._found.refused[root.name] = why
+        self._tell(root, why)
+
     def _let_go(self, root: Path, *, is_drained: bool) -> None:
-        self.host.let_go(root)
+        self.host.let_go(root, Text("fleet.drained") if is_drained else None)
         self.told.pop(root.name, None)
-        self._events.emit("stopped", workspace=root.name, why=str(Text("fleet.drained" if is_drained else "fleet.gone")))
+        if not is_drained:
+            self._events.emit("stopped", workspace=root.name, why=str(Text("fleet.gone")))
 
     def _warm_up(self, root: Path) -> float:
-        """Return after how many seconds the workspace is opened first: at once where something came since its last round."""
-        paths = WorkspacePaths(root)
-        last, *news = (self._disk.stat(path) for path in (paths.log, paths.history, paths.drop_box, paths.worker / "results"))
-        if last is None or any(stat and stat.mtime_ns > last.mtime_ns for stat in news):
+        """Return after how many seconds the workspace is opened first: at once, unless its last round has seen all there is."""
+        if signature(self._disk, root) not in self._rested.get(root.name, ()):
             return 0.0
         return self._fleet.warm_up.total_seconds() * shard_of(root.name[::-1], 1 << 16) / (1 << 16)
 
-    def _is_huge(self, root: Path) -> bool:
-        stat = self._disk.stat(WorkspacePaths(root).history)
-        return stat is not None and stat.size > MOST_HISTORY
+    def keep_signatures(self) -> None:
+        """Keep what the last rounds have seen: a shard after this one knows in which workspaces nothing has come since."""
+        rested = {root.name: one.rest_signature for root, one in self.host.hosted.items() if one.rest_signature}
+        path = self._paths.rest(self._number)
+        with contextlib.suppress(OSError, SupervisorError):  # an older one is as true: it names files of a version
+            self._files.replace(path, json.dumps(rested).encode(), self._files.read_stable(path))
+
+    def _kept_signatures(self) -> dict[str, set[int]]:
+        """Return the signatures that all shards have kept, also of another number of them."""
+        found: dict[str, set[int]] = {}
+        for name in self._disk.names(self._paths.folder):
+            if name.startswith("rest-"):
+                with contextlib.suppress(OSError, ValueError, AttributeError):
+                    for workspace, number in json.loads(self._disk.read(self._paths.folder / name)).items():
+                        found.setdefault(workspace, set()).add(number)
+        return found
+
+    def _largest(self, root: Path) -> tuple[str, int]:
+        """Return the name and the bytes of the larger of the two files that a round reads as a whole."""
+        paths = WorkspacePaths(root)
+        stats = {path.name: self._disk.stat(path) for path in (paths.history, paths.seen)}
+        return max(((name, stat.size if stat else 0) for name, stat in stats.items()), key=lambda one: one[1])
 
     # ── what goes wrong ──────────────────────────────────────────────────────
 
     def _tell(self, root: Path, why: SupervisorError | Text) -> None:
         """Report once why a workspace is not looked after."""
-        sentence = str(AlreadyRuns(root) if isinstance(why, AlreadyRuns) else why)
+        sentence = why if isinstance(why, Text) else (AlreadyRuns(root) if isinstance(why, AlreadyRuns) else why).sentence
         if self.told.get(root.name) != sentence:
             self.told[root.name] = sentence
             self._events.emit("degraded", workspace=root.name, why=sentence)
@@ -209,7 +260,7 @@ class Shard:
             "open": sum(one.supervisor is not None for one in hosted),
             "running": sum(one.is_running for one in hosted),
             "memoryMb": round(_resident_bytes() / 1e6, 1),
-            "refused": [{"name": name, "why": why} for name, why in sorted(self.told.items())],
+            "refused": [{"name": name, "why": why, "said": stored(why)} for name, why in sorted(self.told.items())],
         }
 
 
@@ -227,8 +278,8 @@ class FewWorkers(Workers):
             super().start_if_needed()
 
 
-def _step_of(driven: Driven, clock: Clock) -> Callable[..., float]:
-    return lambda *_: driven.step(clock())
+def _no_one() -> None:
+    """Nobody looks at it."""
 
 
 def _resident_bytes() -> int:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.conversation.sessions import RunningSummary, session_digest
 from recalld.supervisor.forgetting.wanted import files_below
+from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.protocol.period import period_of_group
 from recalld.supervisor.recall.canaries import CanaryStore
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from recalld.supervisor.forgetting.aim import Aim
@@ -145,9 +147,18 @@ def _clean_ended(aim: Aim) -> None:
     for path in (aim.ws.paths.ended, aim.ws.paths.acts):
         version = aim.ws.files.read_stable(path)
         lines = version.data.split(b"\n") if version else []
-        left = [line for line in lines if not aim.trace.is_in_bytes(line)]
+        left = [line for line in lines if not (aim.trace.is_in_bytes(line) or _changed_one(line, aim.lines))]
         if len(left) < len(lines):
             aim.replace(path, b"\n".join(left))
+
+
+def _changed_one(act: bytes, lines: Collection[str]) -> bool:
+    """Return whether the act, a line of acts.jsonl, wrote or took away one of the lines: one is too short for a trace."""
+    try:
+        hunks = parse_json(act)["hunks"] if lines else ()
+        return any(one.text in lines for hunk in hunks for text in hunk[1:] for one in filled(cut(str(text))))
+    except (ValueError, LookupError, TypeError):
+        return False
 
 
 def _has_words(aim: Aim, path: Path, *names: str) -> bool:

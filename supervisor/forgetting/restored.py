@@ -17,12 +17,19 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 
-def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str], clock: Clock) -> int:
-    """Take out of the unpacked *folder* what was forgotten in the workspace *known*; return how many acts that were."""
-    lists = Tombstones(files, WorkspacePaths(known))
-    if not lists.acts() or not Tombstones(files, WorkspacePaths(folder)).merge(lists):
-        return 0
-    ws = open_workspace(folder, environ, clock)
-    ws.prepare()
-    ws.journal.refresh()
-    return sweep(ws, clock())
+def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str], clock: Clock) -> bool:
+    """
+    Take out of the unpacked *folder* what was forgotten in the workspace *known*.
+
+    Return whether that is known at all: False where *known* is no workspace, or that of another memory.
+    """
+    theirs = Tombstones(files, WorkspacePaths(known))
+    mine = Tombstones(files, WorkspacePaths(folder))
+    if not files.disk.stat(WorkspacePaths(known).state) or not mine.is_of(theirs):
+        return False
+    if mine.merge(theirs):
+        ws = open_workspace(folder, environ, clock)
+        ws.prepare()
+        ws.journal.refresh()
+        sweep(ws, clock())
+    return True

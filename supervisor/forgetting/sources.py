@@ -86,7 +86,7 @@ def _forget_dated(aim: Aim, act: Act | None) -> None:
     ws = aim.ws
     paths = {path for one in aim.messages.values() for path in one.files}
     paths |= {ws.memory.path_of(name) for name in filter(None, map(ws.journal.file_of, aim.messages))}
-    there = [path for path in sorted(paths) if ws.files.disk.stat(path)]
+    there = [path for path in sorted(paths) if ws.files.disk.stat(path) and not _is_marked(aim, path)]
     if not aim.applies:
         for path in there:
             aim.note(path)
@@ -94,26 +94,49 @@ def _forget_dated(aim: Aim, act: Act | None) -> None:
     versions = {path: version for path in there if (version := ws.files.read_stable(path))}
     if act and versions:
         ws.journal.tombstones.add_versions(act, [(path.name, version.digest[:16]) for path, version in versions.items()])
-    for path, version in versions.items():
+    cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
+    for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
         aim.note(path)
-        aim.renamed[path.name] = _made_anew(aim, path, version.data)
+        aim.renamed[path.name] = _made_anew(aim, path, after, kept, slug)
     ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), aim.renamed)
     for path in versions:
         ws.files.remove(path)
 
 
-def _made_anew(aim: Aim, path: Path, data: bytes) -> str:
+def _without(aim: Aim, path: Path, data: bytes) -> tuple[bytes, Sequence[Block]]:
+    """Return the file without the messages, and the blocks that are left."""
+    held = {block.key[0] for block in blocks_at(aim.ws, path)}  # one that a person changed is still there
+    gone = sum(aim.ws.journal.file_of(key) == path.name and key[0] not in held for key in aim.messages)
+    return cut(data, path, lambda block: block.key in aim.messages, gone)
+
+
+def _slugs(aim: Aim, files: Sequence[Sequence[Block]]) -> list[str]:
+    """Return words for the names of the files; those of all at once, since a supervisor starts a process for them."""
+    named = [kept for kept in files if kept]
+    words = [[(block.role, block.words) for block in kept] for kept in named]
+    found = iter(aim.ws.slugs(words, aim.ws.config.archive.slug_chars) if words else ())
+    return [(next(found) or f"mem-{short_id(kept[0].id)}") if kept else "mem-left" for kept in files]
+
+
+def _is_marked(aim: Aim, path: Path) -> bool:
+    """Return whether marks stand there for all that is meant: the file keeps its name, which has no secrets."""
+    stones, file_of = aim.ws.journal.tombstones, aim.ws.journal.file_of
+    mine = [one for key, one in aim.messages.items() if path in one.files or file_of(key) == path.name]
+    if not all(stones.marks_for(one.said) for one in mine):
+        return False
+    return not any(block.key in aim.messages for block in blocks_at(aim.ws, path))
+
+
+def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: str) -> str:
     """Write the file without the messages and return its name, "" where nothing is left of it."""
-    ws, held = aim.ws, {block.key[0] for block in blocks_at(aim.ws, path)}  # one that a person changed is still there
-    gone = sum(ws.journal.file_of(key) == path.name and key[0] not in held for key in aim.messages)
-    after, kept = cut(data, path, lambda block: block.key in aim.messages, gone)
+    ws = aim.ws
     is_copy = ws.paths.relative(path) in ws.memory.copies() or day_of_name(path.name) is None
     if is_copy or not (kept or _has_other_words(after)):
-        return "" if (is_copy and _stand_elsewhere(aim, path, kept)) or not kept else _moved(aim, path, after, kept)
-    return _moved(aim, path, after, kept)
+        return "" if (is_copy and _stand_elsewhere(aim, path, kept)) or not kept else _moved(aim, path, after, kept, slug)
+    return _moved(aim, path, after, kept, slug)
 
 
-def _moved(aim: Aim, path: Path, data: bytes, kept: Sequence[Block]) -> str:
+def _moved(aim: Aim, path: Path, data: bytes, kept: Sequence[Block], slug: str) -> str:
     """Create the file under a new name in memory/ and return that; one that an earlier try has made is used."""
     ws, day = aim.ws, day_of_name(path.name[:10] + ".md")
     if day is None:
@@ -121,8 +144,6 @@ def _moved(aim: Aim, path: Path, data: bytes, kept: Sequence[Block]) -> str:
     for name in sorted(ws.files.disk.names(ws.paths.memory)):
         if name[:10] == day.isoformat() and name != path.name and ws.files.disk.read(ws.paths.dated(name)) == data:
             return name
-    slug = next(iter(ws.slugs([[(block.role, block.words) for block in kept]], ws.config.archive.slug_chars))) if kept else ""
-    slug = slug or f"mem-{short_id(kept[0].id) if kept else 'left'}"
     name = free_name(partial(dated_name, day), slug, taken_names(ws.memory, ws.journal))
     ws.memory.write_dated(name, data)
     return name

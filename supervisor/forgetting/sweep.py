@@ -16,7 +16,7 @@ from zlib import crc32
 from recalld.supervisor.forgetting.aim import Aim
 from recalld.supervisor.forgetting.derived import forget_made, forget_tables
 from recalld.supervisor.forgetting.sources import forget_sources
-from recalld.supervisor.forgetting.wanted import blocks_at, standing, undoable_lines
+from recalld.supervisor.forgetting.wanted import blocks_at, copies, standing, undoable_lines
 from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.noting import note, noting
@@ -77,11 +77,15 @@ def spots(touched: Mapping[str, Sequence[str]]) -> tuple[Spot, ...]:
     )
 
 
-def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes) -> Act:
-    """Write down what is to be forgotten, before anything is deleted."""
+def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, marks: str = "", by: str = "") -> Act:
+    """
+    Write down what is to be forgotten, before anything is deleted; secrets give way to *marks* of that language.
+
+    *by* is who asks for it, since a supervisor may do it.
+    """
     files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
     said = (one.said for one in wanted.messages.values())
-    return ws.journal.tombstones.begin(said, (line.text for line in wanted.lines), files, now, entropy)
+    return ws.journal.tombstones.begin(said, (line.text for line in wanted.lines), files, now, entropy, marks, by)
 
 
 def sweep(ws: Workspace, now: datetime) -> int:
@@ -96,6 +100,8 @@ def sweep(ws: Workspace, now: datetime) -> int:
         messages, lines, files = _forgotten_ones(ws, now)
         aim = Aim(ws, now, messages, lines, files, applies=True)
         with noting():  # what it changes has the words, and is not to be undone
+            if act and any(one.marks for one in unfinished):
+                _mark(aim, act)
             _go_through(aim, act)
         if not any(_forgotten_ones(ws, now)):
             break
@@ -105,7 +111,7 @@ def sweep(ws: Workspace, now: datetime) -> int:
         ws.journal.tombstones.finish(one, now)
         counts = {"messages": len(one.messages), "lines": len(one.lines), "files": len(one.files)}
         ws.events.emit("forgotten", **counts)
-        note("forgotten", **counts)
+        note("forgotten", **counts, **({"by": one.by} if one.by else {}))
     return len(unfinished)
 
 
@@ -119,6 +125,14 @@ def has_returned(ws: Workspace) -> bool:
     if any(stones.has(block) for name in files for block in blocks_at(ws, ws.memory.path_of(name))):
         return True
     return bool(_forgotten_lines(ws))
+
+
+def _mark(aim: Aim, act: Act) -> None:
+    """Put marks in the place of secrets; what was made from the words comes first, since it is recognised by them."""
+    from recalld.supervisor.forgetting.redaction import put_marks  # lazy: most acts take words out whole
+
+    forget_made(aim)
+    put_marks(aim, act)
 
 
 def _go_through(aim: Aim, act: Act | None) -> None:
@@ -149,10 +163,10 @@ def _forgotten_files(ws: Workspace) -> list[str]:
     stones, found = ws.journal.tombstones, []
     if not any(act.files for act in stones.acts()):
         return []
-    for folder in (ws.paths.memory, ws.paths.attachments):
-        for name, stat in sorted(ws.files.disk.stats(folder).items()):
-            version = ws.files.read_stable(folder / name) if modes.S_ISREG(stat.mode) else None
-            relative = ws.paths.relative(folder / name)
-            if version and stones.has_file(relative, version.digest[:16]):
-                found.append(relative)
+    places = (ws.paths.memory, ws.paths.attachments)
+    own = (f / n for f in places for n, stat in sorted(ws.files.disk.stats(f).items()) if modes.S_ISREG(stat.mode))
+    for path in (*own, *copies(ws)):
+        version, relative = ws.files.read_stable(path), ws.paths.relative(path)
+        if version and stones.has_file(relative, version.digest[:16]):
+            found.append(relative)
     return found

@@ -44,15 +44,23 @@ class Trace:
 
     def is_in_bytes(self, data: bytes) -> bool:
         """Return whether they stand in a file, which may be JSON with its escapes, and in UTF-16."""
-        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-        return self.is_in(data.decode(encoding, "ignore"))
+        return self.is_in(decoded(data))
 
 
-def _plain(text: str) -> str:
+def decoded(data: bytes) -> str:
+    """Return what a file says, in UTF-8 or UTF-16; JSON's escapes are the characters that they stand for."""
+    return _unescaped(data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "ignore"))
+
+
+def _unescaped(text: str) -> str:
     if "\\u" in text:
         text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")  # pairs of escapes are one character
-    return _NO_WORD.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return text
+
+
+def _plain(text: str) -> str:
+    return _NO_WORD.sub("", unicodedata.normalize("NFKC", _unescaped(text)).casefold())
 
 
 def _parts(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from recalld.supervisor.archive.deletions import history_copies, is_other
-from recalld.supervisor.forgetting.trace import Trace
+from recalld.supervisor.forgetting.trace import Trace, decoded
 from recalld.supervisor.longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
 from recalld.supervisor.protocol.paths import LONG_TERM
@@ -155,7 +155,7 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
             raise BadRequest("--match", Text("forget.too_many", count=len(chosen), total=len(found)))
         there = _long_term(ws)
         also = [line for line in (*there, *undoable_lines(ws, there)) if sought in plain(line.text)]
-        return Wanted(chosen, _with_made_lines(ws, chosen, also))
+        return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
     if by == "removed":
         taken = ws.deletions.taken_out()
         chosen = {key: one for key, one in found.items() if key in taken and is_other(one.said, taken[key])}
@@ -187,6 +187,28 @@ def _is_meant(ws: Workspace, by: By, value: str, key: Key, one: Standing) -> boo
 
 def _long_term(ws: Workspace) -> tuple[Line, ...]:
     return filled(cut(ws.long_term.read().text))
+
+
+def copies(ws: Workspace) -> Iterator[Path]:
+    """Yield the receipts, earlier versions and set-aside files, which may have words that stand in no message and no line."""
+    paths = ws.paths
+    for folder in (paths.turns, paths.quarantine, paths.replaced, paths.previous, paths.drop_box):
+        yield from files_below(ws, folder)
+
+
+def _copies_with(ws: Workspace, sought: str, chosen: Mapping[Key, Standing]) -> tuple[str, ...]:
+    """Return the copies in which the text stands, but for those that show the chosen messages, and go with them."""
+    trace = Trace((one.said.text for one in chosen.values()), {key[0] for key in chosen})
+    taken_in = {path for path in ws.drop_box.finished() if _is_understood(ws, path)}
+    found = ((path, decoded(ws.files.disk.read(path))) for path in copies(ws) if path not in taken_in)
+    return tuple(ws.paths.relative(path) for path, text in found if sought in plain(text) and not trace.is_in(text))
+
+
+def _is_understood(ws: Workspace, path: Path) -> bool:
+    with suppress(ValueError):
+        version = ws.drop_box.read(path)
+        return version is None or bool(ws.drop_box.parse(path, version))
+    return False
 
 
 def undoable_lines(ws: Workspace, there: Iterable[Line]) -> list[Line]:

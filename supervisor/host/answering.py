@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.context.inbox_file import InboxFile
-from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.host.jobs import NEVER_S
 from recalld.supervisor.host.reply_turn import note_reply, reply_language, reply_turn
 from recalld.supervisor.protocol.lookup_request import mark_of
@@ -202,8 +201,7 @@ class FileTurns:
             return ""
         made = self._context(asked, inbox, now)
         if ws.extracting:
-            language = self._language(asked)
-            self._write(asked, from_memory(made).in_language(language), now, messages)
+            self._write(asked, from_memory(made, self._language(asked)), now, messages)
             return ""
         attempt, mark = self._failed.read(asked).attempts, mark_of(os.urandom(5))
         task = AskedTask(
@@ -242,7 +240,7 @@ class FileTurns:
         if inbox:
             turn = prepared_turn_id(asked.last.message, inbox.written, now + ws.config.archive.future_limit)
             receipt = replace(made.receipt, id=turn, inbox=inbox.digest)
-            ws.attempt("receipt", lambda: ReceiptStore(ws.files, ws.paths).put(receipt), None)
+            ws.attempt("receipt", lambda: ws.receipts.put(receipt), None)
         return made
 
     def _language(self, asked: Conversation) -> Language:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.faults import FaultScope
 from recalld.supervisor.host.conversations import kept_summary
+from recalld.supervisor.host.due import AGAIN
 from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.host.lock import check_there
 from recalld.supervisor.protocol.quiet_hours import quiet_until
@@ -211,7 +212,9 @@ class IndexUpdater:
         now = self._clock()
         if quiet_end := quiet_until(self._ws.config.care.quiet_hours, now, self._ws.zone):
             return max(_CANARIES_EVERY_S, min((quiet_end - now).total_seconds(), _CANARIES_AT_LAST_S))
-        asked = self._ws.attempt("canaries", lambda: ask_canaries(self._ws, now, until_woken), 0)
+        asked = self._ws.attempt("canaries", lambda: ask_canaries(self._ws, now, until_woken), None)
+        if asked is None:  # a disk that was full may have room: that it is well again is told as soon as of a round
+            return AGAIN.total_seconds()
         self._canaries_at = time.monotonic()
         return _CANARIES_EVERY_S if asked >= PER_CHECK else self._until_canaries(now)
 
@@ -261,6 +264,7 @@ def _context_step(ws: Workspace, clock: Clock) -> Step:
         clock=clock,
         recall=ws.searcher.for_input,
         summary_of=partial(kept_summary, ws),
+        receipts=ws.receipts,
     )
 
     def step(_until_woken: Control, _until_end: Control) -> float:

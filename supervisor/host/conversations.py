@@ -110,7 +110,6 @@ def session_writer(
     from recalld.supervisor.extracts.extract import extract_of_talk
     from recalld.supervisor.protocol.prompts import load_template
     from recalld.supervisor.storage.errors import NoSummary
-    from recalld.supervisor.summaries.model import CallLimits
 
     def template(name: str, language: Language) -> PromptTemplate:
         return load_template(prompt if name == "conversation-to-memory" else name, language, ws.files, ws.paths)
@@ -124,20 +123,19 @@ def session_writer(
             if refused.reason in NOT_AN_ANSWER:
                 raise
             ws.events.emit("summary_failed", group=session_group(session), reason=refused.reason, attempts=2)
-            return extract_line(extract_of_talk(told(messages), ws.config.archive.zone, ws.config.summarize.char_limit))
+            return write_extract(messages)
+
+    def write_extract(messages: Sequence[dict[str, Any]]) -> str:
+        return extract_line(extract_of_talk(told(messages), ws.config.archive.zone, ws.config.summarize.char_limit))
 
     def write_queued(messages: Sequence[dict[str, Any]]) -> str:
-        messages = told(messages) if ws.extracting else messages
-        if not messages:
-            return ""
         attempt = ws.session_files.read(session).failure.attempts
         with queued_model(ws, session, attempt, clock) as model:
-            if not ws.extracting:
-                return write(messages, model)
-            limits = CallLimits(timeout=ws.config.llm.timeout, deadline=deadline)
-            return extract_line(in_loop_of_its_own(model.extract(messages, limits)))
+            return write(messages, model)
 
-    return write_queued if llm is None else partial(write, model=llm)
+    if llm is not None:
+        return partial(write, model=llm)
+    return write_extract if ws.extracting else write_queued
 
 
 def kept_summary(ws: Workspace, session: str) -> RunningSummary | None:

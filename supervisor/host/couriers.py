@@ -1,7 +1,7 @@
 """
 A courier in the place of worker processes, where `[pool] url` is set: the workspace's tasks are done by a pool of workers.
 
-A supervisor of one workspace has a courier of its own, in a thread of its own. Nothing of it is loaded without a pool.
+The workspaces of one process share a courier, in a thread of its own. Nothing of it is loaded without a pool.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig, SupervisorError
+from recalld.supervisor.storage.errors import BadConfig
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from recalld.supervisor.pool.courier import Courier
+    from recalld.supervisor.pool.station import Station
+    from recalld.supervisor.protocol.pool_keys import Pool
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.workspace import Workspace
 
 #: Threads that write results down: each waits for its disk.
 _CARRIERS: Final = 4
-_STOP_S: Final = 10.0
 #: What `recalld[pool]` brings, without which there is no pool.
 _NEEDED: Final = ("cryptography", "dramatiq", "redis")
 
 
 def workers_of(ws: Workspace, clock: Clock, idle_s: float | None = None) -> Workers:
     """Return what sees to the tasks of the workspace: worker processes here, or a courier; BadConfig where that can't be."""
-    return CourierWorkers(ws, clock) if ws.config.pool.url else Workers(ws, clock, idle_s)
+    return Couriers().workers_of(ws, clock) if ws.config.pool.url else Workers(ws, clock, idle_s)
 
 
 def check_installed() -> None:
@@ -50,57 +51,102 @@ def name_of(root: Path) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_-]+', '-', root.name)[:24] or 'workspace'}-{digest}"
 
 
-class CourierWorkers(Workers):
-    """Has the tasks of one workspace done by its pool, by a courier whose thread begins with the first task."""
+class Couriers:
+    """The couriers of one process, which calls itself *host*: workspaces with the same pool share one."""
 
-    def __init__(self, ws: Workspace, clock: Clock) -> None:
-        super().__init__(ws, clock)
+    def __init__(self, host: str = "") -> None:
+        self._host = host
+        self._mutex = threading.Lock()  # a host opens several workspaces at once
+        self._shared: dict[tuple[str, ...], SharedCourier] = {}
+
+    def workers_of(self, ws: Workspace, clock: Clock) -> CourierWorkers:
+        """Return what brings the tasks of the workspace to its pool; BadConfig where that can't be."""
         check_installed()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._courier: Courier | None = None
-        self._made = self._make()  # a wrong key is reported now
+        pool = ws.config.pool
+        key = (pool.url, pool.prefix, str(pool.window))
+        with self._mutex:
+            if key not in self._shared:
+                apart = hashlib.sha256("\0".join(key).encode()).hexdigest()[:6]  # two addresses may be of one Redis
+                self._shared[key] = SharedCourier(pool, f"{self._host}-{apart}" if self._host else name_of(ws.paths.root))
+            return CourierWorkers(ws, clock, self._shared[key])
 
-    def start_if_needed(self) -> None:
-        """Carry the tasks that are queued."""
-        if self._thread is None:
-            self._courier = self._made
-            self._thread = threading.Thread(target=self._run, name="courier", daemon=True)
-            self._thread.start()
-        elif self._courier:
-            self.failures = self._courier.missed
-            self._courier.wake(name_of(self._ws.paths.root))
 
-    def stop(self, wait_s: float = _STOP_S) -> None:
-        """Give every task back; what a worker has begun comes home to the next courier."""
-        self._stopping.set()
-        if self._thread:
-            self._thread.join(wait_s)
+class SharedCourier:
+    """A courier to the pool that *keys* name, and its thread, which lives while a workspace has joined."""
 
-    def _make(self) -> Courier:
+    def __init__(self, keys: Pool, host: str) -> None:
         from recalld.supervisor.pool.connection import Broker
+
+        self.broker, self.host, self._window = Broker(keys.url, keys.prefix), host, keys.window
+        self._joined: set[Station] = set()
+        self._courier: Courier | None = None
+        self._ended = threading.Event()
+        self._mutex = threading.Lock()
+
+    def join(self, station: Station) -> Courier:
+        """Carry its tasks from now on, and return what does."""
+        with self._mutex:
+            if self._courier is None:
+                self._courier = self._begin()
+            self._joined.add(station)
+            self._courier.join(station)
+            return self._courier
+
+    def leave(self, station: Station) -> None:
+        """Give its tasks back; the last one ends the thread."""
+        with self._mutex:
+            if self._courier is None or station not in self._joined:
+                return
+            self._joined.discard(station)
+            self._courier.leave(station.name)
+            if not self._joined:
+                self._courier = None
+                self._ended.set()
+
+    def _begin(self) -> Courier:
         from recalld.supervisor.pool.courier import Courier
         from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
+
+        pool, carriers, ended = (
+            DramatiqPool(self.broker, self.host),
+            ThreadPoolExecutor(_CARRIERS, "courier"),
+            threading.Event(),
+        )
+        courier = Courier(pool, carry=carriers.map, window=self._window)
+
+        def run() -> None:
+            courier.run(ended)
+            pool.close()
+            carriers.shutdown()
+
+        self._ended = ended
+        threading.Thread(target=run, name="courier", daemon=True).start()
+        return courier
+
+
+class CourierWorkers(Workers):
+    """Has the tasks of one workspace done by its pool; the courier is asked for with the first task."""
+
+    def __init__(self, ws: Workspace, clock: Clock, shared: SharedCourier) -> None:
+        super().__init__(ws, clock)
         from recalld.supervisor.pool.sealing import Seal
         from recalld.supervisor.pool.station import Station
 
-        ws, pool = self._ws, self._ws.config.pool
-        name = name_of(ws.paths.root)
-        self.broker = Broker(pool.url, pool.prefix)
-        self._pool = DramatiqPool(self.broker, name)
-        seal = Seal.of(pool.key_env, ws.environ)
-        self._carriers = ThreadPoolExecutor(_CARRIERS, "courier")
-        courier = Courier(self._pool, carry=self._carriers.map, window=pool.window)
-        courier.join(Station(name, name, ws.files, ws.paths, ws.config, ws.events, seal, self._clock))
-        return courier
+        self.shared = shared
+        self._courier: Courier | None = None
+        seal = Seal.of(ws.config.pool.key_env, ws.environ)  # a wrong key is reported now
+        self._station = Station(name_of(ws.paths.root), shared.host, ws.files, ws.paths, ws.config, ws.events, seal, clock)
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._made.run(self._stopping)
-            except (SupervisorError, OSError) as error:
-                self._ws.events.transition("pool_waits", str(error), "pool_goes_on", what="courier", why=str(error))
-                self._stopping.wait(1.0)
-        self._made.close()
-        self._pool.close()
-        self._carriers.shutdown()
+    def start_if_needed(self) -> None:
+        """Carry the tasks that are queued."""
+        if self._courier is None:
+            if self._ws.task_queue.queued_count():
+                self._courier = self.shared.join(self._station)
+        else:
+            self.failures = self._courier.missed
+            self._courier.wake(self._station.name)
+
+    def stop(self, wait_s: float = 0.0) -> None:  # noqa: ARG002 - a step of the courier ends by itself
+        """Give every task back; what a worker has begun comes home to the next courier."""
+        self.shared.leave(self._station)
+        self._courier = None

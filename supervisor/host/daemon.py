@@ -47,6 +47,8 @@ WAIT: Final = timedelta(minutes=1)
 LONG_WAIT: Final = timedelta(minutes=10)
 #: Seconds between two signs of life for the service manager while nothing is to be done.
 _SIGN_EVERY_S: Final = 30.0
+#: A look at memory may come so many seconds early: the one after it may be as far away as the time between two.
+_EARLY_S: Final = 0.5
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -121,6 +123,7 @@ class Supervisor:
         self._due_at = _NOW
         self._wants_round = True
         self._has_tasks = True
+        self._has_new_config = False
         self._polled_tree_s = float("-inf")
         self._signed_s = float("-inf")
         self._status: StatusLine | None = None
@@ -142,7 +145,7 @@ class Supervisor:
         changed = self._attempt("poll", self._changes.near_changed, False)
         if self.background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
             self.background.hint(self.ws.paths.inbox.name)
-        if hinted or now_s - self._polled_tree_s >= self.ws.config.care.tree_poll.total_seconds():
+        if hinted or now_s - self._polled_tree_s >= self.ws.config.care.tree_poll.total_seconds() - _EARLY_S:
             self._polled_tree_s = now_s
             if self.background:
                 self.background.check_index()
@@ -155,7 +158,19 @@ class Supervisor:
             self._due_at = min(self._due_at, now + AGAIN)
         self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
         self._give_sign(now_s)
-        return self._wants_round or self._has_tasks or self._attempt("poll of the configuration", self._config_changed, True)
+        self._has_new_config = self._attempt("poll of the configuration", self._config_changed, True)
+        return self._wants_round or self._has_tasks or self._has_new_config
+
+    def has_news(self) -> bool:
+        """Return whether a message, a request, a result or an input has come since the last look; costs a few stats."""
+        changed = self._attempt("poll", self._changes.near_changed, True)
+        changed = self._attempt("poll of tasks", self._changes.tasks_changed, True) or changed
+        if self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
+            changed = True
+            if self.background:
+                self.background.hint(self.ws.paths.inbox.name)
+        self._wants_round = self._wants_round or changed
+        return changed
 
     def _config_changed(self) -> bool:
         return self._config is not None and self._config.has_changed
@@ -190,6 +205,7 @@ class Supervisor:
         reopened = None
         if self._wants_round:
             self._wants_round = False
+            self._attempt("poll", self._changes.near_changed, False)  # this round sees it: no look takes it for a change
             done = self.tick(self._clock())
             self._report_to_manager(done)
             self._wants_round = bool(done.did and not done.errors)
@@ -212,8 +228,9 @@ class Supervisor:
     @property
     def is_at_rest(self) -> bool:
         """Whether everything is in the files, so that the workspace can be closed until it is due."""
+        has_work = self._wants_round or self._has_tasks or self._has_new_config or self._manager.awaits_index
         waits = self._steady_s() < max(self._no_archive_until, self._no_ageing_until)
-        return not (self._wants_round or self._has_tasks or waits or self._damaged or self._scope.errors)
+        return not (has_work or waits or self._damaged or self._scope.errors)
 
     def end(self, *, reopens: bool = False) -> None:
         """End the worker and report what failed since the last round; *reopens*: it goes on with another configuration."""

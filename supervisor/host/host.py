@@ -10,6 +10,7 @@ workspaces are open than there is room for, the least recently used are closed. 
 
 from __future__ import annotations
 
+import gc
 import heapq
 import itertools
 import math
@@ -25,6 +26,7 @@ from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.storage.clock import steady_s
 from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.heap import give_back_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,7 +55,14 @@ DORMANT_LOOK_S: Final = 5.0
 _LONGEST_REST_S: Final = 3600.0
 #: Seconds between two looks whether there is room, and until one whose step still runs is let go.
 _ROOM_S: Final = 1.0
+#: Closed workspaces after which their memory is freed, if no more are open: the stores of one know each other, and Python frees
+#: such objects by itself only when they are a quarter of all.
+_COLLECT_AFTER: Final = 50
 _LEAVE_S: Final = 0.05
+#: Seconds until a workspace whose file changed during a step is looked at again.
+_HINTED_S: Final = 1.0
+#: Seconds after the last step until freed memory is given back to the system.
+_TRIM_AFTER_S: Final = 10.0
 #: Seconds to wait for all threads together at the end.
 _JOIN_S: Final = 4.0
 
@@ -65,7 +74,7 @@ class Host:
     A workspace that can't be looked after (another program has its lock, a newer recalld has written it) ends a host of one; a
     host of many leaves it alone for a while, and *told* is called. At most *open_most* workspaces and *indexes_most* indexes
     stay open; a dormant workspace is looked at every *dormant_s* seconds, and where there is a *watch* for many, at its events.
-    A step is asked to end after *limit_s* seconds.
+    A step is asked to end after *limit_s* seconds. *sign* is called after each look at a workspace: the loop goes round.
     """
 
     def __init__(
@@ -82,6 +91,7 @@ class Host:
         limit_s: float = NEVER_S,
         watch: Watch | None = None,
         told: Told | None = None,
+        sign: Callable[[], None] = lambda: None,
     ) -> None:
         self._open_supervisor = open_supervisor
         self._clock = clock
@@ -90,11 +100,13 @@ class Host:
         self._open_most, self._indexes_most = open_most, indexes_most
         self._dormant_s, self._limit_s = dormant_s, limit_s
         self._watch = watch
-        self._told = told
+        self._told, self._sign = told, sign
         self._numbers = itertools.count()
         self._looks: list[tuple[float, int, Hosted]] = []
         self._hinted: deque[Hosted] = deque()
         self._room_at_s = float("-inf")
+        self._trim_at_s = NEVER_S
+        self._closed = 0
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._ended_by: SupervisorError | None = None
@@ -122,9 +134,10 @@ class Host:
         self.hosted[root] = self._made(root)
         self._look_after(self.hosted[root], self._now_s() + after_s)
 
-    def let_go(self, root: Path) -> None:
-        """Look after this workspace no more, and release its lock once its step has ended."""
+    def let_go(self, root: Path, why: str | None) -> None:
+        """Look after this workspace no more, and release its lock once its step has ended; its log has *why*, if it has one."""
         hosted = self.leaving[root] = self.hosted.pop(root)
+        hosted.why_let_go = why
         hosted.end_jobs()
         self._wake.set()
 
@@ -168,16 +181,19 @@ class Host:
         while self._looks and self._looks[0][0] <= now_s:
             _, _, hosted = heapq.heappop(self._looks)
             if self.hosted.get(hosted.root) is hosted:
-                self._look_after(hosted, self._next_look_s(hosted, now_s))
+                self._look_after(hosted, self._next_look_s(hosted, now_s, now))
                 looked_at.append(hosted)
         for hosted in dict.fromkeys(looked_at):
             self._look_at(hosted, now_s, now)
+            self._sign()
         if now_s >= self._room_at_s:
             self._room_at_s = now_s + _ROOM_S
             self._make_room()
+        if now_s >= self._trim_at_s:
+            self._trim(now_s)
         self._release_leaving()
         next_s = self._looks[0][0] - self._now_s() if self._looks else AGAIN.total_seconds()
-        return max(0.0, min(next_s, _LEAVE_S) if self.leaving else next_s)
+        return max(0.0, min(next_s, _LEAVE_S if self.leaving else next_s, _HINTED_S if self._hinted else next_s))
 
     def overdue(self) -> list[Path]:
         """Return the workspaces whose step does not end although it was asked to: it has had twice its time."""
@@ -194,13 +210,19 @@ class Host:
     def _look_after(self, hosted: Hosted, at_s: float) -> None:
         heapq.heappush(self._looks, (at_s, next(self._numbers), hosted))
 
-    def _next_look_s(self, hosted: Hosted, now_s: float) -> float:
-        if hosted.supervisor:
-            return now_s + hosted.supervisor.ws.config.care.poll.total_seconds()
+    def _next_look_s(self, hosted: Hosted, now_s: float, now: datetime) -> float:
+        if supervisor := hosted.supervisor:
+            poll_s = supervisor.ws.config.care.poll.total_seconds()
+            if supervisor.is_at_rest and hosted.is_told:
+                rest_s = supervisor.ws.config.care.tree_poll.total_seconds()
+                poll_s = max(poll_s, min(rest_s, (supervisor.due_at - now).total_seconds()))
+            return now_s + poll_s
         return math.ceil(now_s + self._dormant_s)  # at whole seconds, so that one waking is for many
 
     def _look_at(self, hosted: Hosted, now_s: float, now: datetime) -> None:
         if hosted.job.is_running or hosted.job.is_over:
+            if hosted.is_hinted and not hosted.job.is_over:
+                self._hinted.append(hosted)
             return
         if not hosted.is_held:
             if now_s >= hosted.rests_until_s:
@@ -231,6 +253,7 @@ class Host:
             return NEVER_S
         finally:
             hosted.since_s = NEVER_S
+            self._trim_at_s = self._now_s() + _TRIM_AFTER_S
         hosted.failures = 0
         return 0.0 if has_more else NEVER_S
 
@@ -279,15 +302,31 @@ class Host:
         """Close the workspaces and indexes that were used longest ago where there are too many, and an index that rests."""
         opened = [one for one in self.hosted.values() if one.supervisor]
         if len(opened) > self._open_most:
-            idle = [one for one in opened if one.supervisor and one.supervisor.is_at_rest and not one.is_running]
+            still = [one for one in opened if not (one.is_running or one.is_hinted)]  # an event is looked at before
+            idle = [one for one in still if one.supervisor and one.supervisor.is_at_rest]
             for hosted in sorted(idle, key=lambda one: one.used_s)[: len(opened) - self._open_most]:
                 hosted.close(watched=self._watch is not None)
+                if hosted.supervisor:
+                    self._threads.wake(hosted.job)  # something came since the last look
+                else:
+                    self._closed += 1
+            if self._closed >= max(_COLLECT_AFTER, self._open_most):
+                self._closed = 0
+                gc.collect()
         indexes = [one.supervisor.ws.index for one in opened if one.supervisor and one.supervisor.ws.index.is_readable]
         indexes.sort(key=lambda index: index.used_s)
         surplus, unused_since_s = len(indexes) - self._indexes_most, time.monotonic() - INDEX_REST_S
         for n, index in enumerate(indexes):
             if n < surplus or index.used_s < unused_since_s:
                 index.close()
+
+    def _trim(self, now_s: float) -> None:
+        """Give freed memory back to the system, or some seconds later if a step or a background job runs now."""
+        if any(one.is_running for one in self.hosted.values()):
+            self._trim_at_s = now_s + _TRIM_AFTER_S
+        else:
+            self._trim_at_s = NEVER_S
+            give_back_memory()
 
     def _end(self) -> None:
         """End the jobs, the threads and the supervisors."""

@@ -6,26 +6,25 @@ A dormant one costs about a kilobyte, so it holds no store, no event and no path
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recalld.supervisor.host.jobs import NEVER_S
-from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.host.lock import SupervisorLock
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from datetime import datetime
-    from pathlib import Path
-    from typing import Self
 
     from recalld.supervisor.host.daemon import Reading, Supervisor
     from recalld.supervisor.host.jobs import Job
-    from recalld.supervisor.host.lock import SupervisorLock
+    from recalld.supervisor.host.watcher import Watching
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.disk import Disk
     from recalld.supervisor.workspace import Workspace
@@ -34,8 +33,13 @@ if TYPE_CHECKING:
 Opener: TypeAlias = "Callable[[Path, Supervisor | None, Workspace | None], Supervisor]"
 #: Is called with a workspace and the name of a file that may have changed.
 Hint: TypeAlias = "Callable[[Hosted, str], None]"
-#: Watches the files of a workspace and calls a function with the name of each that has changed; returns what ends it.
-Watch: TypeAlias = "Callable[[WorkspacePaths, Callable[[str], None]], Callable[[], None]]"
+#: Watches the files of a workspace and calls a function with the name of each that has changed.
+Watch: TypeAlias = "Callable[[WorkspacePaths, Callable[[str], None]], Watching]"
+_PATHS: Final = WorkspacePaths(Path())
+#: What a look at a dormant workspace takes the stats of. As strings: paths of their own would take as long as the stats.
+_SIGNED: Final = tuple(
+    map(os.fspath, (_PATHS.root, _PATHS.history, _PATHS.inbox, _PATHS.drop_box, _PATHS.state, _PATHS.worker / "results"))
+)
 
 
 class Hosted:
@@ -47,8 +51,8 @@ class Hosted:
     """
 
     __slots__ = (
-        *("_dormant", "_held", "_is_over", "_lock", "_open_supervisor", "_opening", "_stop_watch", "failures", "is_hinted"),
-        *("job", "rests_until_s", "root", "since_s", "supervisor", "used_s"),
+        *("_dormant", "_is_over", "_lock", "_open_supervisor", "_opening", "_watching", "failures", "is_hinted"),
+        *("job", "rests_until_s", "root", "since_s", "supervisor", "used_s", "why_let_go"),
     )
 
     def __init__(self, root: Path, open_supervisor: Opener) -> None:
@@ -62,18 +66,24 @@ class Hosted:
         self.used_s, self.since_s = float("-inf"), NEVER_S
         #: How many times in a row it could not be looked after, and until when it is left alone.
         self.failures, self.rests_until_s = 0, float("-inf")
+        #: Why it is looked after no more; None if it is gone, and its log with it.
+        self.why_let_go: str | None = ""
         self._open_supervisor = open_supervisor
         self._opening = threading.Lock()
         self._is_over = False
-        self._held: AbstractContextManager[SupervisorLock] | None = None
         self._lock: SupervisorLock | None = None
         self._dormant: _Dormant | None = None
-        self._stop_watch: Callable[[], None] | None = None
+        self._watching: Watching | None = None
 
     @property
     def is_held(self) -> bool:
         """Whether this process has the workspace's lock."""
         return self._lock is not None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether file events tell of every change that a person waits for, so that looks may be rare."""
+        return self._watching is not None and self._watching.sees_all()
 
     @property
     def is_running(self) -> bool:
@@ -97,23 +107,36 @@ class Hosted:
     def _opened(self, hint: Hint, watch: Watch | None) -> Supervisor:
         supervisor = self._open_supervisor(self.root, None, None)
         if self._lock is None:
-            held = supervisor_lock(supervisor.ws)
-            self._lock, self._held = held.__enter__(), held
+            self._lock = SupervisorLock(supervisor.ws)
         if self._dormant:
             supervisor.reading = self._dormant.reading
+        supervisor.has_news()  # the first look: what its round and jobs are about to see is no change later
         self.supervisor, self._dormant = supervisor, None
         self._start(supervisor, hint, watch)
         return supervisor
 
     def close(self, *, watched: bool) -> None:
-        """Make the workspace dormant: only its signature, due time and lock are kept, and the watch if it stays *watched*."""
+        """
+        Make the workspace dormant, unless a last look finds something to do.
+
+        Only its signature, due time and lock are kept, and the watch if it stays *watched*.
+        """
         with self._opening:
-            if self.supervisor:
-                supervisor, self.supervisor = self.supervisor, None
-                self._end_parts(supervisor, watched=watched)
-                ws = supervisor.ws
-                ws.index.close()
-                self._dormant = _Dormant.of(ws.files.disk, ws.paths, supervisor)
+            supervisor = self.supervisor
+            if supervisor:
+                disk = supervisor.ws.files.disk
+                seen = signature(disk, self.root)  # before the look: what comes between them is found by it, or later by this
+                if not supervisor.has_news() and supervisor.is_at_rest:
+                    self.supervisor = None
+                    self._end_parts(supervisor, watched=watched)
+                    supervisor.ws.index.close()
+                    self._dormant = _Dormant(disk, seen, supervisor.due_at, supervisor.reading)
+
+    @property
+    def rest_signature(self) -> int:
+        """The signature of the files as the last look before its closing found them; 0 where it is not dormant."""
+        dormant = self._dormant
+        return dormant.signature if dormant else 0
 
     def end(self) -> None:
         """End the supervisor of the workspace; the lock is still held."""
@@ -132,12 +155,12 @@ class Hosted:
         """Release the lock, which *for_good* is not taken again."""
         with self._opening:
             self._is_over = self._is_over or for_good
-            if self.supervisor is None and self._stop_watch:
-                self._stop_watch()
-                self._stop_watch = None
-            held, self._held, self._lock, self._dormant = self._held, None, None, None
-            if held:
-                held.__exit__(None, None, None)
+            if self.supervisor is None and self._watching:
+                self._watching.stop()
+                self._watching = None
+            lock, self._lock, self._dormant = self._lock, None, None
+            if lock:
+                lock.release(self.why_let_go)
 
     # ── looking and working ──────────────────────────────────────────────────
 
@@ -167,9 +190,9 @@ class Hosted:
         """Begin to watch its files and start the background jobs; without file events the looks find every change."""
         from recalld.supervisor.host import watcher
 
-        if self._stop_watch is None:
+        if self._watching is None:
             try:
-                self._stop_watch = (watch or watcher.watch)(supervisor.ws.paths, partial(hint, self))
+                self._watching = (watch or watcher.watch)(supervisor.ws.paths, partial(hint, self))
             except (OSError, Busy) as error:
                 supervisor.ws.events.transition("watch_lost", True, why=str(error))
             else:
@@ -179,10 +202,10 @@ class Hosted:
 
     def _end_parts(self, supervisor: Supervisor, *, watched: bool = False) -> None:
         """Stop watching its files, unless they stay *watched*, and end the background jobs."""
-        if self._stop_watch and not watched:
+        if self._watching and not watched:
             supervisor.ws.memory.told = None
-            self._stop_watch()
-            self._stop_watch = None
+            self._watching.stop()
+            self._watching = None
         if supervisor.background:
             supervisor.background.end()
 
@@ -196,19 +219,19 @@ class _Dormant:
     due_at: datetime
     reading: Reading | None
 
-    @classmethod
-    def of(cls, disk: Disk, paths: WorkspacePaths, supervisor: Supervisor) -> Self:
-        return cls(disk, signature(disk, paths), supervisor.due_at, supervisor.reading)
-
     def has_changed(self, root: Path) -> bool:
         """Return whether a message, a result, a request or a setting may have come; costs a few stats."""
-        return signature(self.disk, WorkspacePaths(root)) != self.signature
+        return signature(self.disk, root) != self.signature
 
 
-def signature(disk: Disk, paths: WorkspacePaths) -> int:
-    """Return a number that is another one when a file of the workspace is replaced, or a message, request or result comes."""
-    places = (paths.root, paths.history, paths.inbox, paths.drop_box, paths.state, paths.worker / "results")
+def signature(disk: Disk, root: Path) -> int:
+    """
+    Return a number that is another one when a file of the workspace is replaced, or a message, request or result comes.
+
+    It is the same in each process: the hash of whole numbers.
+    """
+    folder = os.fspath(root)
     try:
-        return hash(tuple(stat and (stat.inode, stat.size, stat.mtime_ns) for stat in map(disk.stat, places)))
+        return hash(tuple(disk.stat(f"{folder}/{name}") or () for name in _SIGNED))
     except OSError:
         return 0  # the round reports it

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: the seconds until it is due again.
 Step: TypeAlias = "Callable[[Control, Control], float]"
 NEVER_S: Final = float("inf")
+#: When a job is due, a number that no other entry has, and the job.
+_Entry: TypeAlias = "tuple[float, int, Job]"
 #: Seconds until a step that failed with an unexpected exception is tried again.
 RETRY_AFTER_BUG_S: Final = 60.0
 
@@ -34,6 +36,8 @@ class Job:
 
     All calls of `wake` within *gather_s* seconds lead to one step. A *long* step may take minutes: one thread never runs one.
     """
+
+    __slots__ = ("_is_woken", "_report", "_step", "at_s", "gather_s", "is_long", "is_over", "is_running", "name")
 
     def __init__(
         self,
@@ -93,7 +97,8 @@ class Threads:
     def __init__(self, count: int, now_s: Callable[[], float] = steady_s) -> None:
         self._now_s = now_s
         self._changed = threading.Condition()
-        self._heap: list[tuple[float, int, Job]] = []
+        #: The jobs that are due some time, by whether they are long: of thousands of long ones that wait none is in the way.
+        self._heaps: dict[bool, list[_Entry]] = {False: [], True: []}
         self._numbers = itertools.count()
         self._long = 0
         self._most_long = max(1, count - 2)
@@ -137,27 +142,40 @@ class Threads:
     def _put(self, job: Job, at_s: float) -> None:
         if at_s < job.at_s and not job.is_over:
             job.at_s = at_s
-            heapq.heappush(self._heap, (at_s, next(self._numbers), job))
+            heapq.heappush(self._heaps[job.is_long], (at_s, next(self._numbers), job))
             self._changed.notify()
 
     def _take(self) -> Job | None:
-        """Take the first job that is due and may run now off the heap, and return it."""
+        """Take the first job that is due and may run now off its heap, and return it."""
+        ready = sorted(entry for heap in self._open_heaps() if (entry := self._first(heap)))
+        for entry in ready[1:]:
+            heapq.heappush(self._heaps[entry[2].is_long], entry)
+        if not ready:
+            return None
+        found = ready[0][2]
+        found.is_running, found.at_s = True, NEVER_S
+        self._long += found.is_long
+        return found
+
+    def _open_heaps(self) -> list[list[_Entry]]:
+        """Return the heaps of which a job may begin now."""
+        return [heap for is_long, heap in self._heaps.items() if not is_long or self._long < self._most_long]
+
+    def _first(self, heap: list[_Entry]) -> _Entry | None:
+        """Take the first entry off the heap whose job is due and does not run, and return it."""
         passed, found = [], None
-        while self._heap and self._heap[0][0] <= self._now_s():
-            entry = heapq.heappop(self._heap)
+        while heap and heap[0][0] <= self._now_s():
+            entry = heapq.heappop(heap)
             at_s, _, job = entry
             if job.is_over or at_s != job.at_s:
                 continue  # the job was ended, or ran because of an earlier entry
-            if job.is_running or (job.is_long and self._long >= self._most_long):
+            if job.is_running:
                 passed.append(entry)
                 continue
-            found = job
+            found = entry
             break
         for entry in passed:
-            heapq.heappush(self._heap, entry)
-        if found:
-            found.is_running, found.at_s = True, NEVER_S
-            self._long += found.is_long
+            heapq.heappush(heap, entry)
         return found
 
     def _run(self, job: Job) -> None:
@@ -181,5 +199,23 @@ class Threads:
     def _wait_s(self) -> float | None:
         """Return the seconds until a job is due; None while every due job waits for another one to end."""
         now_s = self._now_s()
-        later = [at_s for at_s, _, _ in self._heap if at_s > now_s]
+        later = [at_s for heap in self._open_heaps() if (at_s := _first_after(heap, now_s)) < NEVER_S]
         return min(later) - now_s if later else None
+
+
+def _first_after(heap: list[_Entry], now_s: float) -> float:
+    """
+    Return the first time after now in the heap; looks only below the entries that are due, of which few wait.
+
+    >>> _first_after([(1.0, 0, None), (3.0, 1, None), (2.0, 2, None)], 1.5), _first_after([], 1.5)  # type: ignore[list-item]
+    (2.0, inf)
+    """
+    found, places = NEVER_S, [0]
+    while places:
+        place = places.pop()
+        if place < len(heap):
+            if heap[place][0] > now_s:
+                found = min(found, heap[place][0])
+            else:
+                places += (2 * place + 1, 2 * place + 2)
+    return found

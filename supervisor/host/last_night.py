@@ -1,13 +1,15 @@
 """
 The outcomes of the last nightly check and the last nightly backup, kept in `.recalld` for `status` and for the next night.
 
-The check is `fsck --report` or `fsck --repair`, the backup is `backup nightly`.
+The check is `fsck --report` or `fsck --repair`, the backup is `backup nightly`. The files that `backup create` made are kept
+with it: forgetting names them, since they still have the words.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+import os
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recalld.supervisor.storage.catalogue import restored, stored
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 T = TypeVar("T", "LastFsck", "LastBackup")
+#: How many files of `backup create` are remembered.
+_MOST_MADE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,8 @@ class LastBackup:
     """
     The outcome of a backup *at* that time: the last *file* written into the folder, and how many backups the folder keeps.
 
-    *failed* says why no file was written this time, "" if one was; *file* is then an earlier one, or "".
+    *failed* says why no file was written this time, "" if one was; *file* is then an earlier one, or "". *made* are the files
+    of `backup create`, the newest last; where no nightly backup ever was, *keep* is 0 and *file* the newest of them.
     """
 
     at: datetime
@@ -56,6 +61,12 @@ class LastBackup:
     keep: int
     file: str
     failed: str = ""
+    made: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The files of `backup create` that nobody has deleted, as far as can be seen: their disk may be elsewhere."""
+        return tuple(one for one in self.made if os.path.lexists(one) or not os.path.isdir(os.path.dirname(one)))
 
 
 #: How a field of each type is read.
@@ -75,6 +86,15 @@ def read_last_fsck(ws: Workspace) -> LastFsck | None:
 def read_last_backup(ws: Workspace) -> LastBackup | None:
     """Return the outcome of the last backup; None if there was none, or its file can't be read: the next writes it again."""
     return _read(ws, ws.paths.backup, LastBackup)
+
+
+def remember_backup(ws: Workspace, file: Path, now: datetime) -> None:
+    """Keep that `backup create` made this file."""
+    last = read_last_backup(ws)
+    if last is None or not last.keep:
+        last = LastBackup(now, str(file.parent), 0, str(file), made=last.left if last else ())
+    others = (one for one in last.left if one != str(file))
+    keep_last(ws, replace(last, made=(*others, str(file))[-_MOST_MADE:]))
 
 
 def keep_last(ws: Workspace, last: LastFsck | LastBackup) -> None:

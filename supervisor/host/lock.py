@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Disk, Stat
     from recalld.supervisor.workspace import Workspace
 
 #: Seconds to wait for the lock: `status` holds it for a moment, to find out whether a supervisor runs.
@@ -27,20 +25,47 @@ _LOCK_WAIT_S: Final = 1.0
 
 
 class SupervisorLock:
-    """The supervisor's lock while this process holds it."""
+    """
+    The supervisor's lock of the workspace *ws*, which this process takes; AlreadyRuns if another process holds it.
 
-    def __init__(self, disk: Disk, paths: WorkspacePaths) -> None:
-        self._disk, self._paths = disk, paths
-        self._lock = self._stat()
+    What a crash has left is cleaned up. A fleet holds thousands of them: it keeps no store of the workspace.
+    """
+
+    __slots__ = ("_disk", "_events", "_held", "_inode", "_paths")
+
+    def __init__(self, ws: Workspace) -> None:
+        ws.prepare()
+        self._disk, self._paths, self._events = ws.files.disk, ws.paths, ws.events
+        self._held = ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S)
+        try:
+            self._held.__enter__()
+        except Busy:
+            raise already_runs(ws) from None
+        try:
+            self._inode = self._found()
+            sweep(ws)
+            reclaim(ws)
+            self._events.emit("started")
+        except BaseException:
+            self._held.__exit__(None, None, None)
+            raise
+
+    def release(self, why: str | None = "") -> None:
+        """Let another process take it; the log of the workspace has *why*, and nothing at None: it is gone."""
+        try:
+            if why is not None:
+                self._events.emit("stopped", **({"why": why} if why else {}))
+        finally:
+            self._held.__exit__(None, None, None)
 
     def check(self) -> None:
         """Raise LockLost if the lock file is no longer the one that is held: it was moved, or a disk was mounted over it."""
-        now = self._stat()
-        if self._lock is None or now is None or now.inode != self._lock.inode:
+        if self._inode is None or self._found() != self._inode:
             raise LockLost(self._paths.root)
 
-    def _stat(self) -> Stat | None:
-        return self._disk.stat(self._paths.supervisor_lock)
+    def _found(self) -> int | None:
+        stat = self._disk.stat(self._paths.supervisor_lock)
+        return stat and stat.inode
 
 
 def already_runs(ws: Workspace) -> AlreadyRuns:
@@ -60,29 +85,18 @@ def check_there(ws: Workspace) -> None:
 
 @contextlib.contextmanager
 def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
-    """Hold the supervisor's lock and clean up after a crash; AlreadyRuns if another process holds it."""
-    ws.prepare()
+    """Hold the supervisor's lock; AlreadyRuns if another process holds it."""
+    lock = SupervisorLock(ws)
     try:
-        stack = contextlib.ExitStack()
-        stack.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
-    except Busy:
-        raise already_runs(ws) from None
-    with stack:
-        lock, events = SupervisorLock(ws.files.disk, ws.paths), ws.events
-        sweep(ws)
-        reclaim(ws)
-        events.emit("started")
-        del ws  # the workspace may be closed while the lock is held
-        try:
-            yield lock
-        finally:
-            events.emit("stopped")
+        yield lock
+    finally:
+        lock.release()
 
 
 def sweep(ws: Workspace) -> int:
     """Delete temporary files where only the supervisor writes, and make the queue durable; return how many were deleted."""
     paths = ws.paths
-    folders = [paths.memory, paths.summaries, paths.state, paths.previous, paths.quarantine]
+    folders = [paths.memory, paths.summaries, paths.previous, paths.quarantine]
     folders += [ws.task_queue.queue, ws.task_queue.failed]
     swept = 0
     with contextlib.suppress(PermissionError):  # the round reports a folder that can't be read
@@ -100,10 +114,10 @@ def sweep(ws: Workspace) -> int:
 
 
 def sweep_shared(ws: Workspace, now: datetime) -> int:
-    """Delete temporary files of commands and workers that are so old that their writers must be dead; return how many."""
+    """Delete temporary files so old that their writer, a command, a worker or a gateway, must be dead; return how many."""
     ws.files.check_folder(ws.paths.pieces)  # a worker that can't keep its pieces there can't report it
     paths = ws.paths
-    folders = (paths.drop_box, paths.attachments, paths.turns, paths.pieces, paths.sessions, ws.task_queue.results)
+    folders = (paths.state, paths.drop_box, paths.attachments, paths.turns, paths.pieces, paths.sessions, ws.task_queue.results)
     return sum(ws.files.sweep(folder, now=now) for folder in folders)
 
 

@@ -26,11 +26,17 @@ if TYPE_CHECKING:
 
 
 def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: datetime) -> Injection:
-    """Return the turn of these inputs for the configured model, with the system message of an answer."""
+    """
+    Return the turn of these inputs for the configured model, with the system message of an answer.
+
+    Where none is set nothing reads the history, so that memory leaves nothing out for standing there.
+    """
     given = resolve_waiting(inputs, ws.shown_history.read(), chat)
     audience = Audience(chat=chat, in_groups=ws.config.recall.in_groups)
     found = ws.searcher.for_input(given.question, now, given.before, audience)
-    kept = kept_summary(ws, chat.session) if chat.session else None
+    if ws.extracting:
+        given = replace(given, before=())
+    kept = kept_summary(ws, chat.session) if chat.session and not ws.extracting else None
     window = ws.config.context.window_tokens or ws.config.llm.context_tokens
     config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
     system = system_prompt(turn_language(given, ws.config), ws.files, ws.paths)

@@ -53,6 +53,7 @@ def intake(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
         events=ws.events,
         now=now,
         control=control,
+        mark=ws.mark,
     )
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import stat as modes
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from watchdog.events import (
+    DirDeletedEvent,
     FileClosedEvent,
     FileCreatedEvent,
     FileDeletedEvent,
@@ -22,7 +23,7 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
-from recalld.supervisor.protocol.paths import LONG_TERM, is_foreign
+from recalld.supervisor.protocol.paths import LONG_TERM, is_foreign, is_on_local_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,28 +37,41 @@ if TYPE_CHECKING:
 _FILES_EACH: Final = 100
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
 #: Without the events of opening and of closing unwritten files: the supervisor's own reading would wake it for ever.
-_CHANGES = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
+_CHANGES = [DirDeletedEvent, FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
 
 
-def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], None]:
+class Watching(NamedTuple):
+    """File events of a workspace: what ends them, and whether they tell of every change that a person waits for."""
+
+    stop: Callable[[], None]
+    sees_all: Callable[[], bool]
+
+
+def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Watching:
     """
-    Call *hint* with a file's name after each change in the workspace, except in .recalld; return the function that ends it.
+    Call *hint* with a file's name after each change in the workspace; of .recalld, after a request alone.
 
-    OSError if the system offers no file events.
+    The events do not tell of every change where another system may write to the disk, or where a folder was deleted. OSError if
+    the system offers no file events.
     """
     observer = Observer()
-    handler = _Hints(hint)
+    handler, requests = _Hints(hint, is_hint), _Hints(hint, {paths.archive_request.name, paths.forgotten.name}.__contains__)
     for folder, recursive in ((paths.root, False), (paths.memory, True), (paths.drop_box, False)):
         observer.schedule(handler, str(folder), recursive=recursive, event_filter=_CHANGES)
     observer.schedule(handler, str(paths.worker / "results"), recursive=False, event_filter=_CHANGES)
+    observer.schedule(requests, str(paths.state), recursive=False, event_filter=[FileCreatedEvent, FileMovedEvent])
     observer.daemon = True
     observer.start()
+    is_local = is_on_local_disk(paths)
 
     def stop() -> None:
         observer.stop()
         observer.join(2)
 
-    return stop
+    def sees_all() -> bool:
+        return is_local and all(emitter.is_alive() for emitter in observer.emitters)
+
+    return Watching(stop, sees_all)
 
 
 class ChangeDetector:
@@ -111,10 +125,6 @@ class ChangeDetector:
             folders += listed.folders
         return self._files_changed() or changed or before.keys() != self._folders.keys()
 
-    def any_changed(self) -> bool:
-        """Return whether anything but inbox.json has changed."""
-        return any([self.near_changed(), self.tasks_changed(), self.tree_changed()])
-
     def _signature(self, paths: tuple[Path, ...]) -> Signature:
         return tuple((path, self._disk.stat(path)) for path in paths)
 
@@ -163,14 +173,15 @@ class _Listed:
 
 
 class _Hints(FileSystemEventHandler):
-    def __init__(self, hint: Callable[[str], None]) -> None:
+    def __init__(self, hint: Callable[[str], None], counts: Callable[[str], bool]) -> None:
         self._hint = hint
+        self._counts = counts
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Report a change."""
         for path in (str(event.src_path), str(event.dest_path)):
             name = path.rsplit("/", 1)[-1]
-            if path and is_hint(name):
+            if path and self._counts(name):
                 self._hint(name)
 
 

@@ -41,7 +41,10 @@ def chatgpt(log: Reading) -> Talk:
             conversation = Conversation(
                 id=text_of(raw, "conversation_id", "id") or f"{name}#{n}", channel="chatgpt", title=text_of(raw, "title")
             )
-            for key in _tree(mapping) if log.branches else _shown_branch(mapping, raw.get("current_node")):
+            branch = [*_tree(mapping)] if log.branches else _shown_branch(mapping, raw.get("current_node"))
+            if branch and not log.branches and _parent(mapping, branch[0]) in mapping:
+                log.unread.note("loop", f"{name}#{n}")  # what was said before it is not known
+            for key in branch:
                 message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
                 if message is None:  # the root has none
                     continue
@@ -58,9 +61,14 @@ def _shown_branch(mapping: Mapping[str, Any], current: object) -> list[str]:
     found: dict[str, None] = {}
     while isinstance(key, str) and key in mapping and key not in found:
         found[key] = None
-        node = mapping[key]
-        key = node.get("parent") if isinstance(node, dict) else None
+        key = _parent(mapping, key)
     return [*reversed(found)]
+
+
+def _parent(mapping: Mapping[str, Any], key: str) -> str | None:
+    node = mapping[key]
+    parent = node.get("parent") if isinstance(node, dict) else None
+    return parent if isinstance(parent, str) else None
 
 
 def _newest(mapping: Mapping[str, Any]) -> str | None:
@@ -74,9 +82,9 @@ def _newest(mapping: Mapping[str, Any]) -> str | None:
 
 def _tree(mapping: Mapping[str, Any]) -> Iterable[str]:
     """Return all nodes, a parent before its children, each once."""
-    roots = [key for key, node in mapping.items() if isinstance(node, dict) and node.get("parent") not in mapping]
+    roots = [key for key in mapping if _parent(mapping, key) not in mapping]
     found: dict[str, None] = {}
-    waiting = [*reversed(roots or [*mapping])]
+    waiting = [*reversed([*roots, *mapping])]  # to what a loop cuts off no root leads
     while waiting:
         key = waiting.pop()
         if key in found or not isinstance(mapping.get(key), dict):

@@ -60,7 +60,7 @@ def _is_workspace(source: Source) -> bool:
 
 
 def _of(kind: str) -> Callable[[Source], bool]:
-    return lambda source: bool(stores.database_of(source, kind))
+    return lambda source: bool(stores.databases_of(source, kind))
 
 
 #: All kinds, in the order in which a source is asked; a log of JSON lines, the least marked one, comes last.

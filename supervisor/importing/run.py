@@ -35,8 +35,11 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.workspace import Workspace
 
-#: Messages that are added in one write, but for a day that has more.
+#: Messages and characters that are added in one write, but for a day that has more.
 _BATCH: Final = 1_000
+_BATCH_CHARS: Final = 2_000_000
+#: Characters of a day after which it becomes another file: a log without times may have all of its messages on one day.
+_DAY_CHARS: Final = 4_000_000
 #: The file in `.recalld/` that names what could not be read.
 UNREAD: Final = "import-unread.txt"
 
@@ -90,12 +93,16 @@ def bring_in(
         if not kinds and notes_of(source):
             return copy_notes(ws, source, dry_run=dry_run)
         if not kinds:
+            for error in source.unread_databases.values():
+                raise error
             why = Text("importing.unknown" if any(map(source.has_bytes, source.names)) else "importing.empty")
             raise NotImported(path, why, Text("importing.kinds", kinds=labels()))
         named = [*dict.fromkeys(kind.label for kind in kinds)]
         ws.files.make_folder(ws.paths.state)
         ws.journal.refresh()
         unread = Unread()
+        for name in source.unread_databases:
+            unread.note("file", name)
         with Staging(ws.paths.state, now + ws.config.archive.future_limit, min(_changed(path), now)) as staged:
             reading = Reading(
                 source=source,
@@ -159,16 +166,25 @@ class _Import:
         )
 
     def _whole_days(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield the messages in batches of whole local days: a day that is filed in two pieces would be two files."""
+        """
+        Yield the messages in batches of whole local days: a day that is filed in two pieces would be two files.
+
+        A very large day is cut, and where depends on its own messages alone: a newer export cuts it at the same place.
+        """
         batch: list[dict[str, Any]] = []
         today: date | None = None
+        chars = chars_today = 0
         for raw in self._staged.messages():
             of = local_day(from_wire(raw["createdAt"]), self._ws.zone)
-            if batch and of != today and len(batch) >= _BATCH:
+            is_full = len(batch) >= _BATCH or chars >= _BATCH_CHARS
+            is_cut = of == today and chars_today >= _DAY_CHARS
+            if batch and (is_cut or (is_full and of != today)):
                 yield batch
-                batch = []
+                batch, chars = [], 0
+            if is_cut or of != today:
+                chars_today = 0
             batch.append(raw)
-            today = of
+            today, chars, chars_today = of, chars + len(raw["text"]), chars_today + len(raw["text"])
         if batch:
             yield batch
 
@@ -211,6 +227,7 @@ class _Import:
             settings=ws.config.archive,
             events=ws.events,
             by_time=True,
+            mark=ws.mark,
         )
         archive_now(ws, self._now)
 

@@ -7,8 +7,10 @@ Nothing is unpacked to the disk, so no name in an archive can leave a folder. A 
 from __future__ import annotations
 
 import os
+import sqlite3
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -33,6 +35,12 @@ _MOST_AT_ONCE: Final = 100_000_000
 _LONGEST_LINE: Final = 64_000_000
 #: Events of a JSON file after which its first keys are known.
 _HEAD_EVENTS: Final = 2_000
+#: Characters of the path of a value in a JSON file; what is nested more deeply is no conversation.
+_LONGEST_PATH: Final = 2_000
+#: How a database of SQLite begins.
+_SQLITE: Final = b"SQLite format 3\x00"
+#: Seconds to wait for another program that writes to a database.
+_LOCKED_S: Final = 2.0
 
 
 class NotImported(BadFile):
@@ -55,6 +63,9 @@ class Source:
         self._members: dict[str, tuple[zipfile.ZipFile | None, str]] = {}
         self._archives: list[zipfile.ZipFile] = []
         self._keys: dict[str, frozenset[str]] = {}
+        self._tables: dict[str, frozenset[str]] = {}
+        #: The databases that were asked for their tables and can't be read, each with why.
+        self.unread_databases: dict[str, NotImported | OSError] = {}
         try:
             self._find(path)
         except OSError as error:
@@ -76,7 +87,11 @@ class Source:
             raise BadRequest("import", Text("importing.no_path", path=path))
 
     def _add(self, path: Path) -> None:
-        if path.is_symlink() or not path.is_file():
+        if path.is_symlink() and path != self.path:
+            return  # it may lead anywhere; one that is named is meant
+        if not path.is_file():
+            if path == self.path:
+                raise BadRequest("import", Text("importing.no_file", path=path))
             return
         relative = path.relative_to(self.path).as_posix() if path != self.path else path.name
         if zipfile.is_zipfile(path):
@@ -120,7 +135,7 @@ class Source:
 
     def has_bytes(self, name: str) -> bool:
         """Return whether the member holds anything."""
-        with self.open(name) as file:
+        with self.reading(name), self.open(name) as file:
             return bool(file.read(1))
 
     def open(self, name: str) -> IO[bytes]:
@@ -135,7 +150,7 @@ class Source:
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a member; NotImported for one of more than 100 MB, or one that is cut off."""
-        with self._reading(name), closing(self.open(name)) as file:
+        with self.reading(name), closing(self.open(name)) as file:
             data = file.read(_MOST_AT_ONCE + 1)
         if len(data) > _MOST_AT_ONCE:
             raise self._damaged(name, Text("importing.too_large"))
@@ -152,7 +167,7 @@ class Source:
         """Yield the values at the prefix of a JSON file, such as `item` for those of an array, one after another."""
         import ijson
 
-        with self._reading(name), closing(self.open(name)) as file:
+        with self.reading(name), closing(self._json_text(name)) as file:
             yield from ijson.items(file, prefix, use_float=True)
 
     def records(self, name: str, prefix: str) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -165,7 +180,7 @@ class Source:
         import ijson
 
         around: dict[str, Any] = {}
-        with self._reading(name), closing(self.open(name)) as file:
+        with self.reading(name), closing(self._json_text(name)) as file:
             events = ijson.parse(file, use_float=True)
             for path, event, value in events:
                 if path == prefix and event == "start_map":
@@ -187,20 +202,55 @@ class Source:
             self._keys[name] = self._read_keys(name)
         return self._keys[name]
 
+    def _json_text(self, name: str) -> IO[bytes]:
+        """Open a JSON file behind the mark that some editors put before UTF-8."""
+        file = self.open(name)
+        if file.read(len(BOM_UTF8)) == BOM_UTF8:
+            return file
+        file.close()
+        return self.open(name)
+
     def _read_keys(self, name: str) -> frozenset[str]:
         import ijson
 
         found: set[str] = set()
-        with closing(self.open(name)) as file:
-            try:
+        try:
+            with closing(self._json_text(name)) as file:
                 for n, (path, event, value) in enumerate(ijson.parse(file)):
                     if event == "map_key" and path in ("", "item", "results.item"):
                         found.add(value)
-                    if n > _HEAD_EVENTS or (event == "end_map" and path == "item"):
+                    if n > _HEAD_EVENTS or len(path) > _LONGEST_PATH or (event == "end_map" and path == "item"):
                         break
-            except (ijson.JSONError, OSError, ValueError, zipfile.BadZipFile, zlib.error):
-                pass
+        except (ijson.JSONError, OSError, ValueError, zipfile.BadZipFile, zlib.error):
+            pass
         return frozenset(found)
+
+    def tables(self, name: str) -> frozenset[str]:
+        """Return the tables of a database of SQLite; none for a file that is none, can't be read, or is in an archive."""
+        if name not in self._tables:  # each kind asks, and one that is locked answers late
+            try:
+                self._tables[name] = self._read_tables(name)
+            except (NotImported, OSError) as error:
+                self._tables[name], self.unread_databases[name] = frozenset(), error
+        return self._tables[name]
+
+    def _read_tables(self, name: str) -> frozenset[str]:
+        path = self.file(name)
+        if path is None:
+            return frozenset()
+        with path.open("rb") as file:
+            if file.read(len(_SQLITE)) != _SQLITE:
+                return frozenset()
+        with self.database(name) as database:
+            return frozenset(row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+
+    @contextmanager
+    def database(self, name: str) -> Iterator[sqlite3.Connection]:
+        """Open a member that is a database; NotImported if it is damaged, locked, or of a form that is not known."""
+        place = f"{Path(self._members[name][1]).absolute().as_uri()}?mode=ro"
+        with self.reading(name), closing(sqlite3.connect(place, timeout=_LOCKED_S, uri=True)) as database:
+            database.row_factory = sqlite3.Row
+            yield database
 
     def json_with(self, *wanted: frozenset[str]) -> list[str]:
         """Return those of the first JSON files that begin with all keys of one of the *wanted* sets."""
@@ -213,7 +263,7 @@ class Source:
 
         A last line that has no end and is no JSON is one that its program has not finished: it is not yielded.
         """
-        with self._reading(name), closing(self.open(name)) as file:
+        with self.reading(name), closing(self.open(name)) as file:
             number = 0
             while line := file.readline(_LONGEST_LINE):
                 number += 1
@@ -229,11 +279,13 @@ class Source:
         return next((value for _, value in self.lines(name) if not isinstance(value, Exception)), None)
 
     @contextmanager
-    def _reading(self, name: str) -> Iterator[None]:
+    def reading(self, name: str) -> Iterator[None]:
         """Raise what goes wrong while a member is read as NotImported, with the member's name."""
         try:
             yield
-        except (zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError):
+        except (zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError, sqlite3.Error) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # the bits above say which lock
+                raise NotImported(self._place(name), Text("importing.locked"), Text("importing.close_or_copy")) from None
             raise self._damaged(name, Text("importing.cut_off")) from None
         except Exception as error:
             if not type(error).__module__.startswith("ijson"):  # imported only where a large file is read
@@ -241,4 +293,7 @@ class Source:
             raise self._damaged(name, Text("importing.cut_off")) from None
 
     def _damaged(self, name: str, why: Any) -> NotImported:
-        return NotImported(self.path if name == self.path.name else self.path / name, why, Text("importing.download_again"))
+        return NotImported(self._place(name), why, Text("importing.download_again"))
+
+    def _place(self, name: str) -> Path:
+        return self.path if name == self.path.name else self.path / name

@@ -6,6 +6,7 @@ The database is SQLite's own temporary file: no other program can open it, and i
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _MOST_CHARS: Final = 1_000_000
 _MS: Final = timedelta(milliseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+#: In place of a time: the first messages of a conversation get that of the first that has one. No time is before 2000.
+_WAITS: Final = -1
 
 
 class Staging:
@@ -47,7 +50,7 @@ class Staging:
         )
         self._database.execute("CREATE TABLE keys (id TEXT, digest TEXT, PRIMARY KEY (id, digest)) WITHOUT ROWID")
         self._latest, self._otherwise = latest, otherwise
-        self._waiting: dict[int, list[tuple[int, Said]]] = {}
+        self._waiting: set[int] = set()  # conversations whose first messages have no time yet
         self._last: dict[int, int] = {}
         self._conversations: dict[Conversation, int] = {}
         self._titled: set[int] = set()
@@ -65,25 +68,32 @@ class Staging:
         return len(self._conversations)
 
     def add(self, talk: Talk) -> None:
-        """Take in all messages of *talk*."""
+        """Take in all messages of *talk*; OSError where the disk is full."""
+        try:
+            self._add(talk)
+        except sqlite3.Error as error:  # those of what is read are not meant: a reader turns them into NotImported
+            full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
+            number = errno.ENOSPC if full else errno.EIO
+            raise OSError(number, os.strerror(number), os.environ["SQLITE_TMPDIR"]) from error
+
+    def _add(self, talk: Talk) -> None:
         self._database.execute("BEGIN")
         for place, (conversation, said) in enumerate(talk):
             of = self._conversations.setdefault(conversation, len(self._conversations))
             if said.at is None or said.at > self._latest:
                 self.undated += 1
-                if of not in self._last:
-                    self._waiting.setdefault(of, []).append((place, said))
-                    continue
-                at = self._last[of]
+                at = self._last.get(of, _WAITS)
+                if at == _WAITS:
+                    self._waiting.add(of)
             else:
                 at = self._last[of] = (said.at - _EPOCH) // _MS
-                for earlier, waiting in self._waiting.pop(of, ()):
-                    self._put(at, of, earlier, conversation, waiting)
+                if of in self._waiting:
+                    self._waiting.remove(of)
+                    self._database.execute("UPDATE said SET at = ? WHERE at = ? AND of = ?", (at, _WAITS, of))
             self._put(at, of, place, conversation, said)
-        named = {of: conversation for conversation, of in self._conversations.items()}
-        for of, rest in self._waiting.items():
-            for place, said in rest:
-                self._put((self._otherwise - _EPOCH) // _MS, of, place, named[of], said)
+        self._waiting.clear()
+        otherwise = (self._otherwise - _EPOCH) // _MS
+        self._database.execute("UPDATE said SET at = ? WHERE at = ?", (otherwise, _WAITS))
         self._database.execute("COMMIT")
 
     def _put(self, at: int, of: int, place: int, conversation: Conversation, said: Said) -> None:
@@ -95,7 +105,7 @@ class Staging:
             "id": said.id,
             "role": said.role,
             "text": text,
-            "createdAt": to_wire(_EPOCH + at * _MS),
+            "createdAt": at,  # `messages` has it as it is by then
             "channel": conversation.channel,
             "session": conversation.id,
         }
@@ -110,8 +120,8 @@ class Staging:
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Yield the messages as history.json has them, oldest first; those of one moment in the order of their log."""
-        for (raw,) in self._database.execute("SELECT raw FROM said ORDER BY at, of, place"):
-            yield parse_json(raw)
+        for at, raw in self._database.execute("SELECT at, raw FROM said ORDER BY at, of, place"):
+            yield parse_json(raw) | {"createdAt": to_wire(_EPOCH + at * _MS)}
 
     def span(self) -> tuple[datetime | None, datetime | None]:
         """Return the times of the oldest and of the newest message; None without messages."""

@@ -6,8 +6,6 @@ A database is opened for reading alone, and only as a file of its own: one in an
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,38 +27,20 @@ _TABLES: Final = {
     "countbot": {"sessions", "messages"},
     "opencode": {"session", "message", "part"},
 }
-_SQLITE: Final = b"SQLite format 3\x00"
 #: Fields that a line of JSON may have its time in.
 _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
 
 
-def database_of(source: Source, kind: str) -> list[Path]:
-    """Return the members that are databases of that kind."""
+def databases_of(source: Source, kind: str) -> list[str]:
+    """Return the members that are databases of that kind; one that can't be read is of none."""
     names = [*source.named("*.db"), *source.named("*.sqlite"), *source.named("*.sqlite3")]
-    return [path for name in names if (path := source.file(name)) and _TABLES[kind] <= _tables(path)]
-
-
-def _tables(path: Path) -> set[str]:
-    with path.open("rb") as file:
-        if file.read(len(_SQLITE)) != _SQLITE:
-            return set()
-    try:
-        with _opened(path) as database:
-            return {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except sqlite3.Error:
-        return set()
-
-
-def _opened(path: Path) -> closing[sqlite3.Connection]:
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    database.row_factory = sqlite3.Row
-    return closing(database)
+    return [name for name in names if source.tables(name) >= _TABLES[kind]]
 
 
 def openai_agents(log: Reading) -> Talk:
     """Yield the sessions of the Agents SDK's `SQLiteSession`."""
-    for path in database_of(log.source, "openai-agents"):
-        with _opened(path) as database:
+    for name in databases_of(log.source, "openai-agents"):
+        with log.source.database(name) as database:
             for row in database.execute("SELECT id, session_id, message_data, created_at FROM agent_messages ORDER BY id"):
                 conversation = Conversation(id=str(row["session_id"]), channel="openai-agents")
                 identity, at = f"{row['session_id']}-{row['id']}", when(_utc(row["created_at"]), log.zone)
@@ -69,7 +49,7 @@ def openai_agents(log: Reading) -> Talk:
                 except ValueError:
                     raw = None
                 if not isinstance(raw, dict):
-                    log.unread.note("message", f"{path.name}#{row['id']}")
+                    log.unread.note("message", f"{name}#{row['id']}")
                 elif raw.get("type") == "function_call":
                     line = tool_line(raw.get("name"), raw.get("arguments"))
                     yield conversation, Said(id=text_of(raw, "call_id") or identity, at=at, role="tool", text=line)
@@ -79,13 +59,13 @@ def openai_agents(log: Reading) -> Talk:
 
 def countbot(log: Reading) -> Talk:
     """Yield the sessions of CountBot's database."""
-    for path in database_of(log.source, "countbot"):
-        with _opened(path) as database:
+    for name in databases_of(log.source, "countbot"):
+        with log.source.database(name) as database:
             titles = {str(row["id"]): str(row["name"] or "") for row in database.execute("SELECT id, name FROM sessions")}
             for row in database.execute("SELECT id, session_id, role, content, created_at FROM messages ORDER BY id"):
                 session = str(row["session_id"])
                 if not is_role(row["role"]) or not isinstance(row["content"], str):
-                    log.unread.note("message", f"{path.name}#{row['id']}")
+                    log.unread.note("message", f"{name}#{row['id']}")
                     continue
                 conversation = Conversation(id=session, channel="countbot", title=titles.get(session, ""))
                 at = when(_utc(row["created_at"]), log.zone)
@@ -94,8 +74,8 @@ def countbot(log: Reading) -> Talk:
 
 def opencode_database(log: Reading) -> Talk:
     """Yield the sessions of OpenCode's database, but those of subagents."""
-    for path in database_of(log.source, "opencode"):
-        with _opened(path) as database:
+    for name in databases_of(log.source, "opencode"):
+        with log.source.database(name) as database:
             sessions = database.execute(
                 "SELECT id, title, directory FROM session WHERE parent_id IS NULL ORDER BY id"
             ).fetchall()
@@ -107,7 +87,7 @@ def opencode_database(log: Reading) -> Talk:
                         message = parse_json(str(row["data"]).encode())
                         shown = [parse_json(str(part["data"]).encode()) for part in parts]
                     except ValueError:
-                        log.unread.note("message", f"{path.name}#{row['id']}")
+                        log.unread.note("message", f"{name}#{row['id']}")
                         continue
                     yield from opencode_message(session, message, row["id"], shown, log.zone)
 
@@ -128,18 +108,22 @@ def json_lines(log: Reading) -> Talk:
                 if not isinstance(message, dict) or not isinstance(message.get("role"), str):
                     log.unread.note("message", f"{name}#{number}.{n}")
                 elif message["role"] not in ("system", "developer"):
+                    at = next((t for field in _TIMES if (t := when(message.get(field), log.zone))), None)
+                    identity = text_of(message, "id") or f"{name}-{number}.{n}"
+                    calls = [*tool_calls(message.get("content"), identity, at)]
+                    text = words(message.get("content") or message.get("text"))
+                    if not (text or calls or message["role"] == "tool" or "tool_calls" in message):
+                        log.unread.note("message", f"{name}#{number}.{n}")
+                        continue
                     session = text_of(message, "session") or text_of(raw, "id") or own
                     conversation = Conversation(
                         id=session, channel=text_of(message, "channel") or "jsonl", chat=text_of(message, "chat")
                     )
-                    at = next((t for field in _TIMES if (t := when(message.get(field), log.zone))), None)
-                    identity = text_of(message, "id") or f"{name}-{number}.{n}"
-                    text = words(message.get("content") or message.get("text"))
                     role = role_of(message["role"])
                     if role == "tool":
                         text = tool_line(message.get("name") or "tool", "")
                     yield conversation, Said(id=identity, at=at, role=role, text=text, name=text_of(message, "name"))
-                    for call in tool_calls(message.get("content"), identity, at):
+                    for call in calls:
                         yield conversation, call
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
-VERSION: Final = 11
+VERSION: Final = 13
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')
@@ -42,7 +42,9 @@ _FRONT: Final = lazy_re(r"\A---\n(?:[^\n]*\n){0,60}?---\n")
 _HEADING: Final = lazy_re(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
 _ITEM: Final = lazy_re(r"\s*(?:[-*+]|\d{1,3}[.)、])\s+(?:\[[ xX]\]\s+)?")
 _RULE: Final = lazy_re(r"\s*(?:[-*_=]\s*){3,}|\s*<!--.*-->\s*|\s*\|?[\s:|-]*-[\s:|-]*")
-_FENCE: Final = lazy_re(r"\s*(`{3,}|~{3,})")
+_FENCE: Final = lazy_re(r"\s*(`{3,}|~{3,})(.*)")
+#: What may follow the fence that opens code and is no text: its language.
+_LANGUAGE: Final = lazy_re(r"[ \t]*[\w+#.-]{0,20}[ \t]*", re.ASCII)
 _SPEAKERS: Final = {
     "user": "user",
     "assistant": "assistant",
@@ -275,9 +277,10 @@ def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
         if number <= skipped:
             continue
         mark = _FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
+        if mark and (not fence or (mark[1].startswith(fence) and not mark[2].strip())):
             fence = "" if fence else mark[1]
-            continue
+            if _LANGUAGE.fullmatch(mark[2]):
+                continue  # other words are text, which nothing may hide
         breaks = not line.strip() or (not fence and bool(_RULE.fullmatch(line)))
         opens = not fence and bool(
             _HEADING.fullmatch(line) or _ITEM.match(line) or _ENTRY.fullmatch(line) or line.startswith("|")

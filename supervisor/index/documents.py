@@ -121,7 +121,7 @@ def encode_passage(passage: Passage) -> bytes:
 
 def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
     """Return the passage that `encode_passage` encoded, now at *path* in that tier."""
-    found = json.loads(about)
+    found = json.loads(about.decode("utf-8", "surrogatepass"))  # of bytes it would guess the encoding
     return Passage(
         path=path,
         start=found["l"][0],

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
 Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
-#: The path of a message up to its id: of one that no dated file holds yet (its place in history.json changes), and of any
 #: The end of a message that asks.
 _ASKS: Final = ("?", "？")
+#: The reason of a long answer of the assistant, which has lost a part of its score.
+LONG: Final = "long"
+#: The path of a message up to its id: of one that no dated file holds yet (its place in history.json changes), and of any
 #: message in a group.
 BY_ID: Final = "history.json#"
 #: The reader of a passage (`Passage.readers`) that is marked for all groups.
@@ -96,6 +98,7 @@ class Hit:
     unit: Passage
     score: float | None
     because: tuple[str, ...] = ()  # "words: 备份, nas", "related: bike", "window", "day 2026-01-28", "role user", "literal"
+    worth: float | None = None  # the part of the worth (`index/gate`) of the question's words in it; None: not found by words
 
     @property
     def rank(self) -> float:

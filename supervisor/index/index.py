@@ -128,7 +128,10 @@ class Index:
     def records(self) -> Mapping[str, Record]:
         """Return the searched files by path, as they were at the last scan, or in the last commit if there was no scan."""
         with contextlib.suppress(OSError):
-            self._opened_quietly()
+            try:
+                self._opened()
+            except BadFile:
+                self._damaged = None  # the next search or update raises the error
         return {path: record for path, record in self._view.manifest.files.items() if not record.excluded}
 
     def inventory(self) -> Inventory:
@@ -187,23 +190,10 @@ class Index:
         with self._changing:
             with contextlib.suppress(OSError):
                 self._opened()
-            return self._hold(self._scan(self._view.manifest, deadline.left_s), deadline)
-
-    def hold_missing(self, names: Collection[str], deadline: Deadline = NEVER) -> None:
-        """
-        Hold in memory the changes since the last commit, if a file of these *names*, or the long-term file, is newer.
-
-        BadFile if the index is damaged.
-        """
-        with self._changing:
-            with contextlib.suppress(OSError):
-                self._opened()
-            if has_new_long_term(self._files, self._paths, self._view.manifest.files):
-                self.hold_changes(deadline)
-            if self._gone.issuperset(names) or self._view.file_names.issuperset(missing := {*names} - self._gone):
-                return
-            self.hold_changes(deadline)
-            self._gone |= missing - self._view.file_names
+            before = self._view
+            found = self._scan(before.manifest, deadline.left_s)
+            self._hold(before, found, deadline)
+        return replace(difference(before.manifest.files, found.files), shared=True, unread=found.unread)
 
     def discard_commit(self) -> None:
         """Discard the damaged commit: the next update makes a new one; until then only files held in memory are searched."""
@@ -214,12 +204,13 @@ class Index:
             with contextlib.suppress(OSError):
                 self._files.remove(self._commits)  # so that other processes notice
 
-    def _hold(self, found: Scan, deadline: Deadline) -> Changes:
+    def _hold(self, view: View, found: Scan, deadline: Deadline) -> View:
+        """Return *view* with the files *found* held in memory as far as the *deadline* allows; later searches begin with it."""
         with self._changing:
-            before = self._view.manifest
-            self._view, left = with_overlay(self._view, found.files, self._made, deadline)
-            self.left = left + bool(found.left)
-        return replace(difference(before.files, found.files), shared=True, unread=found.unread)
+            held, left = with_overlay(view, found.files, self._made, deadline)
+            if self._view is view:  # otherwise there is a newer one
+                self._view, self.left = held, left + bool(found.left)
+        return held
 
     def _write(self, seen: tuple[View, Scan] | None, control: Control, for_s: float, *, rebuild: bool) -> Changes:
         """Commit the changes; *seen* is a scan and its view, scanned again if another process has committed since."""
@@ -308,14 +299,6 @@ class Index:
             return None
         return None
 
-    def _opened_quietly(self) -> View | None:
-        """Like `_opened`, but None if the commit is damaged; the next search or update raises the error."""
-        try:
-            return self._opened()
-        except BadFile:
-            self._damaged = None
-            return None
-
     # ── searching ────────────────────────────────────────────────────────────
 
     def search(
@@ -328,44 +311,61 @@ class Index:
         deadline: Deadline = NEVER,
         unfiled: Overlay = NOTHING,
         part: Callable[[View], View] | None = None,
+        names: Collection[str] = (),
     ) -> Answer:
         """
         Return the hits, best first, or why there are none; equal scores by tier (`snapshot._ORDER`), then the newest first.
 
         The messages *unfiled* are searched with the files, as one memory; *part* returns the part of the view that is searched.
         The hits of each group of *tiers* (None: all), at most *limit*, follow those of the group before. Hits below the score
-        *least*, below this *share* of the best, or of a file that has changed are dropped. BadFile if the index is damaged.
+        *least*, below this *share* of the best, or of a changed file are dropped. For *names* and errors see `read_current`.
         """
 
         def read(whole: View) -> Answer:
-            view = part(whole) if part else self._with_unfiled(unfiled)
+            view = part(whole) if part else self._joined_with(whole, unfiled)
             found, verdict = view.answer(query, tiers, limit, least, share)
             hits = tuple(view.hit(query, one, path) for one, path in found)
             return Answer(hits) if hits else view.without_hits(query, verdict)
 
-        answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), deadline)
+        answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), names, deadline)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))
 
     def read_current(
-        self, read: Callable[[View], T], paths: Callable[[T], Iterable[str]], deadline: Deadline = NEVER
+        self,
+        read: Callable[[View], T],
+        paths: Callable[[T], Iterable[str]],
+        names: Collection[str] = (),
+        deadline: Deadline = NEVER,
     ) -> tuple[T, set[str]]:
-        """Return what *read* returns for the view, again if one of the *paths* has changed, and the paths that still have."""
-        with contextlib.suppress(OSError):
-            self._opened()
-        if self._view.engine is None:
-            self.hold_changes(deadline)
-        view = self._view
+        """
+        Return what *read* returns for the view, again if one of the *paths* has changed, and the paths that still have.
+
+        The view is that of `_current`. BadFile if the index is damaged.
+        """
+        view = self._current(names, deadline)
         try:
             refuse_truncated(self._files.disk, view)
             made = read(view)
             if changed := self._changed(view, paths(made)):
-                self._hold(rescan(self._files, self._paths, view.manifest.files, changed), deadline)
-                made = read(self._view)
-                changed = self._changed(self._view, paths(made))
+                view = self._hold(view, rescan(self._files, self._paths, view.manifest.files, changed), deadline)
+                made = read(view)
+                changed = self._changed(view, paths(made))
         except BadFile:
             self._damaged = view.commit
             raise
         return made, changed
+
+    def _current(self, names: Collection[str], deadline: Deadline) -> View:
+        """Return the view with the dated files of these *names*, and the long-term file, as they are now, if there is time."""
+        with self._changing:  # in one step: a commit of another thread may be of the files as they were before
+            with contextlib.suppress(OSError):
+                self._opened()
+            if self._view.engine is None or has_new_long_term(self._files, self._paths, self._view.manifest.files):
+                self.hold_changes(deadline)
+            if missing := {*names} - self._gone - self._view.file_names:
+                self.hold_changes(deadline)
+                self._gone |= missing - self._view.file_names
+            return self._view
 
     def same(
         self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int, unfiled: Overlay = NOTHING
@@ -373,9 +373,9 @@ class Index:
         """
         Return at most *most* passages of *tiers*, and of *unfiled*, that have these words (`Passage.unit`), in no order.
 
-        Passages of a file that has changed since the last search are left out. BadFile if the index is damaged.
+        None of a file that has changed since the last search. BadFile if the index is damaged.
         """
-        view = self._with_unfiled(unfiled)
+        view = self._joined_with(self._view, unfiled)
         refuse_truncated(self._files.disk, view)
         found = view.same(units, tiers, most)
         changed = self._changed(view, (passage.path for passage in found))
@@ -385,9 +385,9 @@ class Index:
         """Return how many passages contain the word; BadFile if the index is damaged."""
         return self._view.corpora[0].frequency(word)
 
-    def _with_unfiled(self, unfiled: Overlay) -> View:
-        """Return the view with the unfiled messages; while neither has changed the same one, since it caches frequencies."""
-        view, (before, joined) = self._view, self._joined
+    def _joined_with(self, view: View, unfiled: Overlay) -> View:
+        """Return the *view* with the unfiled messages; while neither has changed the same one, since it caches frequencies."""
+        before, joined = self._joined
         if before is not view or joined.unfiled is not unfiled:
             joined = replace(view, unfiled=unfiled) if unfiled.groups else view
             self._joined = (view, joined)

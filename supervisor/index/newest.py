@@ -15,9 +15,9 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.documents import decode_passage
-from recalld.supervisor.index.ranking import LOOKED_AT, own_words
+from recalld.supervisor.index.ranking import LOOKED_AT, begins_with_a_word, own_words
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
+from recalld.supervisor.query.said_apart import VERBS
 from recalld.supervisor.query.tense import TENSE_WORDS, asks_before, asks_now, asks_past
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import tokens
@@ -60,6 +60,8 @@ _SUBJECT: Final = 0.8
 _SHARED: Final = 2
 #: The score of the passage that goes first, relative to the best one.
 _AHEAD: Final = 1.001
+#: The share of an assistant's score from which the user's words go before it, which have as much of the question.
+_USERS: Final = 0.6
 #: What is somebody else's has at least this share of the score of what it gives way to.
 _ANOTHERS: Final = 0.7
 _OWN_WORTH: Final = 0.5
@@ -74,9 +76,11 @@ _CHANGED: Final = lazy_re(
 _OWNER: Final = lazy_re(
     r"我|妈妈?|爸爸?|婆婆|公公|老婆|老公|媳妇|儿子|女儿|爷爷|奶奶|外公|外婆|姥姥|姥爷|岳父|岳母|[大二三]?(?:[伯叔姑舅]|(?<!阿)姨)|[哥姐弟妹]{2}|[大二三小]宝"
     r"|\b(?:mum|mom|dad|grandma|grandpa|husband|wife|son|daughter|sister|brother)\b"
-    r"|(?<![A-Za-z'’])(?-i:[A-HJ-Z])(?![A-Za-z'’])|\b(?:my|our|i|we|(?-i:[A-Z])\w+['’]s)(?!\w)",
+    r"|(?<![A-Za-z'’])(?-i:[A-HJ-Z])(?![A-Za-z'’]|[ -]?[\d区座栋楼幢口馆排])|\b(?:my|our|i|we|(?-i:[A-Z])\w+['’]s)(?!\w)",
     re.IGNORECASE,
 )
+#: 妈妈 is 妈.
+_TWICE: Final = lazy_re(r"^(.)\1$")
 #: A question that ends in its verb: "when do the fitters come", "where is the car parked".
 _VERB_LAST: Final = lazy_re(r"\b(?:do|does|did|will|can)\b.*|\w+ed\W*$")
 _WORDS: Final = lazy_re(r"\w+")
@@ -113,7 +117,7 @@ def newest_first(query: Query, found: Sequence[Scored], corpus: Corpus) -> list[
     """
     if not found or query.only_days:
         return list(found)
-    found = _own_first(query, found)
+    found = _users_first(query, _own_first(query, found))
     best = found[0]
     asked = own_words(query.words, best.candidate)
     if not best.candidate.day or not asked:
@@ -128,11 +132,27 @@ def newest_first(query: Query, found: Sequence[Scored], corpus: Corpus) -> list[
     return [first, *(one for one in found if one is not first)]
 
 
+def newest_of_equals(found: Sequence[Scored], order: Mapping[str, int]) -> list[Scored]:
+    """Return the answers; those of one day and *order*, by content, with the same score, side by side, the newest first."""
+
+    def place(one: Scored) -> tuple[float, int, date | None]:
+        return one.score, order[one.candidate.source[0]], one.candidate.day
+
+    def moment(one: Scored) -> tuple[float, int]:
+        return one.passage.at.timestamp() if one.passage.at else 0.0, one.passage.start
+
+    ordered: list[Scored] = []
+    for _, run in itertools.groupby(found, key=place):
+        equals = list(run)
+        ordered += sorted(equals, key=moment, reverse=True) if len(equals) > 1 else equals
+    return ordered
+
+
 def _about_the_same(query: Query, best: Scored, found: Iterable[Scored], corpus: Corpus) -> list[Scored]:
     """Return the other answers that may go before the best one: newer ones, or older ones where these are asked for."""
     asked, is_of_before = own_words(query.words, best.candidate), asks_before(query.text)
     said = [one for one in found if one.candidate.day and one.candidate.role != "assistant"]
-    others = [one for one in said if (_when(one) < _when(best) if is_of_before else _when(one) > _when(best))]
+    others = [one for one in said if (_is_newer(best, one) if is_of_before else _is_newer(one, best))]
     if asks_past(query.text) and not is_of_before:
         return [one for one in others if one.score >= _ALIKE * best.score and own_words(query.words, one.candidate) == asked]
     same = [one for one in others if _is_same(query, best, one, corpus) and _may_answer(query, one)]
@@ -159,11 +179,35 @@ def _own_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
     return list(found)
 
 
+def _users_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
+    """
+    Return the answers with the first one of the user's that has as much of the question before one of the assistant's.
+
+    The assistant mostly says back what it was told. An answer stays that is asked for, or begins with a word of the question.
+    """
+    best = found[0]
+    if best.candidate.role != "assistant" or query.role == "assistant" or begins_with_a_word(query, best.candidate):
+        return list(found)
+    worth = sum(_worth(query, own_words(query.words, best.candidate)).values())
+    for one in found[1:LOOKED_AT]:
+        is_near = one.candidate.role != "assistant" and one.score >= _USERS * best.score
+        if is_near and sum(_worth(query, own_words(query.words, one.candidate)).values()) >= worth:
+            one.score = best.score * _AHEAD
+            return [one, *(other for other in found if other is not one)]
+    return list(found)
+
+
 def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
     """Return whether a passage has what the question asks about, as the best one has it, and is nobody else's."""
     asked, there = (set(own_words(query.words, scored.candidate)) for scored in (best, one))
     if one.score < _NEAR * best.score or _is_anothers(_owners(query.text) or _owners(_text(best)), one):
         return False
+    if asks_now(query.text) and _is_the_thing_now(query, best, one, corpus):
+        return True
+    newer = max(best, one, key=_when)
+    is_known = sum(_worth(query, asked & there).values()) >= _TELLING
+    if is_known and _is_only_a_change(newer, best if newer is one else one, corpus):
+        return True
     if any(_tells_apart(query, word, asked & there) for word in asked - there):
         return False
     rare = [_rare_words(scored.candidate, corpus) for scored in (best, one)]
@@ -176,7 +220,32 @@ def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
         return is_equal
     if asked <= there and says_little:
         return sum(worth.values()) >= _TELLING
-    return _shares_enough(query, worth, asked & there, max(best, one, key=_when))
+    return _shares_enough(query, worth, asked & there, newer)
+
+
+def _is_the_thing_now(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
+    """
+    Return whether a passage says of the thing itself what the best one said: the same words, but for verbs and what changes.
+
+    Of 车现在停在哪里 the thing is 车, which 车改停到C区 has in no word of its own; numbers and times are what changes.
+    """
+    asked, text = own_words(query.words, best.candidate), _text(one)
+    there = {*one.candidate.text.split(), *(word for word in asked if len(word) == 1 and word in text)}
+    things = {word for word in asked if word not in VERBS and not _is_last_verb(query, word)}
+    if not things or not things <= there or len(query.asked) > 1 or len(query.text) > _LONG_QUESTION:
+        return False
+    rare = [_without_values(_rare_words(scored.candidate, corpus)) for scored in (best, one)]
+    says_little = {*asked} <= there and max(sum(words.values()) for words in rare) <= _LITTLE
+    return says_little or _common(*rare) >= _COMMON
+
+
+def _is_last_verb(query: Query, word: str) -> bool:
+    text = TENSE_WORDS.sub(" ", query.text.casefold())
+    return word.isascii() and bool(_VERB_LAST.search(text)) and word == [*query.words][-1]
+
+
+def _without_values(words: Mapping[str, float]) -> dict[str, float]:
+    return {word: worth for word, worth in words.items() if not _TIME.search(word)}
 
 
 def _shares_enough(query: Query, worth: Mapping[str, float], shared: Collection[str], newer: Scored) -> bool:
@@ -203,12 +272,23 @@ def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
     text = TENSE_WORDS.sub(" ", query.text.casefold())
     if not word.isascii():
         return any(re.search(f"{re.escape(word)}的?{re.escape(one)}", text) for one in shared)
-    asked = [*query.words]
-    is_verb = bool(_VERB_LAST.search(text)) and word == asked[-1]
+    is_verb = _is_last_verb(query, word)
     stems = [next(iter(tokens(one)), "") for one in _WORDS.findall(text)]
     beside = {other for one, other in itertools.pairwise(stems) if one == word}
     before = {one for one, other in itertools.pairwise(stems) if other == word and not is_verb}
     return bool((beside | before) & set(shared))
+
+
+def _is_only_a_change(newer: Scored, older: Scored, corpus: Corpus) -> bool:
+    """
+    Return whether the newer passage says nothing but what has become of what the older one is about: 健身改到周四了.
+
+    What is said so leaves out what is known: whose it is, and 房 of 健身房.
+    """
+    changes = {word for found in _CHANGED.finditer(_text(newer)) for word in tokens(found[0])}
+    things = _without_values(_rare_words(newer.candidate, corpus)).keys() - changes
+    known = older.candidate.text.split()
+    return bool(changes and things) and all(any(thing in word for word in known) for thing in things)
 
 
 def _may_answer(query: Query, one: Scored) -> bool:
@@ -230,7 +310,7 @@ def _is_anothers(owners: Collection[str], one: Scored) -> bool:
 def _owners(text: str) -> set[str]:
     """Return whose something is by the text, "" for the user's."""
     found = {match[0].casefold() for match in _OWNER.finditer(text[:_READ])}
-    return {"" if one in _OURS or one == "我" else one for one in found}
+    return {"" if one in _OURS or one == "我" else _TWICE.sub(r"\1", one) for one in found}
 
 
 def _subjects(query: Query, asked: Iterable[str]) -> set[str]:
@@ -253,7 +333,8 @@ def _changes(old: Candidate, subjects: set[str], newer: Iterable[Scored], corpus
 
 def _rare_words(candidate: Candidate, corpus: Corpus) -> Mapping[str, float]:
     """Return the words of the passage that are rare in the language and in memory, with their worth."""
-    worth = {word: rarity_asked(word) ** 2 * corpus.relative_idf(word) for word in set(candidate.text.split())}
+    in_language = {word: rarity_asked(word) ** 2 for word in set(candidate.text.split())}
+    worth = {word: rare * corpus.relative_idf(word) for word, rare in in_language.items() if rare >= _RARE}
     return {word: rare for word, rare in worth.items() if rare >= _RARE and not _DAY.fullmatch(word)}
 
 
@@ -273,5 +354,11 @@ def _when(one: Scored) -> tuple[date, bool]:
     return one.candidate.day or date.min, bool(_CORRECTS.match(_text(one)))
 
 
+def _is_newer(one: Scored, other: Scored) -> bool:
+    """Return whether one is later than the other by `_when`; most are of different days, and need not be decoded."""
+    days = one.candidate.day or date.min, other.candidate.day or date.min
+    return days[0] > days[1] or (days[0] == days[1] and _when(one) > _when(other))
+
+
 def _text(one: Scored) -> str:
-    return decode_passage(one.candidate.source[1], "", "dated").text
+    return one.passage.text

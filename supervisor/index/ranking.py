@@ -13,7 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.bm25 import TermCounts
+from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.gate import gate_of
+from recalld.supervisor.index.hit import LONG
+from recalld.supervisor.query.intent import asks_for_code, has_code
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.bm25 import Candidate, Corpus
     from recalld.supervisor.index.gate import Gate
+    from recalld.supervisor.index.hit import Passage, Tier
     from recalld.supervisor.query.calendar import Days
     from recalld.supervisor.query.parse import Query
 
@@ -34,6 +38,8 @@ _EACH_WORTH: Final = 0.5
 #: The first words of a message often say who speaks or what it is about: their number, and the bonus if the question has one.
 _FIRST: Final = 2
 _FIRST_WORTH: Final = 0.2
+#: The bonus of a passage that says a word of the question in two parts (`Query.apart`).
+_APART_WORTH: Final = 0.4
 #: The share of the best score of its day that a message gets; the bonus for a day that is named, and for the role.
 _DAY_WORTH: Final = 0.2
 _NAMED_WORTH: Final = 0.8
@@ -56,6 +62,8 @@ _ABOUT_A_DAY: Final = 0.5
 #: and no passage has other words of the worth `_TELLING`, or words that mean the same by at least `_SAME`.
 _TELLING: Final = 0.2
 _SAME: Final = 0.8
+#: A word alone is a subject: a passage with a word that is so near opens the gate, too (度假 where memory has 旅行).
+_NEAR: Final = 0.9
 SMALL: Final = 12
 SMALL_SHARE: Final = 0.35
 #: Words of the messages before are not used if a passage has this share of the worth of the question's own words, and this much
@@ -87,6 +95,7 @@ class Verdict:
     nowhere: tuple[str, ...] = ()
     is_open: bool = False
     is_small: bool = False  # the gate is open only because the question is about the user
+    worth: Mapping[str, float] = field(default_factory=dict)  # of each word of the request
 
 
 @dataclass(slots=True)
@@ -97,6 +106,21 @@ class Scored:
     score: float
     because: list[str] = field(default_factory=list)
     related: list[str] = field(default_factory=list)
+    worth: float | None = None  # the part of that of the request's words that it has
+    _passage: Passage | None = None
+
+    @property
+    def passage(self) -> Passage:
+        """The passage, without its path and tier; it is decoded once."""
+        if self._passage is None:
+            self._passage = decode_passage(self.candidate.source[1], "", "dated")
+        return self._passage
+
+    def passage_at(self, path: str, tier: Tier) -> Passage:
+        """Return the passage at *path* in that tier."""
+        if self._passage is None:
+            return decode_passage(self.candidate.source[1], path, tier)
+        return replace(self._passage, path=path, tier=tier)
 
 
 def own_words(words: Iterable[str], candidate: Candidate) -> list[str]:
@@ -159,19 +183,24 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
         return bool(corpus.frequency(word))
 
     gate = gate_of(query, is_there)
-    looked_at = [(own_words(gate.worth, one.candidate), one) for one in best[:LOOKED_AT]]
-    share, nearest = max(
-        ((gate.share(words), one) for words, one in looked_at), key=lambda found: found[0], default=(0.0, None)
-    )
-    words = own_words(gate.worth, nearest.candidate) if nearest else []
+    looked_at = [(_words_of(gate, one), one) for one in best[:LOOKED_AT]]
+    nothing: tuple[float, list[str], Scored | None] = (0.0, [], None)
+    shares = ((gate.share(words), words, one) for words, one in looked_at)
+    share, words, nearest = max(shares, key=lambda found: found[0], default=nothing)
     others = [word for word in gate.worth if word not in words]
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
     is_known = query.only_days or is_dated
     is_asked_of_oneself = query.is_own and not is_known
     is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
+    if len(gate.worth) == len(query.words) == 1:
+        is_open = is_open or any(_is_near(query, one.candidate) for _, one in looked_at)
     if is_asked_of_oneself and _is_unknown(gate, is_there):
         is_open = any(_has_telling(gate, query, one.candidate) for _, one in looked_at)
+    if len(query.asked) == 1 and asks_for_code(query.text):
+        there = [word for word in gate.worth if is_there(word) and word not in query.characters]
+        subject = max(there, key=lambda word: gate.worth[word], default="")
+        is_open = is_open and any(subject in own and has_code(one.passage.text) for own, one in looked_at)
     return Verdict(
         nearest,
         share,
@@ -180,7 +209,15 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
         tuple(word for word in others if not is_there(word)),
         nearest is not None and is_open,
         is_asked_of_oneself and all(_known(gate, query, one.candidate) < 1.0 for _, one in looked_at),
+        gate.worth,
     )
+
+
+def _words_of(gate: Gate, one: Scored) -> list[str]:
+    """Return the words of the gate that a passage has, and the name of its session: what is said in 旅行 is about 旅行."""
+    words = own_words(gate.worth, one.candidate)
+    session = one.passage.session.casefold() if words else ""
+    return [*words, session] if session in gate.worth and session not in words else words
 
 
 def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[[str], bool]) -> bool:
@@ -199,9 +236,21 @@ def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[
 
 
 def _known(gate: Gate, query: Query, candidate: Candidate) -> float:
-    """Return the passage's share (`Gate.known`) by the question's own words; a related word counts by its similarity."""
+    """Return the passage's share (`Gate.known`) by the question's own words."""
+    return gate.known(_alike(gate.worth, query, candidate))
+
+
+def worth_of(worth: Mapping[str, float], query: Query, candidate: Candidate) -> float:
+    """Return the part of the *worth* of the question's words that the passage has, 0.0 to 1.0."""
+    there = sum(worth[word] * part for word, part in _alike(worth, query, candidate).items())
+    return there / (sum(worth.values()) or 1.0)
+
+
+def _alike(words: Iterable[str], query: Query, candidate: Candidate) -> dict[str, float]:
+    """Return the part of each word that the passage has: all of its own words, of a related one its similarity."""
     there = set(candidate.text.split())
-    return gate.known({word: 1.0 if word in there else _likeness(query, word, there) for word in gate.worth})
+    related = query.related  # most words have none
+    return {word: 1.0 if word in there else _likeness(query, word, there) if word in related else 0.0 for word in words}
 
 
 def _has_telling(gate: Gate, query: Query, candidate: Candidate) -> bool:
@@ -209,6 +258,16 @@ def _has_telling(gate: Gate, query: Query, candidate: Candidate) -> bool:
     there = set(candidate.text.split())
     same = (worth for word, worth in gate.worth.items() if word in there or _likeness(query, word, there) >= _SAME)
     return sum(same) >= _TELLING
+
+
+def _is_near(query: Query, candidate: Candidate) -> bool:
+    """
+    Return whether the passage has a word that means nearly the same as a word of the question.
+
+    A single character is looked for in other words (牙 in 牙医, `Search.literally`).
+    """
+    there = set(candidate.text.split())
+    return any(len(word) > 1 and _likeness(query, word, there) >= _NEAR for word in query.words)
 
 
 def _likeness(query: Query, word: str, there: Collection[str]) -> float:
@@ -231,8 +290,10 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
         if worth:
             one.score += _NAMED_WORTH * best * worth
             one.because.append(f"day {query.days[days].label}")
-    if one.score and any(word in query.words for word in candidate.text.split(" ", _FIRST)[:_FIRST]):
+    if one.score and begins_with_a_word(query, candidate):
         one.score += _FIRST_WORTH * best
+    if query.apart and own_words(query.apart, candidate):
+        one.score += _APART_WORTH * best
     if one.score and query.role and query.role == candidate.role:
         one.score += _ROLE_WORTH * best
         one.because.append(f"role {query.role}")
@@ -244,9 +305,14 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
     if candidate.role == "assistant" and query.role != "assistant":
         if candidate.lengths[0] > _LONG_WORDS:
             one.score *= max(_LONG_LEAST, _LONG_WORDS / candidate.lengths[0])
-            one.because.append("long")
+            one.because.append(LONG)
         if query.is_own and not query.role:
             one.score *= 1 - _NOT_OWN_LOSS
+
+
+def begins_with_a_word(query: Query, candidate: Candidate) -> bool:
+    """Return whether a word of the question is among the first of the passage, which say who speaks or what it is about."""
+    return not query.words.keys().isdisjoint(candidate.text.split(" ", _FIRST)[:_FIRST])
 
 
 def _touches(query: Query, candidate: Candidate) -> bool:

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.index.apart import halves_in, said_apart
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus, respelled
 from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.hit import Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
-from recalld.supervisor.index.newest import newest_first
+from recalld.supervisor.index.newest import newest_first, newest_of_equals
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
 from recalld.supervisor.index.ranking import (
     SMALL,
@@ -32,6 +33,7 @@ from recalld.supervisor.index.ranking import (
     stands_alone,
     verdict,
     weighed,
+    worth_of,
 )
 from recalld.supervisor.index.segments import segment_files, verify_checksums
 from recalld.supervisor.query.dates import spans
@@ -169,6 +171,7 @@ class View:
         known.sort(key=lambda one: (first[one.source[0]], -(one.day.toordinal() if one.day else 0)))
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
+        query, known = said_apart(query, known)
         best = newest_first(query, rank(query, known, self.corpora, self.k1, self.b), self.corpora[0])
         said = verdict(query, best, self.corpora[0])
         if not said.is_open:
@@ -176,10 +179,11 @@ class View:
         if said.is_small:
             limit, share = min(limit, SMALL), max(share, SMALL_SHARE)
         floor = max(least, share * best[0].score)
-        kept = [one for one in best[:limit] if one.score >= floor]
+        kept = newest_of_equals([one for one in best if one.score >= floor], first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         for one in kept:
             one.related = own_words(related, one.candidate)
+            one.worth = worth_of(said.worth, query, one.candidate)
         return [(one, paths[one.candidate.source[0]]) for one in kept], said
 
     def same(self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int) -> list[Passage]:
@@ -202,8 +206,7 @@ class View:
         """Return the passage as a hit, with the reasons for its score."""
         words = own_words(query.words, one.candidate)
         why = f"words: {', '.join(words)}" if words else f"related: {', '.join(one.related)}" if one.related else "window"
-        passage = decode_passage(one.candidate.source[1], path, self._tier(path))
-        return Hit(passage, round(one.score, 4), (why, *one.because))
+        return Hit(one.passage_at(path, self._tier(path)), round(one.score, 4), (why, *one.because), one.worth)
 
     def without_hits(self, query: Query, said: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
@@ -226,6 +229,7 @@ class View:
         of_each = [word for asked in query.asked for word in [word for word in found if word in asked][:_WORDS_EACH]]
         found = list(dict.fromkeys((*found[:_MOST_WORDS], *of_each)))
         words = {word: weights[word] or 1.0 for word in found}
+        words |= {half: self.corpora[0].idf(half) for half in halves_in(query) if half not in words}
         related = [(other, worth) for word in found for other, worth in query.related.get(word, {}).items()]
         if query.only_days:
             of_days = self._found({}, {}, query.days, keys)

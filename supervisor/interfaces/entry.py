@@ -39,10 +39,19 @@ SERVED_COMMANDS: Final = frozenset(
 )
 #: The exit code of a message whose id can't be printed (protocol.md, 8.2).
 _UNPRINTED: Final = 74
+#: The exit code of a command that Ctrl-C ended.
+_STOPPED: Final = 130
 
 
 def main() -> None:
     """Run the command and end with its exit code."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # before the command has begun: nothing is to be ended
+        sys.exit(_STOPPED)
+
+
+def _run() -> None:
     if command_of(sys.argv[1:]) == HOOK and not (sys.argv[-1] == "--help" or (sys.stdin and sys.stdin.isatty())):
         from recalld.supervisor.interfaces.hooks.entry import main as answer_hook
 
@@ -131,6 +140,8 @@ def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tupl
     import json
 
     environ = {key: value for key, value in os.environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
+    if "TERM" in os.environ and sys.stderr and sys.stderr.isatty():
+        environ["TERM"] = os.environ["TERM"]  # a person reads what it says
     asked = {"version": PROTOCOL, "argv": argv, "env": environ, "folder": folder_id(root), "once": once}
     request = json.dumps(asked).encode() + b"\n"
     if len(request) > MAX_REQUEST:

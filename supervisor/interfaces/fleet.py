@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from recalld.supervisor.events import EventLog
-from recalld.supervisor.fleet.passing import take_connections
+from recalld.supervisor.fleet.passing import give_sign, take_connections
 from recalld.supervisor.fleet.settings import VARIABLES, FleetPaths, load, moment_of, shards_of
 from recalld.supervisor.host.config_watch import ConfigWatch
-from recalld.supervisor.host.couriers import workers_of
+from recalld.supervisor.host.couriers import Couriers, name_of
 from recalld.supervisor.interfaces.locate import PROTOCOL, exchange, socket_in
 from recalld.supervisor.interfaces.socket_server import (
     Answering,
@@ -59,6 +59,9 @@ _ASKS_STATUS: Final = json.dumps({"version": PROTOCOL, "op": STATUS, "folder": [
 #: Seconds that a shard has for its state, and seconds in which a shard before this one must have ended.
 _STATUS_S: Final = 3.0
 _BEFORE_S: Final = 20.0
+#: Seconds after which a thread of a shard gives way. The loop makes hundreds of short system calls, and after each it waits
+#: for the thread that computes: with Python's 5 ms a look at 300 open workspaces took over a minute.
+_SWITCH_S: Final = 0.0005
 
 
 # ── the parent ───────────────────────────────────────────────────────────────
@@ -176,9 +179,10 @@ def serve_shard(root: Path, number: int, count: int, *, json: bool) -> None:
     """Look after the workspaces of one shard until the line at standard input is closed."""
     from recalld.supervisor.fleet.shard import Shard
     from recalld.supervisor.host.jobs import Threads
-    from recalld.supervisor.interfaces.serve import limit_malloc_arenas
+    from recalld.supervisor.storage.heap import limit_malloc_arenas
 
     limit_malloc_arenas()
+    sys.setswitchinterval(_SWITCH_S)
     line = _line_to_parent()
     paths, files = FleetPaths(root), Files(RealDisk())
     settings = settings_of(paths, files, os.environ)
@@ -187,8 +191,10 @@ def serve_shard(root: Path, number: int, count: int, *, json: bool) -> None:
     with _printed(json=json) as print_event, files.lock_for_life(paths.shard_lock(number), wait_s=_BEFORE_S):
         events = EventLog(paths.log, utc_now, Log(), print_event)
         threads = Threads(settings.round_threads)
-        opener = partial(_supervised, print_event, threads, settings, WeakSet())
+        couriers = Couriers(f"{name_of(root)}-{number}")
+        opener = partial(_supervised, print_event, threads, settings, WeakSet(), couriers)
         shard = Shard(paths, settings, (number, count), opener, utc_now, threads, events)
+        shard.sign = partial(give_sign, line)
         on_signals(shard.host.stop)
         threading.Thread(target=_answer_all, args=(line, shard, events), name="line", daemon=True).start()
         shard.run()
@@ -208,12 +214,13 @@ def _supervised(
     threads: Threads,
     settings: Fleet,
     workers: WeakSet[FewWorkers],
+    couriers: Couriers,
     root: Path,
     before: Supervisor | None,
     reopened: Workspace | None,
 ) -> Supervisor:
     """Return the supervisor of a workspace, as `recalld run` has it, but for the limits of a fleet."""
-    from recalld.supervisor.fleet.shard import FewWorkers
+    from recalld.supervisor.fleet.shard import DISK, FewWorkers
     from recalld.supervisor.host.background import Background
     from recalld.supervisor.host.daemon import Supervisor
     from recalld.supervisor.interfaces.serve import file_turns
@@ -225,11 +232,12 @@ def _supervised(
         print_event(dict([when, what, ("workspace", root.name), *fields]))
 
     def reopen() -> Workspace:
-        return open_workspace(root, os.environ, utc_now, report, lasting=True)
+        return open_workspace(root, os.environ, utc_now, report, lasting=True, disk=DISK)
 
     check_made(root)  # it may have been deleted: opening it would begin a new one
     ws = reopened or reopen()
-    own = workers_of(ws, utc_now) if ws.config.pool.url else FewWorkers(ws, utc_now, workers, settings.workers)
+    is_pooled = bool(ws.config.pool.url)
+    own = couriers.workers_of(ws, utc_now) if is_pooled else FewWorkers(ws, utc_now, workers, settings.workers)
     background = Background(ws, utc_now, threads, turns=file_turns(ws, utc_now, has_worker=True))
     if before:
         before.use(ws, own, background)

@@ -23,6 +23,8 @@ _ACKNOWLEDGE_S: Final = 0.25
 TOOL: Final = "tool"
 #: The command of a client's hook, and the `op` of its request, which is no operation either.
 HOOK: Final = "hook"
+#: The `op` of a request over HTTP that a gateway passes on.
+HTTP: Final = "http"
 #: The most bytes of a request.
 MAX_REQUEST: Final = 1 << 20
 

@@ -38,6 +38,7 @@ from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
 from recalld.supervisor.interfaces.tools.registry import Reply
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import NotFound, SupervisorError
+from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -93,9 +94,10 @@ class MemoryServer(MCPServer[None]):
         """Return the tools with the schemas of their definitions."""
         return [self._tool(one) for one in self._registry.definitions]
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], _context: object = None) -> CallToolResult:
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:
         """Return the answer of a tool, as text and as JSON; an error is one sentence."""
-        reply = await self._run(lambda: self._call(name, arguments))
+        client = _client_of(context)
+        reply = await self._run(lambda: self._call(name, arguments, client))
         text = TextContent(type="text", text=reply.text)
         return CallToolResult(content=[text], structured_content=reply.data, is_error=reply.is_error)
 
@@ -145,11 +147,13 @@ class MemoryServer(MCPServer[None]):
 
     # ── by the supervisor, else here ─────────────────────────────────────────
 
-    def _call(self, name: str, arguments: dict[str, Any]) -> Reply:
-        tools = self._tools
-        asked = {"name": name, "arguments": arguments, "channel": tools.channel, **self._registry.limits}
-        found = self._supervisor.ask(TOOL, asked) if self._supervisor else None
-        return Reply(**found["answer"]) if found else self._registry.call(name, arguments)
+    def _call(self, name: str, arguments: dict[str, Any], client: str) -> Reply:
+        asked = {"name": name, "arguments": arguments, "channel": self._tools.channel, **self._registry.limits}
+        found = self._supervisor.ask(TOOL, {**asked, "client": client}) if self._supervisor else None
+        if found:
+            return Reply(**found["answer"])
+        with acting("tool", client):
+            return self._registry.call(name, arguments)
 
     def _files(self) -> list[str]:
         found = self._ask("files", {})
@@ -187,6 +191,15 @@ class MemoryServer(MCPServer[None]):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_relay, messages, sender, answers)
                 await server.run(receiver, answers, server.create_initialization_options())
+
+
+def _client_of(context: Any) -> str:
+    """Return the name that the client gave itself, with its version; over HTTP, where none is kept, that of its program."""
+    if context is None:
+        return ""
+    said = context.session.client_params
+    name = said and f"{said.client_info.name} {said.client_info.version}"
+    return name or (context.headers or {}).get("user-agent", "").partition(" ")[0]
 
 
 async def _relay(messages: Any, sender: MemoryObjectSendStream[SessionMessage | Exception], answers: Any) -> None:

@@ -23,13 +23,15 @@ from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
 from recalld.supervisor.interfaces.cli.turn import commands
-from recalld.supervisor.interfaces.locate import HOOK, TOOL, command_of, folder_id, named_workspace
+from recalld.supervisor.interfaces.locate import HOOK, HTTP, TOOL, command_of, folder_id, named_workspace
 from recalld.supervisor.interfaces.socket_server import Answering, CommandRequest, Connections, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
 from recalld.supervisor.storage.clock import fixed_clock, to_wire, utc_now
 from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.heap import limit_malloc_arenas
 from recalld.supervisor.storage.instant import read_instant
+from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.storage.output import is_journal, line_printer
 from recalld.supervisor.storage.signals import on_signals
 from recalld.supervisor.workspace import open_workspace
@@ -56,9 +58,6 @@ _WITHIN_S: Final = 2.0
 _CHANGES: Final = frozenset({"append", "write", "delete", "invalidate", "replace_long_term", "edit_summary", "undo", "prune"})
 #: The tools of a model that change files.
 _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
-#: glibc's M_ARENA_MAX. The default is eight arenas a core, each of which keeps the memory that an index update once needed.
-_M_ARENA_MAX: Final = -8
-_ARENAS: Final = 1
 
 
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
@@ -126,14 +125,6 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
     looks = FurtherLooks(ws, clock, append, LookingUp(lambda: ws, clock))
     worker = AskedWorker(ws, ws.config.worker.idle.total_seconds()) if has_worker else None
     return FileTurns(ws, clock, append, looks, worker)
-
-
-def limit_malloc_arenas() -> None:
-    """Make all threads share one malloc arena, so that freed memory is reused; does nothing with another C library."""
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 class HttpService:
@@ -211,6 +202,10 @@ class Answers:
     def within_s(self, request: Request) -> float:
         """Return how long the answer may take, in seconds."""
         name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
+        if name == HTTP and isinstance(request, OperationRequest):
+            from recalld.supervisor.interfaces.http.passed_on import passed_within_s
+
+            return passed_within_s(self._served().config, request.request)
         return find(name).patience_s(self._served().config) if name in NAMES else _WITHIN_S
 
     def answer(self, request: Request) -> dict[str, Any]:
@@ -219,12 +214,21 @@ class Answers:
         if request.folder != folder_id(str(served.paths.root)):
             raise ValueError("another workspace")
         name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
+        if name == HTTP and isinstance(request, OperationRequest):
+            return self._answer_passed(request)
         with self._changing if _changes(name, request) else contextlib.nullcontext():
             if isinstance(request, CommandRequest):
                 return _run(request, served)
             if name == HOOK:
                 return self._answer_hook(request, served)
             return _call_tool(request, served) if name == TOOL else _perform(request, served)
+
+    def _answer_passed(self, request: OperationRequest) -> dict[str, Any]:
+        """Return the answer to a request that a gateway passes on; its operations wait for one another as all do."""
+        from recalld.supervisor.interfaces.http.passed_on import answer_passed
+
+        asked = request.request if isinstance(request.request, dict) else {}
+        return {"answer": answer_passed(self, utc_now, asked)}
 
     def _answer_hook(self, request: OperationRequest, served: Workspace) -> dict[str, Any]:
         """Return what a client's hook prints; only what it adds waits for other changes."""
@@ -266,7 +270,8 @@ def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
         allow_delete=given.get("allow_delete") is True,
         language="zh" if request.caller.get("language") == "zh" else "en",
     )
-    return {"answer": asdict(tools.call(str(given.get("name")), given.get("arguments")))}
+    with acting("tool", str(given.get("client", ""))):
+        return {"answer": asdict(tools.call(str(given.get("name")), given.get("arguments")))}
 
 
 def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files, FileVersion
+    from recalld.supervisor.text.marks import Marks
 
 #: Returns the numbers of the lines of a text that an audience may see, in order.
 Seen: TypeAlias = "Callable[[str], Sequence[int]]"
@@ -172,11 +173,11 @@ class LongTermFile:
     file is byte for byte what it was.
     """
 
-    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo, first: str = LONG_TERM[0]) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo, first: str = "", mark: Marks | None = None) -> None:
         self._files = files
         self._paths = paths
         self._zone = zone
-        self._first = first
+        self._first, self._mark = first or LONG_TERM[0], mark
 
     @property
     def root(self) -> Path:
@@ -208,7 +209,7 @@ class LongTermFile:
         long, or if the line has ended already; StaleLine if it is another one by now; BadConfig if the workspace's template for
         a line is wrong.
         """
-        entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(content))
+        entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(self._marked("", content)))
         made_of, written = self._line_of(entry)
         place: list[Line] = []  # of the last try
         ended = ""
@@ -284,7 +285,7 @@ class LongTermFile:
                 path = self.path
                 version = self._files.read_stable(self._paths.root / path)
                 before = _changeable_text(path, version)
-                after, data = _encoded(rule(before))
+                after, data = _encoded(self._marked(before, rule(before)))
                 try:
                     self._write(path, version, data, is_same=after == before, keep_previous=keep_previous)
                 except (Conflict, FileExistsError):
@@ -292,12 +293,14 @@ class LongTermFile:
                         raise Conflict(path) from None
                     continue
                 if after != before:
-                    changed = hunks(before, after)
-                    note(kind, path=path, hunks=changed, made=version is None)
+                    note(kind, path=path, hunks=hunks(before, after), made=version is None)
                 return LongTermText(path, after)
         raise AssertionError("unreachable")
 
     # ── steps ────────────────────────────────────────────────────────────────
+
+    def _marked(self, before: str, after: str) -> str:
+        return self._mark.lines(before, after) if self._mark else after
 
     def _line_of(self, entry: Entry) -> tuple[str, str]:
         """Return the line that the workspace's template makes of the entry, and the content that it is read back with."""
@@ -306,10 +309,7 @@ class LongTermFile:
         content = content_in(line, entry)
         # subtle: a line whose content has the day once more would be another line tomorrow, and be written twice
         if not content or any(template.text.count(f"{{{name}}}") > 1 for name in PLACEHOLDERS[_TEMPLATE]):
-            raise BadConfig(
-                f"prompts/{template.name}",
-                Text("prompt.no_entry"),
-            )
+            raise BadConfig(f"prompts/{template.name}", Text("prompt.no_entry"))
         return line, content
 
     def _delete(self, numbers: Callable[[str], Collection[int]], seen: Seen | None = None) -> Deleted:

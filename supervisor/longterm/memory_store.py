@@ -14,6 +14,7 @@ What it does is in `longterm/long_term_file`.
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -23,10 +24,12 @@ from recalld.supervisor.protocol.marks import without_marks
 from recalld.supervisor.protocol.paths import LONG_TERM
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, listed, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.noting import author, noting
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from recalld.supervisor.storage.clock import Clock
 
@@ -42,6 +45,13 @@ class HasLongTermFile(Protocol):
         """Its long-term file."""
 
 
+class Keeps(Protocol):
+    """The diary of a workspace."""
+
+    def keep(self, noted: Sequence[Mapping[str, Any]], now: datetime, by: str = "") -> object:
+        """Write the acts down."""
+
+
 class MemoryStore:
     """
     The long-term lines of *place*: a `Memory`, a `Workspace`, or a folder, that of a workspace or its `memory`, as in 000.
@@ -54,6 +64,7 @@ class MemoryStore:
         #: The long-term file that all methods read and change.
         self.long_term: LongTermFile = _long_term_of(place)
         self.clock: Clock = clock or getattr(place, "clock", None) or utc_now
+        self._diary: Keeps | None = getattr(getattr(place, "workspace", place), "diary", None)
 
     @property
     def root(self) -> Path:
@@ -70,19 +81,31 @@ class MemoryStore:
         """
         refuse_no_text("source", source)
         refuse_no_text("content", content)
-        return self.long_term.append(source, without_marks(content), self.clock()).line
+        with self._acting("append_entry"):
+            return self.long_term.append(source, without_marks(content), self.clock()).line
 
     def delete_lines(self, line_numbers: Collection[int]) -> int:
         """Delete the lines of these numbers and return how many there were; others are ignored."""
         numbers = listed("line_numbers", line_numbers, Text("argument.line_numbers"))
         for number in numbers:
             refuse_no_number("line_numbers", number)
-        return self.long_term.delete_numbers(frozenset(numbers)).count
+        with self._acting("delete_lines"):
+            return self.long_term.delete_numbers(frozenset(numbers)).count
 
     def write_all(self, content: str) -> None:
         """Replace the whole text; the old one is kept in .recalld/previous/."""
         refuse_no_text("content", content)
-        self.long_term.replace(content)
+        with self._acting("write_all"):
+            self.long_term.replace(content)
+
+    @contextmanager
+    def _acting(self, name: str) -> Iterator[None]:
+        """Write what is done meanwhile into the diary; a plain folder has none."""
+        with noting() as noted:
+            yield
+        if noted and self._diary:
+            with suppress(SupervisorError, OSError):  # the act stands
+                self._diary.keep(noted, self.clock(), author("python", name))
 
     # ── reading ──────────────────────────────────────────────────────────────
 

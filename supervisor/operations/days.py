@@ -238,7 +238,7 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
         model=found.model,
         extract=found.extract,
         waits=found.waits,
-        refused=found.refused.partition(" ")[0],
+        refused=found.refused.partition(" ")[0] if found.extract else "",
         edited=bool(found.kept),
         etag=version.digest[:ETAG],
     )

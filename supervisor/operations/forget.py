@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from recalld.supervisor.archive.diary import amounts_of
 from recalld.supervisor.operations.days import period_in
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire, within
-from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, refuse_no_text
+from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
+from recalld.supervisor.storage.noting import author
+from recalld.supervisor.text.printable import shortened
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,8 +28,6 @@ if TYPE_CHECKING:
 #: Seconds to wait for a running supervisor, which does it in its next round.
 _WAIT_S: Final = 30.0
 _POLL_S: Final = 0.03
-#: Characters of a message that are shown.
-_SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class ForgetRequest:
         if self.by not in KINDS:
             raise BadRequest("by", Text("argument.not_allowed", value=self.by, allowed=", ".join(KINDS)))
         if self.by == "day":
-            period_in("value", self.value, "day")
+            period_in("--day", self.value, "day")
         if self.by == "match":
             refuse_vague(self.value)
 
@@ -61,6 +64,11 @@ class ToForget:
     at: str
     role: str
     text: str
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether it is a line that stands nowhere any more, and is only kept so that `undo` could bring it back."""
+        return self.ref.startswith("0@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +100,12 @@ class Forgotten:
         """How many messages, lines and files are meant."""
         return {"messages": len(self.messages), "lines": len(self.lines), "files": len(self.files)}
 
+    @property
+    def amounts(self) -> tuple[Text, ...]:
+        """The same in words, without what there is none of."""
+        undone = sum(line.is_undone for line in self.lines)
+        return amounts_of({**self.counts, "lines": len(self.lines) - undone, "undone": undone})
+
 
 @operation("forget", ForgetRequest, owner=True, within_s=600.0)
 def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
@@ -104,18 +118,20 @@ def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
     meant = wanted(ws, cast("By", request.by), request.value, now)
     if request.shown and meant.digest != request.shown:
         raise BadRequest("shown", Text("forget.changed"))
-    shown = _shown(ws, meant, now)
+    shown = _shown(ws, meant, request, now)
     if not request.yes or not meant:
         return shown
-    sweep.begin(ws, meant, now, os.urandom(32))
-    is_done = _finish(ws, now)
+    sweep.begin(ws, meant, now, os.urandom(32), by=author(memory.caller.interface, "forget"))
+    is_done = finish(ws, now)
     return Forgotten(
         shown.messages, shown.lines, shown.files, shown.places, shown.outside, shown.digest, shown.left, is_done, not is_done
     )
 
 
-def _finish(ws: Workspace, now: datetime) -> bool:
+def finish(ws: Workspace, now: datetime) -> bool:
     """Go through all places now, or wait until the running supervisor has; return whether nothing is left."""
+    from recalld.supervisor.checks.check import Look
+    from recalld.supervisor.checks.table import account_again
     from recalld.supervisor.host.lock import supervisor_lock
     from recalld.supervisor.host.round import forget as forget_now
 
@@ -126,10 +142,14 @@ def _finish(ws: Workspace, now: datetime) -> bool:
         deadline = within(_WAIT_S)
         while ws.journal.tombstones.unfinished() and not deadline.is_over:
             time.sleep(_POLL_S)
-    return not ws.journal.tombstones.unfinished()
+    is_done = not ws.journal.tombstones.unfinished()
+    if is_done:
+        with suppress(SupervisorError):  # the next check says what is wrong
+            account_again(Look(ws, now, os.environ))
+    return is_done
 
 
-def _shown(ws: Workspace, meant: Wanted, now: datetime) -> Forgotten:
+def _shown(ws: Workspace, meant: Wanted, request: ForgetRequest, now: datetime) -> Forgotten:
     from recalld.supervisor.forgetting.sweep import preview
 
     said = sorted(meant.messages.values(), key=lambda one: (one.said.created_at or now, one.said.key))
@@ -139,40 +159,54 @@ def _shown(ws: Workspace, meant: Wanted, now: datetime) -> Forgotten:
                 f"{one.said.key[0]}@{one.digest}",
                 to_wire(one.said.created_at) if one.said.created_at else "",
                 one.said.role,
-                one.said.text[:_SHOWN],
+                shortened(one.said.text),
             )
             for one in said
         ),
-        lines=tuple(ToForget(line.ref, "", "", line.text[:_SHOWN]) for line in meant.lines),
+        lines=tuple(ToForget(line.ref, "", "", shortened(line.text)) for line in meant.lines),
         files=meant.files,
         places=preview(ws, meant, now) if meant else (),
         outside=_outside(ws) if meant else (),
         digest=meant.digest,
-        left=_left(ws, meant) if meant else (),
+        left=_left(ws, meant, request.value if request.by == "match" else ""),
     )
 
 
-def _left(ws: Workspace, meant: Wanted) -> tuple[str, ...]:
-    """Return a person's own files in which the same words stand: they are never changed."""
-    from recalld.supervisor.forgetting.trace import Trace
-    from recalld.supervisor.forgetting.wanted import blocks_at, dated_paths
+def _left(ws: Workspace, meant: Wanted, text: str) -> tuple[str, ...]:
+    """Return a person's own files in which the same words stand, or the *text*: they are never changed."""
+    from recalld.supervisor.forgetting.trace import Trace, decoded
+    from recalld.supervisor.forgetting.wanted import blocks_at, dated_paths, plain
 
+    if not (meant or text):
+        return ()
     trace = Trace(one.said.text for one in meant.messages.values())
     own = [path for path in dated_paths(ws) if not blocks_at(ws, path)]
     named = [path for path in own if ws.paths.relative(path) not in (*meant.files, ws.long_term.path)]
-    return tuple(ws.paths.relative(path) for path in named if trace.is_in_bytes(ws.files.disk.read(path)))
+    found = ((path, decoded(ws.files.disk.read(path))) for path in named)
+    return tuple(ws.paths.relative(path) for path, said in found if trace.is_in(said) or (text and plain(text) in plain(said)))
 
 
 def _outside(ws: Workspace) -> tuple[str, ...]:
-    """Return what lies outside: the history of git, older backups by name, the model's server, exports, the disk."""
-    from recalld.supervisor.host.last_night import read_last_backup
-
-    found: list[str] = []
+    """Return what lies outside: other words for it, git, backups by name, the model's server, exports, disk."""
+    found: list[str] = [Text("forget.outside_words")]
     if ws.files.disk.stat(ws.paths.root / ".git"):
         found.append(Text("forget.outside_git"))
-    backup = read_last_backup(ws)
-    if backup and backup.file:
-        found.append(Text("forget.outside_backup", path=os.path.join(backup.folder, backup.file)))
+    found += _backups(ws)
     if not ws.extracting:
         found.append(Text("forget.outside_model", url=ws.config.llm.base_url or ws.config.llm.provider))
     return (*found, Text("forget.outside_exports"), Text("forget.outside_disk"))
+
+
+def _backups(ws: Workspace) -> list[str]:
+    """Return a sentence about the nightly backups, and one about each file of `backup create`."""
+    from recalld.supervisor.checks.nightly_backup import nightly_backups
+    from recalld.supervisor.host.last_night import read_last_backup
+
+    last, nightly = read_last_backup(ws), 0
+    if last is None:
+        return []
+    with suppress(OSError):  # the folder may be another user's
+        nightly = len(nightly_backups(ws, Path(last.folder))) if last.keep else 0
+    single = [last.file, *last.left] if last.keep and last.file and nightly < 2 else last.left
+    several = [Text("forget.outside_backups", folder=last.folder, count=nightly)] if nightly > 1 else []
+    return [*several, *(Text("forget.outside_backup", path=path) for path in single)]

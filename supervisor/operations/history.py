@@ -82,6 +82,7 @@ def _append(ws: Workspace, request: AppendRequest, clock: Clock) -> list[str]:
         drop_box=ws.drop_box,
         settings=ws.config.archive,
         events=ws.events,
+        mark=ws.mark,
     )
 
 

@@ -21,6 +21,7 @@ from recalld.supervisor.recall.audience import nameless
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.storage.noting import acting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -66,7 +67,8 @@ class LookingUp:
         from recalld.supervisor.operations.long_term import WriteRequest, write
 
         request = WriteRequest(content=content, source=source or DEFAULT_SOURCE)
-        perform(write, self.served(), request, self._caller(chat, "en"))
+        with acting("tool", "remember"):
+            perform(write, self.served(), request, self._caller(chat, "en"))
 
     def _caller(self, chat: Chat, language: Language) -> Caller:
         kind = "" if chat.is_direct else chat.kind

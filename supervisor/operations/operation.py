@@ -16,7 +16,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
-from recalld.supervisor.storage.noting import noting
+from recalld.supervisor.storage.noting import author, noting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +181,7 @@ def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Calle
             return operation.run(memory, request)
         finally:
             if noted:
-                by = f"{caller.interface} {operation.name}"
+                by = author(caller.interface, operation.name)
                 ws.attempt("diary", lambda: ws.diary.keep(noted, caller.clock(), by), None)
 
 

@@ -182,9 +182,7 @@ def files(memory: Visible, _request: FilesRequest) -> list[str]:
 @operation("why", WhyRequest, reads=True, owner=True)
 def why(memory: Visible, request: WhyRequest) -> Receipt:
     """Return the receipt of a turn: what was put before the assistant, and why."""
-    from recalld.supervisor.context.receipts import ReceiptStore
-
-    return ReceiptStore(memory.ws.files, memory.ws.paths).read(request.turn, memory.caller.clock())
+    return memory.ws.receipts.read(request.turn, memory.caller.clock())
 
 
 @operation("replay", WhyRequest, reads=True, owner=True)
@@ -247,12 +245,11 @@ def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> N
 def _saved(memory: Visible, turn: Injection) -> Injection:
     """Write the receipt of the turn, at once or when the caller has the answer, and return the turn."""
     from recalld.supervisor.context.build import save_receipt
-    from recalld.supervisor.context.receipts import ReceiptStore
 
     ws = memory.ws
 
     def save() -> bool:
-        return save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
+        return save_receipt(turn, receipts=ws.receipts, paths=ws.paths, events=ws.events)
 
     memory.caller.later(save) if memory.caller.later else save()
     return turn if memory.audience.sees_all else _for_group(memory, turn)

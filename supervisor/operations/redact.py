@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from recalld.supervisor.archive.diary import amounts_of
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.forgetting.wanted import Wanted
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
-
-#: Characters of a message that are shown.
-_SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +54,22 @@ class Redacted:
         """How many messages and lines there are."""
         return {"messages": len(self.messages), "lines": len(self.lines)}
 
+    @property
+    def amounts(self) -> tuple[Text, ...]:
+        """The same in words, without what there is none of."""
+        return amounts_of(self.counts)
+
 
 @operation("redact", RedactRequest, owner=True, within_s=600.0)
 def redact(memory: Visible, request: RedactRequest) -> Redacted:
     """
     Show the filed messages and the lines with secrets; with *yes* put marks in their place, and forget the words as they were.
 
-    AlreadyRuns while a supervisor runs.
+    A running supervisor is waited for, as in forgetting.
     """
-    from recalld.supervisor.forgetting import redaction
-    from recalld.supervisor.host.lock import supervisor_lock
+    from recalld.supervisor.forgetting import redaction, sweep
+    from recalld.supervisor.operations.forget import finish
+    from recalld.supervisor.storage.noting import author
 
     ws, now, language = memory.ws, memory.caller.clock(), memory.caller.language
     ws.journal.refresh()
@@ -75,16 +79,17 @@ def redact(memory: Visible, request: RedactRequest) -> Redacted:
     shown = _shown(ws, meant, language)
     if not request.yes or not meant:
         return shown
-    with supervisor_lock(ws), ws.journal.held():
-        is_done = redaction.redact(ws, meant, now, language, os.urandom(32))
-    return Redacted(shown.messages, shown.lines, shown.digest, is_done)
+    by = author(memory.caller.interface, "redact")
+    sweep.begin(ws, meant, now, os.urandom(32), marks=language, by=by)
+    return Redacted(shown.messages, shown.lines, shown.digest, finish(ws, now))
 
 
 def _shown(ws: Workspace, meant: Wanted, language: Language) -> Redacted:
-    from recalld.supervisor.forgetting.redaction import marked
+    from recalld.supervisor.text.marks import marked
+    from recalld.supervisor.text.printable import shortened
 
     def short(text: str) -> str:
-        return " ".join(marked(text, ws.config.privacy.patterns, language).split())[:_SHOWN]
+        return shortened(marked(text, ws.config.privacy.forms, language))
 
     messages = (WithSecret(f"{key[0]}@{one.digest}", short(one.said.text)) for key, one in sorted(meant.messages.items()))
     return Redacted(tuple(messages), tuple(WithSecret(line.ref, short(line.text)) for line in meant.lines), meant.digest)

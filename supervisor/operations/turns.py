@@ -112,9 +112,7 @@ class PreviewRequest:
 @operation("turns", TurnsRequest, reads=True, owner=True)
 def turns(memory: Visible, request: TurnsRequest) -> TurnsAnswer:
     """Return the turns that receipts are kept of, newest first; a receipt that can't be read is left out."""
-    from recalld.supervisor.context.receipts import ReceiptStore
-
-    store = ReceiptStore(memory.ws.files, memory.ws.paths)
+    store = memory.ws.receipts
     names = store.turns()[::-1]
     older = [name for name in names if not request.before or name < request.before]
     heads: list[TurnHead] = []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 #: Kinds of acts that are never taken back.
-_LASTING: Final = ("archived", "forgotten", "hand")
+_LASTING: Final = ("archived", "forgotten", "hand", "undone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +29,25 @@ class UndoRequest:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The act *id* of this *kind*, in a sentence (*what*); not *done* where it was taken back before."""
+    """
+    The act *id* of this *kind*, in a sentence (*what*); not *done* where it was taken back before.
+
+    *taken* are the long-term lines that left with it, *back* those that stand again.
+    """
 
     id: str
     kind: str
     what: str
     done: bool
+    taken: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
 
 
 @operation("undo", UndoRequest, owner=True, within_s=60.0)
 def undo(memory: Visible, request: UndoRequest) -> Undone:
     """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
     from recalld.supervisor.archive.diary import sentence_of
-    from recalld.supervisor.storage.noting import noting
+    from recalld.supervisor.storage.noting import author, noting
 
     ws, caller = memory.ws, memory.caller
     act = ws.diary.acts().get(request.id.strip())
@@ -53,8 +59,10 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
         return Undone(act.id, act.kind, sentence_of(act), done=False)
     with noting():  # what is done for it is no act of its own
         _take_back(ws, act)
-    ws.diary.record_undone(act, caller.clock(), f"{caller.interface} undo")
-    return Undone(act.id, act.kind, sentence_of(act), done=True)
+    ws.diary.record_undone(act, caller.clock(), author(caller.interface, "undo"))
+    changed = act.fields.get("hunks", ())
+    back, taken = (tuple(line for hunk in changed for line in str(hunk[side]).splitlines()) for side in (1, 2))
+    return Undone(act.id, act.kind, sentence_of(act), True, taken, back)
 
 
 def _take_back(ws: Workspace, act: Act) -> None:

@@ -119,6 +119,7 @@ def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     look = Look(memory.ws, memory.caller.clock(), os.environ, *others)
     facts = status_of(look)
     sentences, is_well = verdict(look)
+    facts["trouble"] = facts["trouble"] or (None if is_well else sentences[0])
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 

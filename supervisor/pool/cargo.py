@@ -13,7 +13,7 @@ import json
 import zlib
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from recalld.supervisor.protocol.config import PREFIX, Config, load
 from recalld.supervisor.protocol.dated_file import Block
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.task import AskedTask, Result, Task
 
 _VERSION: Final = 1
+#: Of zlib's: half the time of the usual 6, and 3 % more bytes.
+_LEVEL: Final = 3
 #: The most bytes of a cargo or an answer as it is read.
 _MOST_BYTES: Final = 64_000_000
 #: The keys that a worker needs; where the model is and what opens it are the pool's.
@@ -82,7 +84,10 @@ class Outcome:
 
 def packed(contents: Contents) -> bytes:
     """Return the bytes of a cargo."""
-    blocks = [{**asdict(one), "created_at": to_wire(one.created_at)} for one in contents.blocks]
+    blocks = [
+        {name: getattr(one, name) for name in Block.__slots__} | {"created_at": to_wire(one.created_at)}
+        for one in contents.blocks
+    ]
     return _deflated(
         {
             "task": render_task(contents.task).decode(),
@@ -139,7 +144,7 @@ def read(data: bytes) -> Outcome:
             reserve=_reserve(raw["reserve"]),
             used=max(0, int(raw["used"])),
             result=parse_result(raw["result"].encode()) if raw["result"] is not None else None,
-            why=raw["why"],
+            why=_why(raw["why"]),
             wait_s=max(0, min(int(raw["wait_s"]), 86_400)),
             profile=str(raw["profile"]),
         )
@@ -160,9 +165,17 @@ def _reserve(raw: Mapping[str, Any]) -> Reserve:
     return Reserve(calls=max(0, int(raw["calls"])), at=to_wire(from_wire(raw["at"])), account=account, mark=str(raw["mark"]))
 
 
+def _why(word: object) -> Why:
+    known: tuple[Why, ...] = get_args(Why)
+    for one in known:
+        if one == word:
+            return one
+    raise ValueError(f"it comes back for no reason that is known: {str(word)[:40]!r}")
+
+
 def _deflated(fields: Mapping[str, Any]) -> bytes:
     text = json.dumps({"version": _VERSION, **fields}, ensure_ascii=False)
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), _LEVEL)
 
 
 def _inflated(data: bytes) -> dict[str, Any]:

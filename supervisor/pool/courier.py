@@ -3,8 +3,8 @@ The courier: carries tasks of many workspaces to a pool of workers, and their re
 
 It claims tasks as a worker of their workspace does (`station.py`), offers as many as the pool can begin in the next seconds,
 and writes results as a worker does. Order and fairness are decided here: first what a person waits for, then one task of each
-workspace in turn. What the pool has forgotten is offered again. Each host of a workspace has
-a courier of its own (`host/couriers.py`). Source: docs/reference/protocol.md, 6.11.
+workspace in turn. What the pool has forgotten is offered again. The workspaces of a process share a courier
+(`host/couriers.py`): one whose disk refuses is left alone, and others don't notice. Source: docs/reference/protocol.md, 6.11.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from __future__ import annotations
 import itertools
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from recalld.supervisor.pool.pool import Answer, PoolAway
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.clock import steady_s
-from recalld.supervisor.storage.errors import BadConfig, Busy
+from recalld.supervisor.storage.errors import BadConfig, Busy, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.pool.cargo import Outcome
     from recalld.supervisor.pool.pool import Pool, Uid
     from recalld.supervisor.pool.station import Parcel, Station
+
+T = TypeVar("T")
 
 #: Seconds between two looks at the queue of a workspace that nobody has woken.
 _LOOK_S: Final = 0.2
@@ -78,7 +80,7 @@ class Courier:
             self._looks[station.name] = float("-inf")
 
     def leave(self, name: str) -> None:
-        """Give the workspace's tasks back, and carry none of it any more; what is begun may be done all the same."""
+        """Give the workspace's tasks back, and carry none of it any more; what is begun is answered to the next offer."""
         with self._mutex:
             station = self._stations.pop(name, None)
             self._looks.pop(name, None)
@@ -86,7 +88,8 @@ class Courier:
                 uids = list(station.out)
                 station.close()
                 with suppress(PoolAway):
-                    self._pool.withdraw(uids)
+                    signs = self._pool.signs(uids)
+                    self._pool.withdraw([uid for uid in uids if signs.get(uid) == "waits"])
 
     def wake(self, name: str) -> None:
         """Look at the queue of this workspace at the next step."""
@@ -95,7 +98,7 @@ class Courier:
     # ── one step ─────────────────────────────────────────────────────────────
 
     def step(self) -> bool:
-        """Do what there is to do now, and return whether anything was carried; OSError at the end where a disk refuses."""
+        """Do what there is to do now, and return whether anything was carried."""
         with self._mutex:
             now_s = self._now_s()
             self._beat(now_s)
@@ -112,8 +115,16 @@ class Courier:
             self.missed = 0
             self._tell("")
             for station in self._stations.values():
-                station.close_if_idle()
+                self._try(station, station.close_if_idle)
             return came or went
+
+    def _try(self, station: Station, act: Callable[[], T]) -> T | None:
+        """Do it; None where the disk of the workspace refuses, which is told."""
+        try:
+            return act()
+        except (OSError, SupervisorError) as error:
+            station.events.transition("pool_waits", str(error), "pool_goes_on", what="disk", why=str(error))
+            return None
 
     def _beat(self, now_s: float) -> None:
         """Touch what is out, as each worker does, and give up what nobody wants any more."""
@@ -124,7 +135,7 @@ class Courier:
         if now_s < self._beat_at + min(beats, default=0.0):
             return
         self._beat_at = now_s
-        gone = [uid for station in self._stations.values() for uid in station.beat()]
+        gone = [uid for station in self._stations.values() for uid in self._try(station, station.beat) or ()]
         if gone:
             with suppress(PoolAway):
                 self._pool.withdraw(gone)
@@ -132,34 +143,40 @@ class Courier:
     def _report(self, now_s: float) -> None:
         """Say what these workspaces have spent."""
         if now_s >= self._report_at + _REPORT_S:
-            spent: dict[str, int] = {}
             for station in self._stations.values():
-                if station.profile:
-                    spent[station.profile] = spent.get(station.profile, 0) + station.spent_today()
-            self._pool.report(spent)
+                spent = self._try(station, station.spent_today) if station.profile else None
+                if spent is not None:
+                    self._pool.report(station.name, station.profile, spent)
             self._report_at = now_s
 
     def _receive(self, now_s: float) -> bool:
         """Make durable what has come, and let the pool forget it."""
         answers = self._pool.take()
+        others = [answer for answer in answers if self._station_of(answer) is None]
+        if others:
+            self._pool.leave(others)  # whoever has the workspace now offers the task again
+            answers = [answer for answer in answers if answer not in others]
         done = [answer for answer in self._carry(lambda one: self._received(one, now_s), answers) if answer]
         if done:
             self._pool.taken(done)
         return bool(done)
 
+    def _station_of(self, answer: Answer) -> Station | None:
+        return self._stations.get(answer.uid.partition(".")[0])
+
     def _received(self, answer: Answer, now_s: float) -> Answer | None:
         """Return the answer once it is durable; None where the disk refuses: it comes again."""
-        station = self._stations.get(answer.uid.partition(".")[0])
+        station = self._station_of(answer)
         if station is None:
-            return answer  # the workspace has gone, and whoever has it now offers the task again
-        try:
-            outcome = station.receive(answer, now_s)
-        except (OSError, Busy) as error:
-            station.events.transition("pool_waits", str(error), "pool_goes_on", what="disk", why=str(error))
             return None
-        if outcome and outcome.result is None:
-            self._close(outcome, now_s)
-        return answer
+
+        def received() -> Answer:
+            outcome = station.receive(answer, now_s)
+            if outcome and outcome.result is None:
+                self._close(outcome, now_s)
+            return answer
+
+        return self._try(station, received)
 
     def _close(self, outcome: Outcome, now_s: float) -> None:
         """Offer nothing to a profile that takes nothing now."""
@@ -175,9 +192,12 @@ class Courier:
         signs = self._pool.signs([parcel.uid for _, parcel in out]) if out else {}
         for station, parcel in out:
             sign = signs.get(parcel.uid)
-            parcel.misses = 0 if sign else parcel.misses + 1
+            parcel.misses = 0 if sign in {"runs", "waits"} else parcel.misses + 1
             parcel.sign_s = now_s if sign in {"runs", "done"} else parcel.sign_s
-            if parcel.is_missing or station.is_overdue(parcel, now_s):
+            if parcel.is_missing and sign == "done":  # its answer went to a courier that is no more
+                parcel.misses = 0
+                self._pool.come_again(parcel.uid)
+            elif parcel.is_missing or station.is_overdue(parcel, now_s):
                 self._pool.withdraw([parcel.uid])
                 self._send(station, parcel, now_s)
 
@@ -215,12 +235,12 @@ class Courier:
 
     def _offer_one(self, station: Station, asked_only: bool, now_s: float) -> bool:
         """Claim and send one task; False where there is none, or the disk refuses."""
-        try:
+
+        def claimed() -> Parcel | None:
             station.open()
-            parcel = station.claim(now_s, asked_only=asked_only)
-        except (OSError, Busy) as error:
-            station.events.transition("pool_waits", str(error), "pool_goes_on", what="disk", why=str(error))
-            return False
+            return station.claim(now_s, asked_only=asked_only)
+
+        parcel = self._try(station, claimed)
         return parcel is not None and self._send(station, parcel, now_s)
 
     def _send(self, station: Station, parcel: Parcel, now_s: float) -> bool:

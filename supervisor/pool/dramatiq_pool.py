@@ -76,12 +76,19 @@ class DramatiqPool:
     def taken(self, answers: Sequence[Answer]) -> None:
         """Forget these answers."""
         if answers:
-            self._broker.run(scripts.TAKEN, self._host, *(answer.uid for answer in answers))
+            self._broker.run(scripts.TAKEN, self._host, "1", *(answer.uid for answer in answers))
 
-    def report(self, spent: Mapping[str, int]) -> None:
+    def come_again(self, uid: Uid) -> None:
+        """Have the answer of a task that is done come here, if it is not on its way."""
+        self._broker.run(scripts.COME_AGAIN, self._host, uid)
+
+    def leave(self, answers: Sequence[Answer]) -> None:
+        """Leave these answers to whoever offers their tasks again."""
+        self._broker.run(scripts.TAKEN, self._host, "0", *(answer.uid for answer in answers))
+
+    def report(self, workspace: str, profile: str, spent: int) -> None:
         """Say what was spent today, and the total that was seen last: Redis may have lost it."""
-        for profile, own in spent.items():
-            self._seen[profile] = report(self._broker, profile, self._host, own, self._seen.get(profile, Spent()))
+        self._seen[profile] = report(self._broker, profile, workspace, spent, self._seen.get(profile, Spent()))
 
     def close(self) -> None:
         """Leave room for the other hosts."""

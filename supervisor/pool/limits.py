@@ -1,9 +1,9 @@
 """
 What all workers of a pool may ask of a provider together: requests and tokens a minute, a budget a day, a pause after a fault.
 
-Each is asked before a call, by Redis's own clock, and each fails closed. A host that has not reported what it has spent today
-gets no call: Redis may have been emptied since. Each courier reports the calls in its workspaces' logs, and the total that it
-saw last, so that a lost Redis opens no purse. A day is one of UTC.
+Each is asked before a call, by Redis's own clock, and each fails closed. A workspace, the *host* here, gets no call before its
+courier has reported what it has spent today: Redis may have been emptied since. A courier reports the calls in its log, and the
+total that it saw last, so that a lost Redis opens no purse. A day is one of UTC.
 """
 
 from __future__ import annotations

@@ -66,12 +66,20 @@ class Pool(Protocol):
         """Return the answers that have come; each comes again until it was `taken`."""
         ...
 
-    def report(self, spent: Mapping[str, int]) -> None:
-        """Say how many calls the workspaces of this host have spent today, by profile: without that they get none."""
+    def report(self, workspace: str, profile: str, spent: int) -> None:
+        """Say how many calls the workspace has spent today: without that it gets none."""
         ...
 
     def taken(self, answers: Sequence[Answer]) -> None:
         """Forget these answers, which are durable here."""
+        ...
+
+    def come_again(self, uid: Uid) -> None:
+        """Have the answer of a task that is done come to this host, if it is not on its way."""
+        ...
+
+    def leave(self, answers: Sequence[Answer]) -> None:
+        """Leave these answers to whoever offers their tasks again."""
         ...
 
 

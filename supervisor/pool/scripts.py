@@ -12,6 +12,8 @@ What the pool does in Redis at one stroke: Lua, by name. KEYS has the prefix alo
     <p>:done:<uid>                the sealed answer                         until it is durable, a day
     <p>:results:<host>, <p>:taking:<host>   uids with an answer for a host; those that it writes down
     <p>:slots, <p>:hosts          who is there                              15 s
+    <p>:slots:profiles            the profiles that workers have            15 s
+    <p>:slots:epoch               a random word; whoever finds none sets one    as long as Redis remembers
     <p>:refused                   why cargo could not be read, and how often   a day
     <p>:rate:<profile>, <p>:pause:<profile>, <p>:budget:<profile>:<day>     `limits.py`
 """
@@ -103,15 +105,25 @@ return found
 """
 )
 
-#: host, uids: they are durable.
+#: host, whether they are durable, uids: this host needs them no more; what is not durable waits for the next offer.
 TAKEN: Final = (
     _KEY
     + """
-for n = 2, #ARGV do
+for n = 3, #ARGV do
     redis.call("lrem", key("taking", ARGV[1]), 0, ARGV[n])
     redis.call("lrem", key("results", ARGV[1]), 0, ARGV[n])
-    redis.call("del", key("done", ARGV[n]))
+    if ARGV[2] == "1" then redis.call("del", key("done", ARGV[n])) end
 end
+"""
+)
+
+#: host, uid: an answer that is in no list goes into that of the host.
+COME_AGAIN: Final = (
+    _KEY
+    + """
+local host, uid = ARGV[1], ARGV[2]
+local is_on_its_way = redis.call("lpos", key("results", host), uid) or redis.call("lpos", key("taking", host), uid)
+if not is_on_its_way and redis.call("exists", key("done", uid)) == 1 then redis.call("rpush", key("results", host), uid) end
 """
 )
 
@@ -149,6 +161,12 @@ return table.concat(found)
 """
 )
 
+#: a random word → the one that is there, or was set now: another than before shows that everything was forgotten.
+EPOCH: Final = """
+local name = KEYS[1] .. ":slots:epoch" -- a kind that a host of 0.19.0 knows
+return redis.call("get", name) or (redis.call("set", name, ARGV[1]) and ARGV[1])
+"""
+
 #: uids that this process has fetched, and not begun.
 HAVE: Final = (
     _KEY
@@ -173,7 +191,9 @@ return 1
 """
 )
 
-#: kind (slots or hosts), who, how many (0: it leaves) → the sum of all that are there.
+#: The kind of `THERE` for the profiles that workers have; a host of 0.20.0 knows a key that begins so.
+PROFILES: Final = "slots:profiles"
+#: kind (slots, hosts or profiles), who, how many (0: it leaves) → the sum of all that are there.
 THERE: Final = f"""
 local name, now = KEYS[1] .. ":" .. ARGV[1], tonumber(redis.call("time")[1])
 if ARGV[2] ~= "" then

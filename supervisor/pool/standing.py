@@ -63,6 +63,13 @@ def standing_of(broker: Broker) -> Standing:
     )
 
 
+def profiles_of(broker: Broker) -> list[str]:
+    """Return the names of the profiles that workers have, or that are paused."""
+    broker.run(scripts.THERE, scripts.PROFILES, "", 0)  # who has gone leaves
+    named = {name.decode() for name in broker.call("hkeys", broker.key(*scripts.PROFILES.split(":")))}
+    return sorted(named | standing_of(broker).paused.keys())
+
+
 def pause(broker: Broker, profile: str, seconds: int) -> None:
     """Have the workers leave the model of the profile alone for so long; 0 ends a pause."""
     if seconds > 0:
@@ -96,7 +103,7 @@ def echo(broker: Broker, seal: Seal) -> int | Text:
             return round((steady_s() - began_s) * 1000)
         time.sleep(_POLL_S)
     pool.withdraw([uid])
-    return Text("pool.echo_none", seconds=round(ECHO_S))
+    return Text("pool.echo_none", seconds=round(ECHO_S), server=broker.name)
 
 
 def _said() -> dict[str, Any]:

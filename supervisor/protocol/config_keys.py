@@ -14,16 +14,17 @@ from recalld.supervisor.protocol.quiet_hours import QUIET_HOURS
 from recalld.supervisor.protocol.settings import choice, duration, durations, flag, patterns, real, size, text, url, whole
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone
+from recalld.supervisor.text.personal import PERSONAL
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from zoneinfo import ZoneInfo
 
 S = TypeVar("S", bound="Section")
-#: A text of one line: the name of a model, a prefix.
 #: The name of an environment variable.
 VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
-_ONE_LINE: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}"
+#: A text of one line: the name of a model, a prefix.
+ONE_LINE: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}"
 #: A command of the user's.
 _COMMAND: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,1000}"
 
@@ -142,7 +143,7 @@ class Llm(Section):
         "extractive",
     )
     base_url: str = url(Text("meaning.base_url"))
-    model: str = text("", Text("meaning.model"), pattern=_ONE_LINE, allowed=Text("allowed.name"))
+    model: str = text("", Text("meaning.model"), pattern=ONE_LINE, allowed=Text("allowed.name"))
     api_key_env: str = name_of_the_key()
     temperature: float = real(0.3, "The sampling temperature of the model.", most=2)
     context_tokens: int = whole(8192, "The context window in tokens of the model that summarises.", least=512)
@@ -155,7 +156,7 @@ class Llm(Section):
 class Worker(Section):
     """The processes that write summaries."""
 
-    concurrency: int = whole(3, "Tasks done at once; no more than a llama.cpp server here has slots.", least=1, most=64)
+    concurrency: int = whole(3, "Tasks at once, at most the slots of a server here; 3: one if it says none.", least=1, most=64)
     lease: timedelta = duration("120s", "A task whose worker sends no heartbeat for this long is requeued.", least="1s")
     beat: timedelta = duration("15s", "The time between two heartbeats of a worker.", least="100ms")
     idle: timedelta = duration("60s", "A worker without work exits after this time.")
@@ -172,15 +173,19 @@ class Tokens(Section):
 class Privacy(Section):
     """Which secrets are hidden, and where."""
 
-    redact: Literal["llm", "off"] = choice("llm", Text("meaning.redact"), "off")
+    redact: Literal["llm", "store", "off"] = choice("llm", Text("meaning.redact"), "store", "off")
     reveal: bool = flag(
         True,
         "Show in the memory block of a direct chat the secrets that its question asks for (with redact = off all of them). "
         "false: show none, nor in the history block. In a group none is shown in any case.",
     )
-    patterns: tuple[str, ...] = patterns(
-        [], "Further patterns of what counts as a secret. Names of dated files do not regard them."
-    )
+    patterns: tuple[str, ...] = patterns([], "Further patterns of what counts as a secret. Names of files do not regard them.")
+    personal: bool = flag(False, "Mail addresses, phone numbers and postal addresses count as secrets, but not in file names.")
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The patterns of what counts as a secret beside what always does."""
+        return (*self.patterns, *PERSONAL.values()) if self.personal else self.patterns
 
 
 @section
@@ -198,7 +203,7 @@ class Care(Section):
     """How the workspace is watched and protected."""
 
     poll: timedelta = duration("1s", "The time between two checks of history.json and inbox.json.", least="50ms")
-    tree_poll: timedelta = duration("5s", "The time between two checks of the other files, a hundred in turn.", least="50ms")
+    tree_poll: timedelta = duration("5s", "The same of the other files; at rest, of all that events tell of.", least="50ms")
     quarantine_limit: int = whole(10, "How many copies of damaged files are kept.", least=1)
     previous_age: timedelta = duration("365d", "How long replaced and deleted texts stay in .recalld/previous/.", least="30d")
     previous_bytes: int = size("200MB", "The most bytes of them; none younger than 30 days is dropped.", least="1MB")
@@ -359,19 +364,19 @@ class Embeddings(Section):
 
     base_url: str = url("The address of a server with `/v1/embeddings`.")
     model: str = text(
-        "", "The model's name on that server; empty: no embeddings.", pattern=_ONE_LINE, allowed=Text("allowed.name")
+        "", "The model's name on that server; empty: no embeddings.", pattern=ONE_LINE, allowed=Text("allowed.name")
     )
     api_key_env: str = name_of_the_key()
     question_prefix: str = text(
         "",
         'What the model wants before a question: "query: " for E5, "search_query: " for Nomic.',
-        pattern=_ONE_LINE,
+        pattern=ONE_LINE,
         allowed=Text("allowed.text"),
     )
     text_prefix: str = text(
         "",
         'What the model wants before a text that is searched: "passage: " for E5, "search_document: " for Nomic.',
-        pattern=_ONE_LINE,
+        pattern=ONE_LINE,
         allowed=Text("allowed.text"),
     )
     cache_bytes: int = size(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.protocol.message import InvalidEntry, Message, read_message
@@ -67,13 +68,17 @@ def chat_of(raw: Mapping[str, Any]) -> Chat:
     """
     session, chat = raw.get("session"), raw.get("chat")
     key = session if isinstance(session, str) else ""
+    if chat is None:
+        return _chat_by_key(key) if key else DIRECT
+    return Chat("direct" if chat == "direct" else "channel" if chat == "channel" else "group", key)
+
+
+@lru_cache(maxsize=1_000)  # a turn asks for the chat of each message of history.json
+def _chat_by_key(key: str) -> Chat:
     words = re.sub(_CAMEL, "_", key)
-    kind: ChatKind = "group"
-    if chat == "direct" or (chat is None and not (key and re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE))):
-        kind = "direct"
-    if chat == "channel" or (chat is None and key and re.search(_CHANNEL, words, re.IGNORECASE)):
-        kind = "channel"
-    return Chat(kind, key)
+    if re.search(_CHANNEL, words, re.IGNORECASE):
+        return Chat("channel", key)
+    return Chat("group" if re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE) else "direct", key)
 
 
 def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 LOOKUPS: Final = ("search_memory", "get_recent_history", "get_history_by_time")
 #: What writes a line, at the user's word alone.
 REMEMBER: Final = "remember"
-OPERATIONS: Final = (*LOOKUPS, REMEMBER)
 _MOST_CHARS: Final = 500
 #: How a model is told the mark of its turn.
 MARK_LINES: Final = {"zh": "（本轮的标记：{mark}）", "en": "(The mark of this turn: {mark})"}

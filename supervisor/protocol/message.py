@@ -20,7 +20,7 @@ from recalld.supervisor.storage.instant import instants_of, quoted, read_instant
 from recalld.supervisor.storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime, tzinfo
 
 
@@ -90,6 +90,7 @@ class Message:
     failed_at: datetime | None = None
     next_at: datetime | None = None
     text_digest: str = field(init=False, repr=False, compare=False)  # computed once: a round reads it many times
+    _size: int = field(default=-1, init=False, repr=False, compare=False)  # computed when it is asked for first
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text_digest", digest_of_text(self.text))
@@ -98,6 +99,13 @@ class Message:
     def key(self) -> Key:
         """Id and digest of the text: each such pair is written to a dated file once."""
         return (self.id, self.text_digest)
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes in history.json."""
+        if self._size < 0:
+            object.__setattr__(self, "_size", len(render_json(self.raw)) + 2)
+        return self._size
 
     @property
     def given_at(self) -> object:
@@ -277,6 +285,22 @@ def read_message(raw: object, zone: tzinfo) -> Entry:
         failed_at=_time_of(raw.get("archiveFailedAt")),
         next_at=_time_of(raw.get("archiveNextAt")),
     )
+
+
+def with_words(raw: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return the fields of a message with ``change(words)`` in the place of all words in them, thoughts, too."""
+
+    def changed(found: Any) -> Any:
+        match found:
+            case str():
+                return change(found)
+            case list():
+                return [changed(one) for one in found]
+            case dict():
+                return {name: changed(one) if name in (*WORD_FIELDS, *_THINKING) else one for name, one in found.items()}
+        return found
+
+    return {name: changed(one) if name in _TEXT_FIELDS else one for name, one in raw.items()}
 
 
 def with_archived(message: Message, archived: Archived) -> Message:

@@ -33,6 +33,8 @@ MOST_FOLDERS: Final = 64
 NETWORK: Final = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
 )
+#: File systems whose files change through this system alone, so that it knows of each change.
+_LOCAL: Final = frozenset({"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "tmpfs", "xfs", "zfs"})
 _MOUNTS: Final = "/proc/self/mountinfo"
 _OCTAL: Final = lazy_re(r"\\([0-7]{3})")
 _DATED: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
@@ -203,6 +205,11 @@ def check_filesystem(paths: WorkspacePaths, *, allow_network_fs: bool) -> None:
     if kind in NETWORK or kind.startswith("fuse."):
         why = Text("config.network_disk", path=paths.root, kind=kind)
         raise BadConfig("care.allow_network_fs", why)
+
+
+def is_on_local_disk(paths: WorkspacePaths) -> bool:
+    """Return whether the workspace is on a file system that no other system can change; False where it is not known."""
+    return filesystem_kind(os.path.realpath(paths.root), _mounts()) in _LOCAL
 
 
 def check_inside(paths: WorkspacePaths) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.config_keys import VARIABLE, Section, name_of_the_key, section
+from recalld.supervisor.protocol.config_keys import ONE_LINE, VARIABLE, Section, name_of_the_key, section
 from recalld.supervisor.protocol.settings import duration, real, text, url, whole
 from recalld.supervisor.storage.catalogue import Text
 
@@ -82,7 +82,7 @@ class Provider(Section):
     """A model that the pool asks, and how often."""
 
     base_url: str = url(Text("meaning.base_url"))
-    model: str = text("", Text("meaning.model"), pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", allowed=Text("allowed.name"))
+    model: str = text("", Text("meaning.model"), pattern=ONE_LINE, allowed=Text("allowed.name"))
     api_key_env: str = name_of_the_key()
     requests_per_minute: int = whole(0, "The most calls a minute of the whole pool; 0: no limit.")
     tokens_per_minute: int = whole(0, "The most tokens a minute, as estimated before a call; 0: no limit.")

@@ -48,6 +48,8 @@ PLACEHOLDERS: Final = {
         "memory_context",
     ),
 }
+#: The sentence before a template without {char_limit} that limits the summary; the template stays as it is.
+LENGTH_ASKED: Final = {"zh": "（新的摘要一共不超过 {} 个字。）", "en": "(The new summary has at most {} characters.)"}
 #: The templates of the summaries of days and months.
 _OF_SUMMARIES: Final = ("daily-summary", "monthly-summary", "merge-summary")
 _PLACEHOLDER: Final = lazy_re("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
@@ -152,9 +154,9 @@ def load_templates(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, La
 
 def without_secrets(text: str, language: Language, privacy: Privacy) -> str:
     """Return the text as a model may read it."""
-    from recalld.supervisor.text.redact import HIDDEN, redacted  # lazy: a template is filled in without it
+    from recalld.supervisor.text.redact import hidden  # lazy: a template is filled in without it
 
-    return text if privacy.redact == "off" else redacted(text, HIDDEN[language], privacy.patterns)
+    return text if privacy.redact == "off" else hidden(text, language, privacy.forms)
 
 
 def version_of(used: Iterable[PromptTemplate]) -> str:

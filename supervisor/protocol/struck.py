@@ -1,6 +1,7 @@
 """
 What is no longer true, as a file of memory says it: ``~~words~~ (until 2026-11-23: reason)``. Pure.
 
+Of Chinese words it says it in Chinese: ``~~原话~~（至 2026-11-23：原因）``.
 A person may strike words through without a day; `write --replaces` and `invalidate` name it (docs/reference/protocol.md, 10.8).
 """
 
@@ -29,9 +30,15 @@ class Struck(NamedTuple):
     reason: str = ""
 
     def __str__(self) -> str:
-        """Return the words as a file has them."""
-        since = f" (until {self.until}{f': {self.reason}' if self.reason else ''})" if self.until else ""
-        return f"~~{self.words.replace('~~', '')}~~{since}"
+        """Return the words as a file has them, the day and the reason in their language."""
+        from recalld.supervisor.text.language import language_of  # here: most commands strike nothing
+
+        said = f"~~{self.words.replace('~~', '')}~~"
+        if self.until is None:
+            return said
+        if language_of(self.words) == "zh":
+            return f"{said}（至 {self.until}{f'：{self.reason}' if self.reason else ''}）"
+        return f"{said} (until {self.until}{f': {self.reason}' if self.reason else ''})"
 
 
 def read_struck(words: str) -> Struck | None:
@@ -57,7 +64,7 @@ def struck_line(line: str, until: date, reason: str = "") -> str:
     Return a line with its words struck; what comes before them, day and source or the sign of a list, stays.
 
     >>> struck_line("2026-02-14|web-chat|住在杭州", date(2026, 11, 23))
-    '2026-02-14|web-chat|~~住在杭州~~ (until 2026-11-23)'
+    '2026-02-14|web-chat|~~住在杭州~~（至 2026-11-23）'
     """
     before = before_words(line)
     return before + str(Struck(line[len(before) :].strip(), until, reason))

@@ -52,7 +52,9 @@ class Summary:
     extract: bool = False
     waits: bool = False  # an extract that stands until its model has answered; it covers nothing
     enough: bool = False  # an extract of what needs no model
-    refused: str = ""  # an extract that stands since two answers were refused: the model, and the version of its prompts
+    refused: str = (
+        ""  # the model, and the version of its prompts, whose two answers were refused: the extract, or its end, is one
+    )
     empty: bool = False
     joined: bool = False  # code joined the text of a month from the summaries of its days
     unverified: int = 0  # places of the text that its sources do not have; they are marked

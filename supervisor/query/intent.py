@@ -35,14 +35,19 @@ _TO_YOU: Final = lazy_re(
 #: A clause with the mark that ends it, and the rarity from which a word says what a text is about.
 _CLAUSE: Final = lazy_re(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
 _TELLING: Final = 0.65
-_THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教(?![堂室授育练])|提供|回答|(?<![小听])说(?!明|法)"
+_THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教(?![堂室授育练])|提供|回答|劝|讲过|(?<![小听])说(?!明|法)"
+#: The same as verbs of English, after "did you", and as they stand after "you".
+_DID: Final = "recommend|suggest|tell|say|mention|advise|give|offer|propose|think|explain|warn|write|draft|list|fix|work out"
+_DONE: Final = (
+    "recommended|suggested|told|said|mentioned|advised|gave|given|offered|proposed|thought(?! of)|explained|warned|wrote"
+    "|written|drafted|listed|fixed|worked out"
+)
 #: A question about what the assistant has said; a request for something new is not one: 你能推荐, "would you recommend".
 _YOU: Final = lazy_re(
     r"(?<!请)(?<!麻烦)你(?!能|可|会|要|想|好|觉得|认为|知道|再|查|说.{0,3}[是这呢吧]|帮(?!.{0,6}[过了的])"
     rf"|给我(?!.{{0,8}}(?:[过了的哪]|什么|啥))|告诉我(?![过了的])).{{0,12}}(?:{_THEIRS})"
-    r"|\bdid you\b.{0,25}\b(?:recommend|suggest|tell|say|mention|advise|give|offer|propose)"
-    r"|\byou(?:'ve|'d| have| had| once| just| also| already)*(?: \w+)?"
-    r" (?:recommended|suggested|told|said|mentioned|advised|gave|given|offered|proposed)\b"
+    rf"|你(?:当时|上次)?(?:给我?|[列排写选算])(?:过?的|过)|\bdid you\b.{{0,25}}\b(?:{_DID})\b|\baccording to you\b"
+    rf"|\byou(?:'ve|'d| have| had| once| just| also| already)*(?: \w+)? (?:{_DONE})\b"
     r"|\byour (?:recommendation|suggestion|advice|answer)|\b(?:recommended|suggested) (?:to|for) me\b",
     re.IGNORECASE,
 )
@@ -92,6 +97,38 @@ _WISHES: Final = lazy_re(
 )
 #: Characters of a message in which a wish is looked for.
 _WISH_CHARS: Final = 400
+
+
+#: A question for a number by which something is known, and such a number: three digits with a letter or a fourth beside them.
+_ASKS_FOR_CODE: Final = lazy_re(
+    r"\b(?:phone|mobile|cell|passport|order|account|card|membership|reference|policy|plate|licen[cs]e|registration|tracking|customer"
+    r"|booking|insurance|tax|serial|model|flight|invoice) (?:number|no\.?)(?=\W*$| (?:pls|please|plz|again|is|of|for)\b)"
+    r"|(?:手机|电话|车牌|订单|快递|身份证|护照|会员|合同|保单)号|(?:电话|号码|车牌)是?(?:多少|啥|什么)",
+    re.IGNORECASE,
+)
+_CODE: Final = lazy_re(
+    r"(?=[\W_]*[A-Z\d](?:[\s.·-]?[A-Z\d]){3})(?:[A-Z]*[\s.·-]?\d){3}|[零〇一二三四五六七八九幺]{4}", re.IGNORECASE
+)
+
+
+def asks_for_code(question: str) -> bool:
+    """
+    Return whether the question asks for a number by which something is known.
+
+    >>> [asks_for_code(text) for text in ("oskar's phone number pls", "我车牌号多少", "the number of trips", "打电话问什么")]
+    [True, True, False, False]
+    """
+    return bool(_ASKS_FOR_CODE.search(question))
+
+
+def has_code(text: str) -> bool:
+    """
+    Return whether the text has such a number.
+
+    >>> [has_code(text) for text in ("it ends with 4471", "苏E·3F27K", "DJ13-5", "on 12 May at 9", "两个人")]
+    [True, True, True, False, False]
+    """
+    return bool(_CODE.search(text))
 
 
 def is_standing_wish(text: str) -> bool:
@@ -144,6 +181,8 @@ def role_asked_for(asking: str) -> str:
 
     >>> [role_asked_for(text) for text in ("你给我推荐了哪些电影？", "Which song did I mention?", "你能推荐一部吗？")]
     ['assistant', 'user', '']
+    >>> [role_asked_for(text) for text in ("why was it flat, according to you", "你当时咋劝我的", "你给我的两家民宿叫啥")]
+    ['assistant', 'assistant', 'assistant']
     """
     if _I.search(asking):
         return "user"

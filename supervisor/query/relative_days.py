@@ -3,7 +3,8 @@ The days that a message means by "tomorrow", "next Tuesday", 后天 or 下周二
 
 `dates` reads the days of a question, which are in the past; the days of a message may be in the future. So a bare weekday means
 the next one if its sentence is about the future (周五要交, "due on Friday"); otherwise it is left alone: 天文馆周一闭馆 is
-about every Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") names no day.
+about every Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") names no day. With its number
+("Thursday 12th", 12号周四) a weekday is the nearest such day that has it.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ _COUNTS: Final = {
     "ten": 10,
 }
 _WEEKDAY: Final = r"(?P<weekday>mon|tues?|wednes|thurs?|fri|satur|sun)day\b"
+_MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_ORDINAL: Final = r"(?:st|nd|rd|th)\b"
 _COUNT: Final = rf"(?P<n>\d\d?|{'|'.join(_COUNTS)})"
 _NEAR_EN: Final = (
     r"\b(?:(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)|tomm?orr?ow|tmrw|today|tonight|yesterday|last\s+night"
@@ -65,6 +68,11 @@ _AHEAD: Final = lazy_re(
     r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
     r"|booked|scheduled|planned|moved|coming|appointments?|meeting|interview|flight|exam|see you|[Ll]et's"
     r"|[Aa]nything|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b",
+)
+#: Signs that a sentence is about every such day: 周五下午我一般不开会, "I'm usually free on Friday".
+_USUAL: Final = lazy_re(
+    r"喜欢|习惯|一般|通常|总[是在]|从不|从来|平时|\b(?:prefer|usually|always|never|generally|normally|typically)\b",
+    re.IGNORECASE,
 )
 _SENTENCE_END: Final = lazy_re(r"[。！？!?\n；;]|\.\s")
 
@@ -164,8 +172,17 @@ def _weekday(match: re.Match[str], said: date, weekday: int, week: int | None) -
     """Return the weekday of the week *week* ahead; None: the next such day, if its sentence is about the future."""
     if week is not None:
         return _week(said, week, weekday, weekday)
-    ahead = (weekday - said.weekday()) % 7
-    return _day(said, ahead) if ahead and _AHEAD.search(_sentence(match)) else None
+    ahead, sentence = (weekday - said.weekday()) % 7, _sentence(match)
+    return _day(said, ahead) if ahead and _AHEAD.search(sentence) and not _USUAL.search(sentence) else None
+
+
+def _numbered(match: re.Match[str], said: date, weekday: int) -> Days | None:
+    """Return the day of the month *n* nearest to *said* that is this weekday; None if its month is named, or there is none."""
+    if match["month"]:
+        return None
+    months = (divmod(said.year * 12 + said.month - 1 + ahead, 12) for ahead in (-1, 0, 1, 2))
+    days = [day for year, month in months if (day := single_day(year, month + 1, _number(match["n"])))]
+    return min((day for day in days if day.first.weekday() == weekday), key=lambda day: abs(day.first - said), default=None)
 
 
 def _is_over(match: re.Match[str]) -> bool:
@@ -197,7 +214,15 @@ def _week_zh(match: re.Match[str], said: date) -> Days | None:
         return None if week is None and _is_over(match) else _week(said, week or 0, 5, 6)
     if not part:
         return None if week is None else _week(said, week)
-    return _weekday(match, said, min("一二三四五六日天".index(part), 6), week)
+    return _weekday(match, said, _han_weekday(match), week)
+
+
+def _numbered_zh(match: re.Match[str], said: date) -> Days | None:
+    return _numbered(match, said, _han_weekday(match))
+
+
+def _han_weekday(match: re.Match[str]) -> int:
+    return min("一二三四五六日天".index(match["part"]), 6)
 
 
 def _number(text: str) -> int:
@@ -233,7 +258,15 @@ def _near_en(match: re.Match[str], said: date) -> Days | None:
 
 def _weekday_en(match: re.Match[str], said: date) -> Days | None:
     week = {"next": 1, "last": -1, "this": 0}.get((match["near"] or "").lower())
-    return _weekday(match, said, _WEEKDAYS.index(match["weekday"][:3].lower()), week)
+    return _weekday(match, said, _english_weekday(match), week)
+
+
+def _english_weekday(match: re.Match[str]) -> int:
+    return _WEEKDAYS.index(match["weekday"][:3].lower())
+
+
+def _numbered_en(match: re.Match[str], said: date) -> Days | None:
+    return _numbered(match, said, _english_weekday(match))
 
 
 def _week_en(match: re.Match[str], said: date) -> Days | None:
@@ -272,6 +305,11 @@ def _chinese() -> _Rules:
             rf"(?:每|隔|逢)个?{_HAN_WEEK}[一二三四五六日天末]|{_HAN_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_HAN_WEEK})?[一二三四五六日天]",
             _habit,
         ),
+        (
+            rf"(?P<month>[0-9一二三四五六七八九十]月)?(?<![0-9十])(?P<n>{_HAN_N})[号日][，,、(（]?{_HAN_WEEK}(?P<part>[一二三四五六日天])",
+            _numbered_zh,
+        ),
+        (rf"{_HAN_WEEK}(?P<part>[一二三四五六日天])[，,、(（]?(?P<month>)(?P<n>{_HAN_N})[号日]", _numbered_zh),
         ("(?:每天|天天|第二天|前天晚上说|今后|明后天|今明两天|今天的话)", _habit),
         (
             r"(?<![以之目提从早有])(?P<near>大前|大后|前|昨|今|明|后)(?:天|日(?!子|报)|晚|早(?!已)|儿(?=[，。个要去])|夜)",
@@ -295,6 +333,8 @@ def _english() -> _Rules:
             rf"\b(?:every|each|most|on)\s+(?:other\s+)?(?:mon|tues|wednes|thurs|fri|satur|sun)days\b|\b(?:every|each|most)\s+{_WEEKDAY}",
             _habit,
         ),
+        (rf"\b{_WEEKDAY},?\s+(?:the\s+)?(?P<n>\d\d?){_ORDINAL}(?P<month>\s+(?:of\s+)?{_MONTH})?", _numbered_en),
+        (rf"(?P<month>{_MONTH}\s+)?\b(?P<n>\d\d?){_ORDINAL},?\s+\(?{_WEEKDAY}", _numbered_en),
         (_NEAR_EN, _near_en),
         (rf"\b(?:(?P<near>next|this|last|coming)\s+)?{_WEEKDAY}(?!s)", _weekday_en),
         (r"\b(?P<near>next|this|the(?=\s+weekend))\s+(?P<unit>weekend|week)\b(?!\s+(?:after|before|of)\b)", _week_en),

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _BEFORE = (
     r"以前|之前|从前|先前|此前|早先|过去|曾经|原来|原先|原本|本来|起初|最初|最早|最开始|一开始|刚开始|当初"
-    r"|\b(?:before|original(?:ly)?|used to|initial(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|old|at first|first|back then)\b"
+    r"|\b(?:before|original(?:ly)?|used to|initial(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|at first|first|back then)\b"
+    r"|\b(?<!how )(?<!year )(?<!years )(?<!months )old\b"
     r"|\b(?:was|were|did)\b.{0,20}\b(?:plan(?:ned)?|supposed)\b"
 )
 _OF_BEFORE = lazy_re(_BEFORE, re.IGNORECASE)
@@ -46,6 +47,11 @@ def asks_before(text: str) -> bool:
 
 
 def asks_past(text: str, days: Iterable[Days] = (), today: date | None = None) -> bool:
-    """Return whether the question asks for what was: 以前, "used to", "did", or by a day that is over."""
+    """
+    Return whether the question asks for what was: 以前, "used to", "did", or by a day that is over.
+
+    >>> asks_past("our old landlord"), asks_past("how old is our landlord?")
+    (True, False)
+    """
     is_over = today is not None and any(one.last < today for one in days)
     return not asks_now(text) and (bool(_WAS.search(text)) or is_over)

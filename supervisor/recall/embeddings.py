@@ -136,7 +136,7 @@ def hidden_by(privacy: Privacy) -> list[object]:
     """Return the settings by which secrets are hidden: other settings make other vectors."""
     from recalld.supervisor.text.redact import RULES  # only a search with embeddings needs it
 
-    return [privacy.redact != "off" and RULES, privacy.patterns]
+    return [privacy.redact != "off" and RULES, privacy.forms]
 
 
 def plain(text: str, privacy: Privacy) -> str:
@@ -144,7 +144,7 @@ def plain(text: str, privacy: Privacy) -> str:
     from recalld.supervisor.text.redact import redacted  # only a search with embeddings needs it
 
     text = text[:MOST_CHARS].encode("utf-8", "replace").decode()
-    hidden = text if privacy.redact == "off" else redacted(text, _HIDDEN, privacy.patterns)
+    hidden = text if privacy.redact == "off" else redacted(text, _HIDDEN, privacy.forms)
     return hidden.strip() or _HIDDEN
 
 

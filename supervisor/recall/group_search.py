@@ -53,7 +53,8 @@ class Parts:
     def seen_by(self, audience: Audience, now: datetime) -> VisibleView:
         """Return all that they may see, as the files are now. BadFile if the index is damaged."""
         make = partial(self.part(audience).of, unfiled=self.unfiled(audience, now, lambda _: False))
-        seen, _ = self._index.read_current(make, lambda made: (one.path for one in made.passages))
+        names = self._unfiled.written_names
+        seen, _ = self._index.read_current(make, lambda made: (one.path for one in made.passages), names)
         return seen
 
     def newest_words(self, audience: Audience, now: datetime) -> Iterator[str]:
@@ -102,9 +103,9 @@ class GroupSearch(Search):
 
     def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages) -> Answer:
         """Return the answer of the index to them."""
-        self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
         settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
-        found = self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, part=self._view)
+        names = self.of.unfiled.written_names
+        found = self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, part=self._view, names=names)
         return replace(found, miss=None)
 
     @property
@@ -133,7 +134,8 @@ class GroupSearch(Search):
 
     @cached_property
     def _seen(self) -> VisibleView:
-        return self.of.index.read_current(self._visible, lambda seen: (one.path for one in seen.passages))[0]
+        names = self.of.unfiled.written_names
+        return self.of.index.read_current(self._visible, lambda seen: (one.path for one in seen.passages), names)[0]
 
     def _visible(self, whole: View) -> VisibleView:
         return self._part.of(whole, self._unfiled)
@@ -147,7 +149,7 @@ def heard(hit: Hit) -> Hit:
     unit = hit.unit
     if unit.message:
         unit = replace(unit, path=path_by_id(unit.message), start=1, end=unit.text.count("\n") + 1)
-    return replace(hit, unit=unit, score=None)
+    return replace(hit, unit=unit, score=None, worth=None)
 
 
 def _named_by_day(unit: Passage) -> Passage:

@@ -259,10 +259,9 @@ class Search:
 
     def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
         """Return the answer of the index, with the originals as `[recall] originals` says."""
-        # a message that is no longer unfiled is in a file that may be too new for the index
-        self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
-        settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
-        return self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, unfiled.overlay)
+        least, tiers = self.of.settings.min_score, TIERS[self.of.settings.originals]
+        names = self.of.unfiled.written_names  # no longer unfiled, in files that may be too new for the index
+        return self.of.index.search(query, LIMIT, tiers, least, MIN_SHARE, deadline, unfiled.overlay, names=names)
 
     def reranked(self, query: Query, hits: list[Hit], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit] | None:
         """Return the hits with those of the backend; None if it has none, or the question only names days."""

@@ -178,8 +178,9 @@ class Unfiled:
         wanted = unquote(identity, errors="surrogatepass")
         yield from (block_of(one) for one in self.searched(now) if one.id in {wanted, identity})
         journal.refresh()
-        names = dict.fromkeys(name for key, name in [*journal.written.items()] if key[0] == wanted)
-        yield from (block for name in names for block in memory.blocks(name) if block.key[0] == wanted)
+        yield from (
+            block for name in journal.written.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted
+        )
 
     def _days(
         self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]

@@ -7,12 +7,14 @@ What is new in a turn, its mark too, is in the last message.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
-from recalld.supervisor.index.hit import line_marks
 from recalld.supervisor.protocol.lookup_request import mark_line
 from recalld.supervisor.protocol.prompts import load_template
+from recalld.supervisor.recall.neighbours import only_neighbours
+from recalld.supervisor.replies.remember import asked_to_remember
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.text.language import Language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.build import Injection
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
-    from recalld.supervisor.text.language import Language
 
 #: Calls of the model in one look further, at most.
 MOST_CALLS: Final = 5
@@ -48,8 +49,24 @@ def after_looking(
     return (*turns, {"role": "user", "content": told})
 
 
-def from_memory(made: Injection) -> Text:
-    """Return what answers where no model is set: that none is, and what memory holds, each passage with its citation."""
-    units = [hit.unit for hit in made.shown[:_MOST_SHOWN]]
-    passages = [f"- {' '.join(one.text.split())} [{one.path}{line_marks([(one.start, one.end)])}]" for one in units]
-    return Text("reply.from_memory", passages="\n".join(passages)) if passages else Text("reply.nothing_in_memory")
+def from_memory(made: Injection, language: Language) -> str:
+    """
+    Return what answers where no model is set: that none is, and what memory holds, each passage with its citation.
+
+    What asks, only stands next to an answer, or was such an answer, answers nothing. Where the user asks to remember something,
+    it says how.
+    """
+    aside, own = only_neighbours(made.shown), _beginnings()
+    found = [hit.unit for hit in made.shown if hit not in aside and not hit.unit.asks]
+    units = [one for one in found if one.role != "assistant" or not one.text.startswith(own)][:_MOST_SHOWN]
+    passages = "\n".join(f"- {' '.join(one.text.split())} [{one.citation}]" for one in units)
+    told = [Text("reply.from_memory", passages=passages) if passages else Text("reply.nothing_in_memory")]
+    if wanted := asked_to_remember([made.receipt.question]):
+        told.append(Text("reply.how_to_remember", line=" ".join(wanted.split())))
+    return "\n".join(one.in_language(language) for one in told)
+
+
+def _beginnings() -> tuple[str, ...]:
+    """Return how the answers of `from_memory` begin, in each language."""
+    told = Text("reply.from_memory", passages=""), Text("reply.nothing_in_memory")
+    return tuple(one.in_language(language).strip() for one in told for language in get_args(Language))

@@ -52,7 +52,7 @@ class Stat(NamedTuple):
 class Disk(Protocol):
     """The operations. An absent file raises FileNotFoundError unless a method says otherwise; each may raise OSError."""
 
-    def stat(self, path: Path) -> Stat | None:
+    def stat(self, path: Path | str) -> Stat | None:
         """Return the properties of the file or folder, not following a link; None when there is none."""
 
     def is_read_only(self, folder: Path) -> bool:
@@ -64,8 +64,8 @@ class Disk(Protocol):
     def stats(self, folder: Path) -> dict[str, Stat]:
         """Return the properties by name of what is in *folder*, unordered, not following links; none without such a folder."""
 
-    def read(self, path: Path, offset: int = 0) -> bytes:
-        """Return the bytes of a regular file from *offset* on. A symbolic link is refused (ELOOP)."""
+    def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
+        """Return the bytes of a regular file from *offset* on, *most* of them if given. A symbolic link is refused (ELOOP)."""
 
     def create(self, path: Path, mode: int) -> int:
         """Return a handle to a new, empty file; FileExistsError when the name is taken. Follows no link."""
@@ -176,9 +176,14 @@ def copy_in_memory(path: str) -> Iterator[str]:
 
 
 class RealDisk:
-    """The disk of this machine."""
+    """The disk of this machine; a file of more than *most* bytes is not read (EOVERFLOW)."""
 
-    def stat(self, path: Path) -> Stat | None:
+    _most: float = float("inf")
+
+    def __init__(self, most: float = float("inf")) -> None:
+        self._most = most
+
+    def stat(self, path: Path | str) -> Stat | None:
         try:
             found = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -207,12 +212,14 @@ class RealDisk:
                     continue
         return found
 
-    def read(self, path: Path, offset: int = 0) -> bytes:
+    def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
         handle = open_regular(path, os.O_RDONLY)
         try:
+            if os.fstat(handle).st_size - offset > self._most:
+                raise OSError(errno.EOVERFLOW, os.strerror(errno.EOVERFLOW), str(path))
             with open(handle, "rb", closefd=False) as file:
                 file.seek(offset)
-                return file.read()
+                return file.read(most)
         finally:
             os.close(handle)
 

@@ -153,21 +153,27 @@ class Files:
     # ── writing ──────────────────────────────────────────────────────────────
 
     def replace(
-        self, path: Path, data: bytes, seen: FileVersion | None, keep: Path | None = None, mode: int = FILE_MODE
+        self,
+        path: Path,
+        data: bytes | Iterable[bytes],
+        seen: FileVersion | Stat | None,
+        keep: Path | None = None,
+        mode: int = FILE_MODE,
     ) -> None:
         """
         Replace the version *seen* (None: no file) by *data*, durably; mode and owner of the old file are kept.
 
-        A file that was not there gets the *mode*.
+        A file that was not there gets the *mode*. One too large to be held whole is given in pieces, its old version by stat.
 
         The old version is kept under the name *keep*, if given. Conflict when the file is no longer the version *seen*; then
         nothing is written. An OSError leaves the old file as it was.
         """
-        temporary, stat = self._prepare(path, (data,), seen.stat if seen else None, mode)
+        old = seen.stat if isinstance(seen, FileVersion) else seen
+        temporary, stat = self._prepare(path, (data,) if isinstance(data, bytes) else data, old, mode)
         kept = None
         try:
-            if seen and keep:
-                kept = self._second_name(path, seen.stat, keep)
+            if old and keep:
+                kept = self._second_name(path, old, keep)
             # subtle: nothing may come between this check and the rename
             if not self._is_unchanged(path, seen):
                 raise Conflict(path)
@@ -338,9 +344,9 @@ class Files:
                 self._given.append(temporary)
                 return temporary
 
-    def _is_unchanged(self, path: Path, seen: FileVersion | None) -> bool:
-        if seen is None:
-            return self.disk.stat(path) is None
+    def _is_unchanged(self, path: Path, seen: FileVersion | Stat | None) -> bool:
+        if not isinstance(seen, FileVersion):
+            return self.disk.stat(path) == seen
         try:  # the bytes first: reading takes time, and only the properties show a change in that time
             return self.disk.read(path) == seen.data and self.disk.stat(path) == seen.stat
         except FileNotFoundError:

@@ -2,6 +2,7 @@
 What stores change, told to whoever acts: an operation or a round collects it, and writes it into the diary when it ends.
 
 A store does not know who acts, nor whether anybody notes. A thread has a list of its own, and so has an act inside another one.
+Who acts is named where a request comes in (`acting`): by which kind of interface, and by which client.
 """
 
 from __future__ import annotations
@@ -10,10 +11,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from recalld.supervisor.text.printable import printable_line
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _NOTING: Final[ContextVar[list[dict[str, Any]] | None]] = ContextVar("noting", default=None)
+#: The interface that acts, and its client, "" for what is not known.
+_ACTING: Final[ContextVar[tuple[str, str]]] = ContextVar("acting", default=("", ""))
+#: Where the ids of acts that were written down go; None: nobody asks.
+_KEPT: Final[ContextVar[list[str] | None]] = ContextVar("kept", default=None)
+#: Letters of the name of a client that are kept: it is whatever the client says.
+_MOST_NAME: Final = 40
 
 
 @contextmanager
@@ -32,3 +41,38 @@ def note(kind: str, **fields: Any) -> None:
     noted = _NOTING.get()
     if noted is not None:
         noted.append({"kind": kind, **fields})
+
+
+@contextmanager
+def acting(interface: str, client: str = "") -> Iterator[None]:
+    """Say who acts meanwhile, in this thread; without a *client*, the one that was said outside."""
+    name = " ".join(printable_line(client).split())[:_MOST_NAME] or _ACTING.get()[1]
+    before = _ACTING.set((interface, name))
+    try:
+        yield
+    finally:
+        _ACTING.reset(before)
+
+
+def author(interface: str, operation: str) -> str:
+    """Return who acts, as the diary keeps it: the interface (*interface* where nobody said one), the operation, the client."""
+    named, client = _ACTING.get()
+    return " ".join(filter(None, (named or interface, operation, client)))
+
+
+@contextmanager
+def kept_ids() -> Iterator[list[str]]:
+    """Collect the ids of the acts that are written down meanwhile, in this thread: what `undo` takes."""
+    ids: list[str] = []
+    before = _KEPT.set(ids)
+    try:
+        yield ids
+    finally:
+        _KEPT.reset(before)
+
+
+def tell_kept(ids: Iterable[str]) -> None:
+    """Say the ids of acts that were written down to whoever asks."""
+    kept = _KEPT.get()
+    if kept is not None:
+        kept.extend(ids)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from recalld.supervisor.archive.coverage import ExistingSummary
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.archive.quarantine import Quarantine
     from recalld.supervisor.archive.tombstones import Tombstones
@@ -128,12 +129,11 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
             stores.memory.ensure_summary_durable(period)
             stores.use.events.emit("dropped", group=result.group)
             return False
-        verdict = Verdict(None, NOTHING) if empty else _judged(stores, result, period)
-        if not (empty or result.extract or result.joined):
-            note_answer(result.model, verdict.reason, verdict.unverified, stores.use)
+        verdict = _judged(stores, result, period, existing, empty=empty)
     reason = verdict.reason
-    if empty and not _all_chitchat(stores.memory, result):
-        reason = "empty"
+    is_answer = not result.extract and reason not in NO_ANSWER and (reason or not empty)
+    if is_answer and (result.usage.get("calls") or not result.joined):  # else code joined it without a call
+        note_answer(result.model, reason, verdict.unverified, stores.use)
     if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
         reason = "refused"  # it names other sources than its task
     # apply
@@ -149,12 +149,16 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
     return True
 
 
-def _judged(stores: _Stores, result: Result, period: Period) -> Verdict:
-    """Return whether the text may become the summary of its sources."""
+def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingSummary | None, *, empty: bool) -> Verdict:
+    """Return whether the text may become the summary of its sources; *empty*: it says that there is nothing to record."""
     archive = stores.use.config.archive
-    if result.extract or result.joined:
+    if empty:
+        return Verdict(None if _all_chitchat(stores.memory, result) else "empty", NOTHING)
+    if result.extract:
         return Verdict(reject_form(result.text, archive.summarise_chars), result.text)
-    return judge(result.text, material_of(stores.memory, period, result.sources, stores.use.config), archive.summarise_chars)
+    continued = existing.text if existing and not (existing.extract or result.redo) else ""
+    material = material_of(stores.memory, period, result.sources, stores.use.config, continued, may_copy=result.joined)
+    return judge(result.text, material, archive.summarise_chars)
 
 
 def _all_chitchat(memory: MemoryFolder, result: Result) -> bool:

@@ -12,7 +12,8 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.prompts import parts_of_prompt, version_of_summaries
+from recalld.supervisor.protocol.prompts import LENGTH_ASKED, parts_of_prompt, version_of_summaries
+from recalld.supervisor.protocol.task import NO_ANSWER
 from recalld.supervisor.storage.catalogue import Text, restored, stored
 from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import NoSummary
@@ -181,7 +182,7 @@ def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) 
         retry_after = timedelta(seconds=result.retry_after_s)
         after = after_fault(after, started, now, result.error, retry_after, waits_of(use.config))
         return replace(after, server=use.endpoint.server, key=use.endpoint.key)
-    if result.status == "done" or result.reason in {"empty", "refused", "truncated", "vague"}:
+    if result.status == "done" or result.reason not in NO_ANSWER:
         return after_success(after, started, now)
     return after
 
@@ -242,7 +243,8 @@ def prompt_marks() -> tuple[str, ...]:
     """Return the sentences of the shipped prompts: a text that repeats one has echoed its prompt."""
     lines = [line for text in _shipped_prompts() for line in _SENTENCE_END.split(parts_of_prompt(text)[0])]
     marks = (line.strip(" -*#") for line in lines)
-    return tuple(line for line in marks if len(line) >= _MARK_MIN_CHARS and "{" not in line)
+    limits = (sentence.partition("{")[0].strip(" (（") for sentence in LENGTH_ASKED.values())
+    return (*limits, *(line for line in marks if len(line) >= _MARK_MIN_CHARS and "{" not in line))
 
 
 @cache

@@ -13,16 +13,16 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.chinese import is_place, pinyin, to_simplified
+from recalld.supervisor.summaries.amounts import Amounts
+from recalld.supervisor.summaries.names import HAN_RUN, capitals, names, new_kin
+from recalld.supervisor.text.chinese import pinyin, to_simplified
 from recalld.supervisor.text.figures import Figure, figures
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.llm_output import HEADING
-from recalld.supervisor.text.places import is_latin_place, other_names
-from recalld.supervisor.text.tokenizer import ENGLISH, HAN, spelled, stem, tokens
-from recalld.supervisor.text.word_frequency import is_known, rarity, telling_words
+from recalld.supervisor.text.places import other_names
+from recalld.supervisor.text.tokenizer import stem, tokens
+from recalld.supervisor.text.word_frequency import rarity, telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,44 +43,22 @@ _RELATIVE: Final = tuple(
         (r"[这本]周|周末|(?i:(?:this|the) (?:week|weekend))", -6, 8),
         (r"下(?:个)?(?:周|星期|礼拜)|(?i:next week|coming week)", 1, 14),
         (r"上(?:个)?(?:周|星期|礼拜)|(?i:last week)", -14, -1),
-        (r"月底|(?i:end of (?:the|this) month)", 0, 31),
-        (r"下个?月|(?i:next month)", 1, 62),
-        (r"上个?月|(?i:last month)", -62, -1),
     )
 )
+#: Words for a month, this one or its neighbours: an answer may name the month, but no day of it.
+_MONTHS: Final = tuple(
+    (lazy_re(words), away) for words, away in ((r"下个?月|(?i:next month)", 1), (r"上个?月|(?i:last month)", -1))
+)
+_MONTH_END: Final = lazy_re(r"月底|(?i:end of (?:the|this) month)")
 _AHEAD: Final = lazy_re(r"后|later|from now")
 _BEFORE: Final = lazy_re(r"前|ago")
-_FARTHEST_HOURS: Final = 24 * 800
 _AROUND: Final = 8  # characters around a number that say when, or that it is about so much
-_ABOUT: Final = lazy_re(
-    r"约|近|大概|左右|上下|多|about|around|nearly|almost|some|roughly|over|under|up to|more than|less than", 2
-)
-_ROUNDED: Final = 0.1
-_EQUAL: Final = 0.01  # 18 months and a year and a half
-#: A sum of fewer is a count of something, and in a text with more numbers each number is the sum of two.
-_LEAST_SUM: Final = 10
-_MOST_ADDED: Final = 40
-_YEARS: Final = range(1900, 2101)
-
-_LATIN_NAME: Final = lazy_re(r"(?<![\w./@-])(?!(?:Mrs?|Ms|Dr|Prof|May)\b)[A-Z][a-z]+(?:[A-Z][a-z]+)*(?![\w/@])")
-_HAN_NAME: Final = lazy_re(f"[{HAN}]{{2,}}")
-_SURNAMES: Final = frozenset(
-    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾萧田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤温康施文牛樊葛邢安齐易乔伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳欧阳"
-)
-#: Words that the dictionary has as places, and that are none in a summary.
-_FULL_NAME: Final = 3
-_NO_PLACES: Final = frozenset(
-    (
-        *("城市", "东西", "南北", "东北", "西北", "东南", "西南", "平原"),
-        *("外国", "爱国", "太阳", "英雄", "朝廷", "江南", "哥哥"),
-    )
-)
-_CODE: Final = lazy_re(r"`([^`\n]{2,})`|https?://[^\s)）」”>]+|(?<![\w.])~?/[\w.-]+(?:/[\w.-]+)+")
-
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.
 _MIN_TELLING: Final = 16
-#: An answer holds this share of the extract's facts and telling words at least; less where its length is bounded.
+#: An answer holds this share of the extract's facts and telling words at least: of a month's more, since a small model tells of
+#: some of its days and leaves out the others; less where its length is bounded.
 _HELD_SHARE: Final = 0.3
+_HELD_OF_MONTH: Final = 0.4
 _HELD_BOUNDED: Final = 0.2
 _STAMP: Final = lazy_re(r"^- \d\d[:-]\d\d ", re.MULTILINE)
 #: At most this share of an answer's own telling words is new, where so many are: summaries say things in other words.
@@ -90,6 +68,7 @@ _MIN_NEW: Final = 6
 _RUN: Final = 12
 _COPY_CHARS: Final = 160
 _COPIES: Final = ((0.7, 0.6), (0.45, 0.85))
+_CAPITALISED: Final = lazy_re(r"[A-Z][a-z]+")
 _LETTERS: Final = lazy_re(r"[\W_]+")
 
 
@@ -104,7 +83,7 @@ class Place:
 @dataclass(frozen=True)
 class Material:
     """
-    What was summarised: the texts with their days, oldest first, and the *extract* of them.
+    What was summarised: who spoke, the texts with their days, oldest first, and the *extract* of them.
 
     A day is None where it is not known. *language* is None where the texts have several, and either is right.
     """
@@ -115,6 +94,7 @@ class Material:
     prompts: tuple[str, ...] = ()  # sentences of the prompts
     examples: tuple[str, ...] = ()  # the worked examples of the prompts
     is_bounded: bool = False  # its answer has a limit far below it, as that of a session: it says less, and may copy
+    may_copy: bool = False  # its answer was joined by code from texts that are part of it
 
     @cached_property
     def text(self) -> str:
@@ -136,6 +116,11 @@ class Material:
         return to_simplified(self.text).casefold()
 
     @cached_property
+    def capitalised(self) -> frozenset[str]:
+        """The words that it has with a capital."""
+        return frozenset(_CAPITALISED.findall(self.text))
+
+    @cached_property
     def bare(self) -> str:
         """Its letters and digits, in simplified characters and small letters."""
         return _LETTERS.sub("", self._folded)
@@ -147,21 +132,16 @@ class Material:
 
     @cached_property
     def _pinyin(self) -> str:
-        return pinyin("".join(_HAN_NAME.findall(self.text)))
+        return pinyin("".join(HAN_RUN.findall(self.text)))
 
     @cached_property
     def _figures(self) -> tuple[tuple[date | None, str, tuple[Figure, ...]], ...]:
         return tuple((day, text, tuple(figures(text))) for day, text in self.said)
 
     @cached_property
-    def _numbers(self) -> frozenset[tuple[float, str, float]]:
-        """Each number, what its unit measures, and the number in the basic unit."""
-        found = {(float(day.year), "", float(day.year)) for day, _ in self.said if day}
-        for _, _, those in self._figures:
-            found |= {(one.value, one.measures, one.base) for one in those if isinstance(one.value, float)}
-            for one in those:  # a day or an hour may be named without its month or its minutes
-                found |= {(float(n), "", float(n)) for n in one.value} if isinstance(one.value, tuple) else set()
-        return frozenset(found)
+    def amounts(self) -> Amounts:
+        """Its numbers."""
+        return Amounts(tuple((day, those) for day, _, those in self._figures))
 
     @cached_property
     def _times(self) -> frozenset[object]:
@@ -175,7 +155,8 @@ class Material:
             found |= {one.value for one in those if one.kind == "day" and isinstance(one.value, tuple)}
             if day:
                 near = {day + timedelta(days=n) for pattern, away in _RELATIVE if pattern.search(text) for n in away}
-                near |= set(_counted(day, text, those)) | {day}
+                near |= set(_counted(day, text, those)) | set(_month_end(day, text)) | {day}
+                found |= {((day.month - 1 + away) % 12 + 1, 0) for pattern, away in _MONTHS if pattern.search(text)}
                 near |= {one for figure in those for one in _near(day, figure)}
                 found |= {(one.month, one.day) for one in near}
         return frozenset(found)
@@ -192,55 +173,26 @@ class Material:
         match figure.kind:
             case "name":
                 return _LETTERS.sub("", str(figure.value)).removesuffix("s") not in self.bare
+            case "time" if figure.is_word:
+                return False
             case "time":
                 return figure.value not in self._times and not self._has_hour(figure.value)
             case "weekday":
                 return figure.value not in self._weekdays
             case "day":
                 return not self._has_day(figure.value)
-        return not figure.is_word and not self._has_number(figure)
+        return not figure.is_word and not self.amounts.has(figure)
 
     def _has_day(self, value: object) -> bool:
         month, day = value if isinstance(value, tuple) else (0, 0)
         if any((m in (month, 0) or not month) and (d == day or not day) for m, d in self._days):
             return True
-        return not month and (float(day), "", float(day)) in self._numbers
+        return not month and (float(day), "", float(day)) in self.amounts.all
 
     def _has_hour(self, value: object) -> bool:
         """Return whether a time is an hour that a text names as a number: "at eleven"."""
         hours, minutes = divmod(value, 60) if isinstance(value, int) else (0, 1)
-        return not minutes and any(number in {hours or 12, hours + 12} and not unit for number, unit, _ in self._numbers)
-
-    def _has_number(self, figure: Figure) -> bool:
-        wanted, measures = figure.base, figure.measures
-        for value, theirs, base in self._numbers:
-            if measures == theirs and abs(base - wanted) <= _EQUAL * abs(wanted):
-                return True
-            if not (measures and theirs) and figure.value in {value, value * 1_000, value * 10_000}:
-                return True
-        if figure.value in _YEARS and not measures:
-            return any(day and abs(day.year - figure.value) <= 1 for day, _ in self.said)  # type: ignore[operator]
-        return self._adds_up(figure)
-
-    def _adds_up(self, figure: Figure) -> bool:
-        """Return whether the number is the sum or the difference of two that have its unit, or one of these so many times."""
-        if figure.base < _LEAST_SUM:
-            return False
-        units = {figure.measures, ""} if figure.measures else {theirs for _, theirs, _ in self._numbers}
-        for measures in units:
-            alike = [base for _, theirs, base in self._numbers if theirs == measures and base]
-            pairs = combinations([*alike, *alike], 2) if len(alike) <= _MOST_ADDED else ()
-            if any(figure.base in (a + b, abs(a - b)) for a, b in pairs):
-                return True
-        counts = {base for _, theirs, base in self._numbers if base and not theirs}
-        prices = {base for _, theirs, base in self._numbers if base and theirs == figure.measures}
-        return bool(figure.measures) and any(figure.base / price in counts for price in prices)
-
-    def is_about(self, figure: Figure, around: str) -> bool:
-        """Return whether the number is given as about so much, and a text has one that is."""
-        if figure.kind != "number" or not _ABOUT.search(around):
-            return False
-        return any(abs(base - figure.base) <= _ROUNDED * abs(base) for _, _, base in self._numbers)
+        return not minutes and any(number in {hours or 12, hours + 12} and not unit for number, unit, _ in self.amounts.all)
 
     def lacks_name(self, name: str) -> bool:
         """Return whether no text has the name, in Chinese characters or in Latin letters."""
@@ -249,7 +201,8 @@ class Material:
         if _LETTERS.sub("", to_simplified(name).casefold()) in self.bare:
             return False
         if not name.isascii():  # jieba may take the verb for a part of a name: 许安欠
-            return name[: max(2, len(name) - 1)] not in self.bare and pinyin(name) not in self.bare
+            name = name[: max(2, len(name) - 1)]
+            return name not in self.bare and pinyin(name) not in self.bare
         return stem(name.casefold()) not in self.tokens and name.casefold() not in self._pinyin
 
 
@@ -259,48 +212,23 @@ def new_places(text: str, material: Material) -> tuple[list[Place], int]:
     for figure in figures(text):
         facts += not figure.is_word
         around = text[max(0, figure.start - _AROUND) : figure.end + _AROUND]
-        if material.lacks(figure) and not material.is_about(figure, around):
+        if material.lacks(figure) and not material.amounts.has_about(figure, around):
             found[figure.start] = Place(figure.start, figure.end)
-    for start, name in _names(text):
+    for start, name in names(text):
         facts += 1
         if material.lacks_name(name) and not any(place.start <= start < place.end for place in found.values()):
             found[start] = Place(start, start + len(name))
+    for start, word in capitals(text) if material.language == "en" else ():
+        if word not in material.capitalised:
+            found.setdefault(start, Place(start, start + len(word)))
+    for start, end in new_kin(text, material.text):
+        found.setdefault(start, Place(start, end))
     return [found[start] for start in sorted(found)], facts
 
 
-def _names(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the names of people, places and things, paths and code, with their places."""
-    in_code = set[int]()
-    for match in _CODE.finditer(text):
-        in_code.update(range(*match.span()))
-        yield match.start(1) if match[1] else match.start(), match[1] or match[0]
-    for match in _LATIN_NAME.finditer(text):
-        word = match[0].casefold()
-        is_common = word in ENGLISH or is_known(stem(word)) or next(figures(match[0]), None) is not None
-        if not ((is_common and not is_latin_place(word)) or match.start() in in_code or _is_label(text, match)):
-            yield match.start(), match[0]
-    for match in _HAN_NAME.finditer(text):
-        at = match.start()
-        for written, word in spelled(match[0]):
-            at = text.find(written, at)
-            if at not in in_code and _is_han_name(word):
-                yield at, written
-            at += len(written)
-
-
-def _is_label(text: str, match: re.Match[str]) -> bool:
-    """Return whether the word is in a heading, or the label of a line."""
-    line = text.rfind("\n", 0, match.start()) + 1
-    return bool(HEADING.match(text[line:].partition("\n")[0])) or text[match.end() :].startswith((":", "：", "**"))
-
-
-def _is_han_name(word: str) -> bool:
-    """Return whether a word is the name of a place, or one of three characters that begins with a surname."""
-    if len(word) < 2 or next(figures(word), None):
-        return False
-    if is_place(word):
-        return word not in _NO_PLACES
-    return len(word) == _FULL_NAME and word[0] in _SURNAMES and not is_known(word)
+def shifts_a_number(text: str, material: Material) -> bool:
+    """Return whether a number of the text is one of the material with noughts, a point or a 万 too many or too few."""
+    return any(material.lacks(one) and material.amounts.has_shifted(one) for one in figures(text))
 
 
 def says_less(text: str, material: Material) -> bool:
@@ -308,7 +236,10 @@ def says_less(text: str, material: Material) -> bool:
     if not material.says_enough:
         return False
     held, wanted = _held(_STAMP.sub("- ", material.extract.partition("\n")[2]), text, material)
-    return held < (max(1, _HELD_BOUNDED * wanted) if material.is_bounded else _HELD_SHARE * wanted)
+    if material.is_bounded:
+        return held < max(1, _HELD_BOUNDED * wanted)
+    is_month = len({day for day, _ in material.said if day}) > 1
+    return held < (_HELD_OF_MONTH if is_month else _HELD_SHARE) * wanted
 
 
 def _held(extract: str, text: str, material: Material) -> tuple[int, int]:
@@ -335,7 +266,7 @@ def says_much_new(text: str, material: Material) -> bool:
 def is_copy(text: str, material: Material) -> bool:
     """Return whether the text is mostly what the material says, word for word and hardly shorter."""
     own, whole = _LETTERS.sub("", to_simplified(text).casefold()), material.bare
-    if len(own) < _COPY_CHARS or material.is_bounded or not material.says_enough:
+    if len(own) < _COPY_CHARS or material.is_bounded or material.may_copy or not material.says_enough:
         return False
     runs = [own[at : at + _RUN] for at in range(len(own) - _RUN + 1)]
     known = {whole[at : at + _RUN] for at in range(len(whole) - _RUN + 1)}
@@ -367,6 +298,12 @@ def _near(day: date, figure: Figure) -> Iterator[date]:
     elif figure.kind == "day" and isinstance(figure.value, tuple) and not figure.value[0]:
         months = {(day + timedelta(days=n)).replace(day=1) for n in (-31, 0, 31)}
         yield from (one.replace(day=figure.value[1]) for one in months if _is_day(one.year, one.month, figure.value[1]))
+
+
+def _month_end(day: date, text: str) -> Iterator[date]:
+    """Yield the last day of the month of *day* where the text names it."""
+    if _MONTH_END.search(text):
+        yield day.replace(day=calendar.monthrange(day.year, day.month)[1])
 
 
 def _is_day(year: int, month: int, day: int) -> bool:

@@ -3,12 +3,14 @@ The extracts that stand where no model has written: while a group waits for its 
 
 So a memory is never worse for having a model. An extract that waits says so in its head, covers nothing and moves nothing: its
 messages are pending as before, and the model's summary takes its place. One that needs no model (`enough`) and one whose model
-failed twice (`refused`) cover their files as any summary does, until these, the model or its prompts change. The file is the
-whole state: killed anywhere, the next round decides the same. Source: docs/reference/protocol.md, 3.8 and 4.5.
+failed twice (`refused`) cover their files as any summary does, until these, the model or its prompts change. Where the
+model had written before, its text stays, and the extract of what came late stands below it. The file is the whole state: killed
+anywhere, the next round decides the same. Source: docs/reference/protocol.md, 3.8 and 4.5.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.summary_file import Summary
@@ -30,11 +32,15 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.protocol.summary_file import Source
     from recalld.supervisor.storage.control import Control
+    from recalld.supervisor.storage.files import FileVersion
     from recalld.supervisor.summaries.llm_state import ModelUse
 
 #: The text of an empty summary, so that a person who opens it knows why it is empty.
 NOTHING: Final = "> 无需记录 · Nothing to record."
 _PROVIDER: Final = "extractive"
+#: Between a model's summary and the extract below it, and the fewest characters for which there is one.
+_BETWEEN_TEXTS: Final = "\n\n"
+_LEAST_ROOM: Final = 200
 
 
 def write_extracts(now: datetime, *, memory: MemoryFolder, use: ModelUse, control: Control) -> int:
@@ -73,9 +79,26 @@ def stands_alone(now: datetime, period: Period, sources: tuple[Source, ...], mem
 def stand_after_refusals(
     now: datetime, period: Period, sources: tuple[Source, ...], memory: MemoryFolder, use: ModelUse
 ) -> bool:
-    """Have the extract stand, since the model that is configured was refused; return whether it does."""
-    _, text = _read(period, sources, memory, use.config)
-    return write_extract(now, period, sources, text, memory, use, refused=use.asked)
+    """
+    Have the extract stand, since the model that is configured was refused; return whether it does.
+
+    Where a model's summary stands, the extract of the new files goes below it, or that of all where a file of it has changed.
+    """
+    version, before = memory.read_summary(period)
+    if before is None or before.extract:
+        _, text = _read(period, sources, memory, use.config)
+        return write_extract(now, period, sources, text, memory, use, refused=use.asked)
+    late = tuple(source for source in sources if source not in before.sources)
+    is_changed = not {source.name for source in late}.isdisjoint(source.name for source in before.sources)
+    blocks, text = _read(period, sources if is_changed else late, memory, use.config)
+    summary = replace(before, created=to_wire(now), text=text or NOTHING, sources=sources, refused=use.asked)
+    if is_changed:
+        summary = replace(summary, provider=_PROVIDER, model="", prompt="", extract=True, joined=False, unverified=0)
+    elif before.text not in before.kept:  # a person's words are kept above
+        room = use.config.archive.summarise_chars - len(before.text) - len(_BETWEEN_TEXTS)
+        text = extract_of(blocks, period, use.config, room) if room > _LEAST_ROOM else ""
+        summary = replace(summary, text=f"{before.text}{_BETWEEN_TEXTS}{text}".strip())
+    return _written(summary, period, version, len(late), memory, use)
 
 
 def needs_no_model(blocks: list[Block], text: str, period: Period, config: Config) -> bool:
@@ -127,11 +150,18 @@ def write_extract(
         empty=not text,
         kept=before.kept if before else "",
     )
+    return _written(summary, period, version, len(sources), memory, use)
+
+
+def _written(
+    summary: Summary, period: Period, seen: FileVersion | None, files: int, memory: MemoryFolder, use: ModelUse
+) -> bool:
+    """Write the summary, which has the extract of so many *files*; return whether it was written."""
     try:
-        memory.write_summary(period, summary, version)
+        memory.write_summary(period, summary, seen)
     except Conflict:
         return False  # a person saved it at this moment
-    use.events.emit("extracted", group=period.group, files=len(sources), waits=waits)
+    use.events.emit("extracted", group=period.group, files=files, waits=summary.waits)
     return True
 
 

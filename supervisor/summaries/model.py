@@ -12,20 +12,18 @@ import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from recalld.supervisor.protocol.prompts import text_of
-from recalld.supervisor.protocol.task import AskedTask, asked_id
+from recalld.supervisor.protocol.task import NO_ANSWER, AskedTask, asked_id
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import NEVER, to_wire, within
 from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.llm_state import note_result, refusal
+from recalld.supervisor.summaries.llm_state import note_answer, note_result, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from recalld.supervisor.protocol.prompts import Prompt
-    from recalld.supervisor.protocol.task import AskedKind, Result
+    from recalld.supervisor.protocol.task import Result
     from recalld.supervisor.storage.clock import Clock, Deadline
     from recalld.supervisor.summaries.llm_state import ModelUse
 
@@ -51,6 +49,10 @@ class Model(ABC):
     async def complete(self, prompt: Prompt, limits: CallLimits) -> str:
         """Return the answer, as it came; NoSummary if there is none within the limits."""
 
+    @abstractmethod
+    def note_judged(self, reason: str | None, unverified: int) -> None:
+        """Note what became of its last answer: *reason* is why it was refused, None where it was accepted."""
+
 
 class WorkerAtHand(Protocol):
     """What sees to it that a worker runs."""
@@ -65,27 +67,26 @@ class QueuedModel(Model):
 
     def __init__(self, group: str, attempt: int, use: ModelUse, worker: WorkerAtHand, clock: Clock) -> None:
         self._group, self._attempt, self._use, self._worker, self._clock = group, attempt, use, worker, clock
+        self._answered_by = ""
 
     async def complete(self, prompt: Prompt, limits: CallLimits) -> str:
         """Return the model's answer, one call of the day. NoSummary at once where the model may not be asked now."""
         self._refuse()
-        return await self._result("session-summary", limits, prompt=prompt)
+        return await self._result(prompt, limits)
 
-    async def extract(self, messages: Sequence[Mapping[str, Any]], limits: CallLimits) -> str:
-        """Return an extract of the messages, without a model; "" if they are nothing but courtesies."""
-        return await self._result("session-extract", limits, messages=tuple(map(dict, messages)))
+    def note_judged(self, reason: str | None, unverified: int) -> None:
+        """Add the answer to the account of the model that gave it."""
+        if self._answered_by:
+            note_answer(self._answered_by, reason, unverified, self._use)
 
-    async def _result(
-        self, kind: AskedKind, limits: CallLimits, prompt: Prompt = "", messages: tuple[dict[str, Any], ...] = ()
-    ) -> str:
+    async def _result(self, prompt: Prompt, limits: CallLimits) -> str:
         task = AskedTask(
-            id=asked_id(self._group, kind, text_of(prompt), messages, self._attempt),
-            kind=kind,
+            id=asked_id(self._group, "session-summary", text_of(prompt), (), self._attempt),
+            kind="session-summary",
             group=self._group,
             server=self._use.endpoint.server,
             prompt=prompt if isinstance(prompt, str) else "",
             turns=() if isinstance(prompt, str) else tuple(turn._asdict() for turn in prompt),
-            messages=messages,
             created_at=to_wire(self._clock()),
             attempt=self._attempt,
         )
@@ -97,7 +98,10 @@ class QueuedModel(Model):
             note_result(result, self._clock(), self._use)
         finally:
             task_queue.withdraw(task)
+        self._answered_by = "" if result.extract else result.model
         if result.status == "failed":
+            if result.reason not in NO_ANSWER:
+                self.note_judged(result.reason or "refused", 0)
             raise NoSummary(result.error, result.reason or "refused", result.too_long)
         return result.text
 

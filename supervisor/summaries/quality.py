@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
 from recalld.supervisor.summaries import phrases, shape
-from recalld.supervisor.summaries.material import Material, Place, is_copy, new_places, says_less, says_much_new
+from recalld.supervisor.summaries.debts import swaps_debts
+from recalld.supervisor.summaries.material import (
+    Material,
+    Place,
+    is_copy,
+    new_places,
+    says_less,
+    says_much_new,
+    shifts_a_number,
+)
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import outside_code, own_words
@@ -85,7 +94,7 @@ def judge(text: str, material: Material, most_chars: int = MAX_CHARS) -> Verdict
     reason = reject_form(text, most_chars) or next((reason for rule, reason in RULES if rule(text, material)), None)
     if reason in {"data", "error"} and phrases.reports_too_long_input(text):
         return Verdict("input")
-    if reason or not material.says_enough:
+    if reason or not material.said:
         return Verdict(reason, text)
     places, facts = new_places(text, material)
     if len(places) > max(_MARKED[0], min(_MARKED[1], int(_MARKED_SHARE * facts))):
@@ -203,4 +212,6 @@ RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_alone(shape.is_cut_off), "truncated"),
     (says_less, "vague"),  # than the extract
     (says_much_new, "new"),
+    (shifts_a_number, "new"),  # 120 that became 120,000
+    (lambda text, material: swaps_debts(text, material.text), "new"),
 )

@@ -47,10 +47,11 @@ def blocks_of(memory: MemoryFolder, names: Iterable[str], zone: ZoneInfo) -> lis
     return blocks
 
 
-def extract_of(blocks: list[Block], period: Period, config: Config) -> str:
-    """Return the extract of the messages, "" where they are nothing but courtesies."""
+def extract_of(blocks: list[Block], period: Period, config: Config, longest: int | None = None) -> str:
+    """Return the extract of the messages, at most *longest*; "" where they are nothing but courtesies."""
     archive = config.archive
-    return extract(blocks, period=period.label, zone=archive.zone, kind=period.kind, longest=archive.summarise_chars)
+    most = longest or archive.summarise_chars
+    return extract(blocks, period=period.label, zone=archive.zone, kind=period.kind, longest=most)
 
 
 def quotes_all(text: str, said: Iterable[str]) -> bool:
@@ -59,13 +60,25 @@ def quotes_all(text: str, said: Iterable[str]) -> bool:
     return all(_BETWEEN.sub("", one) in quoted for one in said)
 
 
-def material_of(memory: MemoryFolder, period: Period, sources: Iterable[Source], config: Config) -> Material:
-    """Return what an answer about the period is judged against."""
+def material_of(
+    memory: MemoryFolder,
+    period: Period,
+    sources: Iterable[Source],
+    config: Config,
+    previous: str = "",
+    *,
+    may_copy: bool = False,
+) -> Material:
+    """
+    Return what an answer about the period, which may continue the *previous* text, is judged against.
+
+    One that code joined from the summaries of days *may copy*.
+    """
     from recalld.supervisor.summaries.material import Material  # imported here, since `status` reads no material
 
     zone = config.archive.zone
     blocks = blocks_of(memory, (source.name for source in sources), zone)
-    said = [(local_day(block.created_at, zone), block.text) for block in blocks]
+    said: list[tuple[date | None, str]] = [(local_day(block.created_at, zone), block.text) for block in blocks]
     languages = {language_of(block.text) for block in blocks if block.text.strip()}
     if period.kind == "month":  # it is made from the summaries of its days, which a person may have edited in another language
         days = [
@@ -73,17 +86,19 @@ def material_of(memory: MemoryFolder, period: Period, sources: Iterable[Source],
         ]
         said += [(datetime.fromisoformat(day.label).date(), one.text) for day, one in days]
         languages |= {language_of(one.text) for _, one in days}
+    said += [(None, previous)] if previous else []
     whole = language_of("\n".join(text for _, text in said))
     return Material(
-        said=tuple(_sample(said)),
+        said=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *_sample(said)),
         extract=extract_of(blocks, period, config),
         language=whole if len(languages) == 1 else None,
         prompts=prompt_marks(),
         examples=prompt_examples(),
+        may_copy=may_copy,
     )
 
 
-def _sample(said: list[tuple[date, str]]) -> list[tuple[date, str]]:
+def _sample(said: list[tuple[date | None, str]]) -> list[tuple[date | None, str]]:
     left, kept = _MOST_CHARS, []
     for day, text in said:
         if left <= 0:

@@ -52,7 +52,7 @@ _DISTINCT_SHARE: Final = 0.35
 _SENTENCE_LETTERS: Final = 6
 _SENTENCE_TIMES: Final = 3
 _REPEATED_SHARE: Final = 0.5
-_SENTENCES: Final = lazy_re(r"[\n。！？!?；;]|\.\s")
+SENTENCE_ENDS: Final = lazy_re(r"[\n。！？!?；;]|\.\s")
 #: Or a clause of so many letters that occurs so often, wherever.
 _CLAUSES: Final = lazy_re(r"[\n。！？!?；;，,：:、]|\.\s")
 _CLAUSE_LETTERS: Final = {True: 16, False: 8}  # in ASCII, and not
@@ -182,7 +182,7 @@ def _is_repetitive(window: str) -> bool:
 
 
 def _repeats_sentences(text: str) -> bool:
-    sentences = [_NO_WORD.sub("", sentence).casefold() for sentence in _SENTENCES.split(text)]
+    sentences = [_NO_WORD.sub("", sentence).casefold() for sentence in SENTENCE_ENDS.split(text)]
     counted = ((len(sentence), times) for sentence, times in Counter(sentences).items())
     again = sum(length * times for length, times in counted if times >= _SENTENCE_TIMES and length >= _SENTENCE_LETTERS)
     return again >= _REPEATED_SHARE * sum(map(len, sentences)) > 0

@@ -2,11 +2,11 @@
 Chinese words: runs of Han characters are converted to simplified form and cut into words as jieba cuts them.
 
 Three ways return the same words as jieba (tests/text/test_chinese.py). A question is cut here: its words are looked up in the
-file of jieba's dictionary, which is mapped into memory, in a millisecond. For more text rjieba is loaded, which takes a tenth
-of a second, or jieba, which takes most of one. OpenCC converts traditional characters, and words of Taiwan, to those of the
-mainland, so that 軟體 and 软件 are one word. pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded
-at first use; a supervisor uses jieba's dictionary and pypinyin in a process that ends (`storage/own_process.py`). Source:
-docs/explanation/recall.md.
+file of jieba's dictionary, which is mapped into memory, in a millisecond; so is what names a file, with jieba's guesses, since
+the dictionary would take 80 MB. For more text rjieba is loaded, which takes a tenth of a second, or jieba, which takes most of
+one. OpenCC converts traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word.
+pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded at first use; a supervisor uses pypinyin in a
+process that ends (`storage/own_process.py`). Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import os
 import warnings
 from functools import cache, lru_cache
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -70,23 +70,30 @@ def load_to_cut(characters: int) -> None:
 
 def cut_whole(run: str) -> list[str]:
     """Return the words of a run in order; jieba guesses those that the dictionary does not have."""
-    return _cutter().cut_whole(run) if len(run) > 1 else [run]
+    mapped = _mapped()
+    return mapped.cut_guessing(run) if mapped else [str(word) for word in _jieba().lcut(run)]
 
 
 def han_frequency(word: str) -> float:
     """Return how often a Chinese word occurs in a million words of general text; 0.0 for an unknown word."""
-    dictionary = _jieba()
-    return 1e6 * float(dictionary.FREQ.get(word) or 0) / float(dictionary.total)
+    mapped = _mapped()
+    return 1e6 * ((mapped.frequency(word) if mapped else _jieba().FREQ.get(word)) or 0) / _TOTAL
 
 
 def is_noun(word: str) -> bool:
     """Return whether a Chinese word is a noun, a place name, or a verb used as a noun (备份, 过敏)."""
-    return word in _nouns("n", "vn", "j", "s")
+    tag = _tag(word)
+    return tag in {"vn", "j", "s"} or tag.startswith("n")
 
 
 def is_place(word: str) -> bool:
     """Return whether the dictionary has a Chinese word as the name of a place (里斯本, 浙江)."""
-    return word in _nouns("ns")
+    return _tag(word) == "ns"
+
+
+def is_person(word: str) -> bool:
+    """Return whether the dictionary has a Chinese word as the name of a person (李娜, 赵国)."""
+    return _tag(word).startswith("nr")
 
 
 def pinyin(word: str) -> str:
@@ -126,15 +133,6 @@ class _Cutter:
         mapped = _mapped() if self._left else None
         return mapped.cut_for_search(run) if mapped else list(_searching()(run))
 
-    def cut_whole(self, run: str) -> list[str]:
-        """Return the words of the run; jieba guesses only where characters that are words by themselves stand side by side."""
-        self._left -= min(self._left, len(run))
-        mapped = _mapped() if self._left else None
-        words = mapped.cut(run) if mapped else []
-        if not words or any(len(one) == len(other) == 1 for one, other in pairwise(words)):
-            return [str(word) for word in _jieba().lcut(run)]
-        return words
-
 
 @cache
 def _cutter() -> _Cutter:
@@ -170,6 +168,7 @@ class MappedDictionary:
                 high = start
         return low
 
+    @lru_cache(maxsize=20_000)  # noqa: B019 - as above; a talk has the same words again and again
     def frequency(self, word: str) -> int | None:
         """Return the frequency of the word; 0 if it is only the beginning of a longer one, None if no word begins with it."""
         lines, line = self._beginning_with(word[0]), f"\n{word}".encode()
@@ -177,6 +176,12 @@ class MappedDictionary:
         if at >= 0:
             return int(lines[at + len(line) + 1 : lines.find(b" ", at + len(line) + 1)])
         return 0 if line in lines else None
+
+    def tag(self, word: str) -> str:
+        """Return what kind of word it is, as jieba names kinds: "ns" for a place; "" if it is not in the dictionary."""
+        lines, line = self._beginning_with(word[0]), f"\n{word} ".encode()
+        at = lines.rfind(line)
+        return lines[at + len(line) : lines.find(b"\n", at + 1)].split()[-1].decode() if at >= 0 else ""
 
     def cut_for_search(self, run: str) -> list[str]:
         """Return the words of the run and the shorter words in them, in jieba's order."""
@@ -192,6 +197,16 @@ class MappedDictionary:
     def cut(self, run: str) -> list[str]:
         """Return the words of the run in order; a character that no word of the dictionary has is a word."""
         return [word for part in _IN_DICTIONARY.findall(run) for word in self._cut(part)]
+
+    def cut_guessing(self, run: str) -> list[str]:
+        """Return the words of the run in order; where words stand side by side that are one character, jieba guesses."""
+        found: list[str] = []
+        for part in _IN_DICTIONARY.findall(run):
+            for is_character, words in groupby(self._cut(part), lambda word: len(word) == 1):
+                beside = [*words]
+                is_guessed = is_character and len(beside) > 1 and not self.frequency("".join(beside))
+                found += _guesser().cut("".join(beside)) if is_guessed else beside
+        return found
 
     def _cut(self, run: str) -> list[str]:
         """Return the most probable words of the run, as jieba computes them."""
@@ -221,6 +236,11 @@ def _mapped() -> MappedDictionary | None:
     return None
 
 
+def _tag(word: str) -> str:
+    mapped = _mapped()
+    return mapped.tag(word) if mapped else ""
+
+
 @cache
 def _searching() -> Callable[[str], list[str]]:
     try:
@@ -236,14 +256,26 @@ def jieba_cut_for_search(run: str) -> list[str]:
 
 
 @cache
-def _jieba() -> Any:
-    """Return a separate tokeniser of jieba with its dictionary loaded and cached in the user's cache folder; prints nothing."""
+def _guesser() -> Any:
+    """Return what guesses words in jieba, without its dictionary."""
+    return _imported_jieba().finalseg
+
+
+def _imported_jieba() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its patterns and its import of pkg_resources cause warnings on newer Pythons
         import jieba
-    import platformdirs
 
     jieba.setLogLevel(60)  # above CRITICAL: it would report its loading on the terminal
+    return jieba
+
+
+@cache
+def _jieba() -> Any:
+    """Return a separate tokeniser of jieba with its dictionary loaded and cached in the user's cache folder; prints nothing."""
+    import platformdirs
+
+    jieba = _imported_jieba()
     dictionary = jieba.Tokenizer()
     # subtle: always set, since jieba would otherwise trust a cache file in a shared /tmp; where the folder can't be created,
     # jieba finds no cache file, writes none, and parses its dictionary every time
@@ -252,11 +284,3 @@ def _jieba() -> Any:
         os.makedirs(dictionary.tmp_dir, mode=0o700, exist_ok=True)
     dictionary.initialize()
     return dictionary
-
-
-@cache
-def _nouns(*tags: str) -> frozenset[str]:
-    """Return the words that jieba's dictionary has with such *tags*, of all nouns for "n"; it takes a fifth of a second."""
-    with _jieba().get_dict_file() as lines:
-        tagged = (line.decode().split() for line in lines)
-        return frozenset(word for word, _, tag in tagged if tag in tags or (tag[0] == "n" and "n" in tags))

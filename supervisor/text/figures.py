@@ -59,7 +59,7 @@ _UNITS: Final = (
     ("hour", 1 / 60, r"分钟|minutes?|mins?\b"),
     ("hour", 1 / 3600, r"秒|seconds?|secs?\b"),
     ("hour", 1, r"(?:个(?:半)?)?(?:小时|钟头)|hours?|hrs?\b|h\b"),
-    ("age", 1, r"岁|years? old|year-olds?"),
+    ("age", 1, r"岁半?|years? old|year-olds?"),
     ("hour", 24, r"天|days?\b"),
     ("hour", 168, r"周(?![一二三四五六日天])|(?:个)?(?:星期|礼拜)(?![一二三四五六日天])|weeks?\b"),
     ("hour", 730, r"个月|months?\b"),
@@ -110,6 +110,7 @@ _WRITTEN: Final = {
         r"(?P<eh>\d{1,2})\s?[ap]\.?m\b\.?",
         r"(?:half past|(?P<past>quarter past)|(?P<to>quarter to)) (?P<wh>\w{1,6})",
         r"(?P<oh>\b\w{1,6}) o['’]clock",
+        r"(?P<noon>\b(?:noon|midday|midnight)\b|正午|中午|午夜|半夜)",
     ),
     "number": (
         (
@@ -148,7 +149,7 @@ class Figure:
     end: int
     measures: str = ""  # what its unit measures: "metre" for kilometres; "" without a unit
     factor: float = 1.0  # how many of the basic unit its unit is
-    is_word: bool = False  # a small number in words, without a unit: it may only count
+    is_word: bool = False  # a small number in words, without a unit: it may only count; noon and midnight, which may be about
 
     @property
     def base(self) -> float:
@@ -208,6 +209,8 @@ def _month(word: str) -> int:
 
 def _time_of(match: re.Match[str]) -> Figure | None:
     hour = _count(match["h"] or match["zh"] or match["eh"] or "")
+    if match["noon"]:
+        return Figure("time", 0, *match.span(), is_word=True)
     spoken = match["wh"] or match["oh"] or ""
     if spoken:
         hour = _count(spoken) if spoken.isdigit() else _WORDS.get(spoken.lower(), -1)

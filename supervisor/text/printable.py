@@ -43,6 +43,17 @@ def printable_line(text: str) -> str:
     return printable(text).replace("\n", r"\n")
 
 
+def shortened(text: str, most: int = 80) -> str:
+    r"""
+    Return the text as one line of at most *most* characters; "…" stands where it was cut.
+
+    >>> shortened("我对花生\n 过敏。"), shortened("abcdef", 4)
+    ('我对花生 过敏。', 'abc…')
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def printable_json(line: str) -> str:
     r"""
     Return a line of JSON with each unprintable character as a JSON escape; it means the same.

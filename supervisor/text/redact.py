@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.secret_forms import found_secrets
+from recalld.supervisor.text.secret_labels import Found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from recalld.supervisor.text.language import Language
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
-RULES: Final = 4
+RULES: Final = 5
 #: What is written in place of a secret, for people and models.
-HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
+HIDDEN: Final[Mapping[Language, str]] = {"zh": "[已隐去]", "en": "[hidden]"}
 #: Full-width letters, digits and signs are matched as ASCII, characters without width are skipped. Chinese punctuation stays.
 _FOLDED: Final = {
     **{code: code - 0xFEE0 for code in range(0xFF02, 0xFF5F) if chr(code) not in "（），：；？"},
@@ -38,13 +41,14 @@ class Secret:
 
     *label* has the words for it, such as "password" in "password: hunter2-demo"; for a secret without such a word, the words
     that ask for it, or "". *before* is the sentence up to the secret, from the end of the previous secret on, and what follows
-    the label: "the password for the wifi is …" is about the wifi.
+    the label: "the password for the wifi is …" is about the wifi. *named* has the words within it that are no secret.
     """
 
     start: int
     end: int
     label: str
     before: str
+    named: str = ""
 
 
 def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
@@ -56,25 +60,25 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
     """
     matches = _matches(text)
     for pattern in patterns:
-        matches += [(*match.span(), "", "") for match in re.finditer(pattern, text) if match[0]]
+        matches += [Found(*match.span()) for match in re.finditer(pattern, text) if match[0]]
     found: list[Secret] = []
-    for start, end, label, of in sorted(matches):
+    for start, end, label, of, named in sorted(matches):
         if found and start < found[-1].end:  # two patterns overlap: one secret
             last = found.pop()
-            found.append(Secret(last.start, max(last.end, end), last.label or label, last.before))
+            found.append(Secret(last.start, max(last.end, end), last.label or label, last.before, last.named))
             continue
         before = text[found[-1].end if found else 0 : start]
-        found.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + of))
+        found.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + of, named))
     return found
 
 
-def _matches(text: str) -> list[tuple[int, int, str, str]]:
-    """Return for each match in the folded text its start and end in *text*, its label, and what follows the label."""
+def _matches(text: str) -> list[Found]:
+    """Return the matches in the folded text, with their places in *text*."""
     folded = text.translate(_FOLDED) if not _FOLDED_CHARS.isdisjoint(set(text)) else text
     places: Sequence[int] = range(len(text))
     if len(folded) < len(text):
         places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
-    return [(places[one.start], places[one.end - 1] + 1, one.label, one.of) for one in found_secrets(folded)]
+    return [one._replace(start=places[one.start], end=places[one.end - 1] + 1) for one in found_secrets(folded)]
 
 
 def redacted(
@@ -97,3 +101,20 @@ def redacted(
             parts += [text[at : secret.start], mark if isinstance(mark, str) else mark(secret)]
             at = secret.end
     return "".join([*parts, text[at:]])
+
+
+def hidden(
+    text: str, language: Language, patterns: Iterable[str] = (), may_show: Callable[[Secret], bool] = lambda _: False
+) -> str:
+    """
+    Return the text for people and models: of a secret stands only what it is, and what it is for.
+
+    >>> hidden("The PIN of the bike lock is 4471, not 7.", "en"), hidden("门禁密码是 hunter2-demo", "zh")
+    ('The PIN of the bike lock [hidden], not 7.', '门禁密码[已隐去]')
+    """
+
+    def mark(secret: Secret) -> str:
+        blank = " " if secret.named[-1:].isascii() and secret.named else ""
+        return f"{secret.named}{blank}{HIDDEN[language]}"
+
+    return redacted(text, mark, patterns, may_show)

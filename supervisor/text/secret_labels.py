@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """A secret at *start* to *end*; *label* has the words that ask for it, *of* the words that say what it is for."""
+    """
+    A secret at *start* to *end*; *label* has the words that ask for it, *of* the words that say what it is for.
+
+    *named* has those of them that stand in the text from *start* to *end* and are no secret: "PIN of the bike lock".
+    """
 
     start: int
     end: int
     label: str = ""
     of: str = ""
+    named: str = ""
 
 
 #: What a code opens, in the lower case of the search.
@@ -74,7 +79,7 @@ _JOINT: Final = lazy_re(
           (?:\s(?:now|still|currently|again|just|set\sto|changed\sto)\b)?|は)
         | \s{0,9}(?:还|就|现在|目前|仍|应该|都|一直)?(?P<shi>是|为|為|叫)(?!什么|什麼|多少|啥|何|谁|几)
         | [^，。；！？\n]{0,20}?(?P<set>(?:改|设|設|換|换|变|更新|重置|设置|设定)(?:成|为|為)了?)
-        | (?:(?:\s|(?<=code))(?:for|of|to|on|in|at|für|von|de|del|para|от|для))(?P<of>(?:\s[^\s.;:!?：]{1,30}){1,5}?)
+        | (?P<of_joint>(?:\s|(?<=code))(?:for|of|to|on|in|at|für|von|de|del|para|от|для))(?P<of>(?:\s[^\s.;:!?：]{1,30}){1,5}?)
           (?:\s(?P<of_is>is|was)\b(?:\snow\b)?|\s?(?P<of_sign>[:=：]|->))
         | \s(?:was|has\sbeen|is)?\s?(?P<set_en>(?:changed|set|reset)\sto)\b
         | \s(?P<to>to)\b
@@ -94,17 +99,20 @@ _VALUE: Final = lazy_re(
 )
 _CODE: Final = lazy_re(
     r"[\"'“「`*]{0,2}(?:[A-Z]-)?(?:[#*]?\d(?:[ -]?\d){2,11}[#*]?|(?=[a-zA-Z]*\d)[a-zA-Z0-9]{4,10})"
-    r"[\"'”」`]?(?![a-zA-Z0-9_%])(?![.,/:-]\d)"
+    r"[\"'”」`]?(?![a-zA-Z0-9%])(?![.,/:-]\d)"
 )
-AFTER_NUMBER: Final = lazy_re(
+#: A code that begins with a word, and the words that are joined to the number of a code: kestrel-4471, 4471-kestrel.
+_WORD_FIRST: Final = lazy_re(r"[a-zA-Z]{3,20}[-_]\d{4,8}(?![a-zA-Z0-9%])(?![.,/:-]\d)")
+_JOINED: Final = lazy_re(r"(?:[-_@#&+~][a-zA-Z0-9]{1,20}){1,4}")
+_AFTER_NUMBER: Final = lazy_re(
     r"\s?(?:秒|分|位|个|個|次|元|年|月|天|条|岁|毫米|厘米|米|平|块|号|楼|室|页|字|人|台|户|seconds?|minutes?|hours?|days?|digits?|char|times"
-    r"|words?|pages?|people|square|sq|feet|ft\b|met(?:er|re)s?|[mck]m\b|kg\b|euros?|dollars?|pounds?|%|boarding|departs?|departure)"
+    r"|words?|pages?|people|square|sq|feet|ft\b|met(?:er|re)s?|[mck]m\b|kg\b|euros?|dollars?|pounds?|%|boarding|departs?|departure"
+    r"|series\b|models?\b|editions?\b|lit(?:er|re)s?\b)"
 )
 #: "Building code 2021" and "phone code 0049" are codes of other kinds.
 _HAS_OTHER_CODES: Final = lazy_re(r"(?:building|house|phone|card|office|room)")
 _OTHER_CODE: Final = lazy_re(r"(?:(?:19|20)\d\d|00\d{1,3})(?!\d)")
 _SEED: Final = lazy_re(r"(?:\s{0,3}(?:\d{1,2}[.)]\s?)?[a-z]{3,8}(?![a-z]),?){6,24}")
-_SEED_LEAST: Final = 6
 _QUOTES: Final = "\"'“”‘’「」『』`\\"
 _ENDS: Final = ".,;:!?…)]}>*_`'\"。，；！？"
 #: What follows "the password is" where it is not the password.
@@ -147,6 +155,8 @@ _BEFORE_CODE: Final = lazy_re(
     r"[^\S\n]{0,2}(?:(?:the|my|our|your|his|her|their|new|old|current|我们?的?|你的?|他的?|她的?|家里?的?|新的?|的)[^\S\n]{0,2}){0,3}"
     r"(?:[^\W\d_]{1,12}[^\S\n]?的?[^\S\n]?){0,2}\Z"
 )
+#: The words that say what a secret is for, where none of them could be one itself.
+_PLAIN_WORDS: Final = lazy_re(r"(?:\s[^\W\d_]{1,30}(?:['’-][^\W\d_]{1,30}){0,3}){1,5}")
 _BACK: Final = 80
 _OPENED_BY: Final = lazy_re(rf"\b(?:{_OPENED})\b", re.VERBOSE)
 #: In a .netrc and on a command line a blank is enough between a label and its secret.
@@ -218,6 +228,19 @@ def around(text: str, words: Iterable[str], chars: int) -> Iterator[tuple[int, i
         yield max(0, start), min(end, len(text))
 
 
+def end_of_code(lower: str, at: int) -> int:
+    """
+    Return where a code ends whose number ends *at*, with the words that are joined to it; 0 where the number counts something.
+
+    >>> end_of_code("4471-kestrel now", 4), end_of_code("4471 pages", 4), end_of_code("4471-page manual", 4)
+    (12, 0, 0)
+    """
+    joined = _JOINED.match(lower, at)
+    unit = _AFTER_NUMBER.match(lower, at + 1 if joined else at)
+    end = joined.end() if joined else at
+    return 0 if unit and (not joined or unit.end() == end) else end
+
+
 def in_columns(text: str, lower: str) -> Iterator[Found]:
     """Yield the cells of tables below a word for a secret, such as the cells of a column "password"."""
     end = 0
@@ -253,7 +276,7 @@ def _after(text: str, lower: str, label: re.Match[str], kind: str) -> Found | No
     if kind == "seed":
         words = re.compile(r"[\"'`*_]{0,3}\s{0,3}(?:is|are|was|[:=：是为])?\s{0,3}").match(lower, label.end())
         found = _SEED.match(lower, words.end()) if words else None
-        return Found(label.start(), found.end(), label[0]) if found else None
+        return Found(label.start(), found.end(), label[0], named=label[0]) if found else None
     joint = _JOINT.match(lower, label.end())
     if joint is None:
         return None
@@ -263,7 +286,10 @@ def _after(text: str, lower: str, label: re.Match[str], kind: str) -> Found | No
         return None  # the key to the house
     of = lower[slice(*joint.span("note"))] if joint["note"] else joint["of"] or ""
     value = _value(text, lower, label, joint, kind)
-    return Found(label.start(), value, text[slice(*label.span())], of) if value else None
+    name = text[slice(*label.span())]
+    is_plain = joint["of"] and joint.start("of") == label.end() + len(joint["of_joint"]) and _PLAIN_WORDS.fullmatch(joint["of"])
+    named = text[label.start() : joint.end("of")] if is_plain else name
+    return Found(label.start(), value, name, of, named) if value else None
 
 
 def _before(text: str, lower: str, label: re.Match[str]) -> Found | None:
@@ -271,15 +297,16 @@ def _before(text: str, lower: str, label: re.Match[str]) -> Found | None:
     found = _BEFORE_CODE.search(lower, max(0, label.start() - _BACK), label.start())
     if label.lastgroup in {"key", "seed"} or label[0] == "code" or found is None:
         return None
-    return Found(found.start("value"), label.end(), text[slice(*label.span())])
+    name = text[slice(*label.span())]
+    return Found(found.start("value"), label.end(), name, named=name)
 
 
 def _value(text: str, lower: str, label: re.Match[str], joint: re.Match[str], kind: str) -> int:
     """Return where the value after the label ends; 0 if it does not look like a secret."""
     if kind == "code":
-        code = _CODE.match(text, joint.end())
+        code = _CODE.match(text, joint.end()) or (_WORD_FIRST.match(text, joint.end()) if joint["weak"] is None else None)
         is_other = joint["weak"] and _HAS_OTHER_CODES.match(label[0]) and _OTHER_CODE.match(text, joint.end())
-        return code.end() if code and not is_other and not AFTER_NUMBER.match(lower, code.end()) else 0
+        return end_of_code(lower, code.end()) if code and not is_other else 0
     match = _VALUE.match(text, joint.end())
     if match is None or _PLACEHOLDER.match(match[0].lstrip(_QUOTES)) or _OWNER.match(text, match.start()):
         return 0

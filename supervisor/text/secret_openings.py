@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.secret_labels import AFTER_NUMBER, Found, around, is_mixed
+from recalld.supervisor.text.secret_labels import Found, around, end_of_code, is_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -145,8 +145,8 @@ def openings(lower: str) -> Iterator[Found]:
         signed = _SIGNED if "#" in part or "*" in part else ()
         for pattern in _compiled(*_CODES, *_NOTES, *signed, *turns):
             for match in pattern.finditer(part):
-                if not AFTER_NUMBER.match(part, match.end("code")):
-                    yield Found(start + match.start("code"), start + match.end("code"), _CODE_WORDS, lower[start:end])
+                if code_end := end_of_code(lower, start + match.end("code")):
+                    yield Found(start + match.start("code"), code_end, _CODE_WORDS, lower[start:end])
 
 
 def pairs(lower: str) -> Iterator[Found]:

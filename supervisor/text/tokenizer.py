@@ -50,7 +50,7 @@ ENGLISH: Final[frozenset[str]] = frozenset(
 
 
 #: Stored in every index; an index with another version of the tokens has to be rebuilt.
-VERSION: Final = 6
+VERSION: Final = 7
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -80,6 +80,11 @@ def _word(letter: str) -> str:
     return rf"(?P<word>{letter}+(?:(?:[.'’\-]|_+){letter}+)*(?:\+\+|\#(?!\w))?)"
 
 
+#: Before 改 where it says what something became: 家教改八点, 车改停到. 更改到 is one verb.
+_CHANGE: Final = lazy_re(
+    "(?<=[^修更批涂篡悔整删窜串撺劳土])"
+    r"(?=改[到成在为停放住约去用订由叫坐乘走吃喝穿买送寄发每周星礼下上明后早晚中零一二两三四五六七八九十\d])"
+)
 _PIECE: Final = lazy_re(f"(?P<han>[{HAN}]+)|(?P<paired>[{_PAIRED}]+)|{_THOUSANDS}|{_word(_LETTER)}")
 #: The same for a text in ASCII, compiled in a tenth of the time.
 _ASCII_PIECE: Final = lazy_re(f"{_THOUSANDS}|{_word('[A-Za-z0-9]')}")
@@ -115,7 +120,7 @@ def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
         found = match[0]
         match match.lastgroup:
             case "han":
-                yield from _han_words(found, whole=whole)
+                yield from _han_words(found, known[match.end() : match.end() + 1], whole=whole)
             case "paired":
                 yield from ((found, pair) for pair in _pairs(found))
             case "thousands":
@@ -196,11 +201,17 @@ def _pairs(run: str) -> list[str]:
     return [folded[i : i + 2] for i in range(len(folded) - 1)] or [folded]
 
 
-def _han_words(run: str, *, whole: bool) -> Iterator[tuple[str, str]]:
-    """Yield each word of a run as written and as its token, which differ where the run is traditional Chinese."""
+def _han_words(run: str, after: str, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """
+    Yield each word of a run as written and as its token, which differ where the run is traditional Chinese.
+
+    A run is cut in two before a change, which the character *after* it may tell: jieba makes 车改, a reform, of 车改停到.
+    """
     known = to_simplified(run)
+    parts = _CHANGE.split(known + after)
+    parts[-1] = parts[-1].removesuffix(after)
     at = 0
-    for word in cut_whole(known) if whole else cut_for_search(known):
+    for word in (word for part in parts for word in (cut_whole(part) if whole else cut_for_search(part))):
         written = run[at : at + len(word)] if whole and len(known) == len(run) else word
         at += len(written)
         if word not in CHINESE:

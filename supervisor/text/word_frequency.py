@@ -75,6 +75,7 @@ def rarity(token: str) -> float:
     return _scaled(han_frequency(token))
 
 
+@lru_cache(maxsize=10_000)
 def rarity_asked(token: str) -> float:
     """
     Return the rarity of a token of a question, without jieba's dictionary; that of a number is by its digits.

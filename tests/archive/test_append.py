@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -240,6 +242,17 @@ def test_append_accepts_an_empty_list_while_history_is_damaged(world):
 
 
 # ── lines ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "told"),
+    [("at", "2026-01-03T10:00", 1), ("timestamp", 1767434400, 1), ("at", "2026-01-31T09:59", 0), ("at", "home", 0)],
+)
+def test_read_lines_tells_once_of_times_under_another_name(world, name, said, told):
+    line = json.dumps(say(**{name: said})).encode()
+    raws, faults, odd_times = read_lines([line, line], world.ws.zone, 1, NOW + timedelta(days=1))
+    assert (len(raws), faults, len(odd_times)) == (2, [], told)
+    assert all(f"`{name}`" in one for one in odd_times)
 
 
 def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):

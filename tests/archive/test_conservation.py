@@ -167,7 +167,7 @@ AHEAD = [("say", 1, 0, False), ("round", "all", False), ("drop", 0), ("round", "
 
 
 @pytest.mark.feature("003.33")
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(ACTS, min_size=4, max_size=18))
 @example(AHEAD)
 @example([("say", 1, 0, False), ("round", "all", True), ("drop", 21), ("round", "due", False), ("damage", 19), ("strip",)])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile, Busy
 from recalld.supervisor.storage.files import Files
@@ -64,6 +65,17 @@ def test_history_writes_a_change_and_keeps_the_previous_version(world):
     after = world.ws.history.change(without_first)
     assert [one["id"] for one in world.history()] == [one.id for one in after if isinstance(one, Message)]
     assert world.paths.history_backup.read_bytes() == before
+
+
+def test_history_reads_again_only_what_it_has_not_read_or_written(world):
+    world.write(talk("2026-01-31T09:00", 4))
+    history = world.ws.history
+    before = history.read()
+    odd = read_message({"role": "user", "text": "数组", "tags": ("a", "b")}, UTC)
+    history.change(lambda found: (*found[1:], odd))
+    after = history.read()
+    assert all(new is old for new, old in zip(after, before[1:], strict=False))
+    assert after[-1].raw == json.loads(world.paths.history.read_text(encoding="utf-8"))[-1] == {**odd.raw, "tags": ["a", "b"]}
 
 
 def test_history_writes_nothing_when_nothing_changes(world):

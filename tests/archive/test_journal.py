@@ -228,3 +228,52 @@ def test_journal_is_bloated_when_most_lines_are_stale(paths):
     journal.compact()
     assert not journal.is_bloated()
     assert len(paths.seen.read_bytes().splitlines()) <= 2
+
+
+class Pieces(RealDisk):
+    """A disk that reads nothing to its end."""
+
+    def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
+        assert most > 0, path
+        return super().read(path, offset, most)
+
+
+def test_journal_of_any_size_is_read_and_compacted_in_pieces(paths, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.archive.journal._PIECE", 90)  # less than most lines
+    journal = open_journal(paths)
+    many = [parsed(message(str(n), f"2026-01-30T09:{n:02d}", f"第 {n} 句")) for n in range(30)]
+    journal.record_written(NAME, [block_of(one) for one in many[:20]])
+    journal.record_seen(many[20:])
+    before = answers(journal)
+    assert answers(open_journal(paths)) == before
+    journal.compact()
+    assert answers(journal) == answers(open_journal(paths)) == before
+    partly = SeenJournal(Files(RealDisk()), paths, ZONE, only_unwritten=True)
+    partly.refresh()
+    assert [*partly.unwritten] == [one.key for one in many[20:]]
+    assert not partly.names
+    unparsed = SeenJournal(Files(Pieces()), paths, ZONE)
+    assert (unparsed.file_names(), unparsed.filed([("30", "0" * 16)])) == ({NAME}, set())
+    assert unparsed.filed([many[19].key]) == {many[19].key}
+
+
+def test_journal_is_read_anew_where_it_is_replaced_between_two_pieces(paths, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.archive.journal._PIECE", 90)
+    open_journal(paths).record_seen([ONE])
+    other = open_journal(paths)
+    other.record_written(NAME, [block_of(ONE)])
+
+    class Replacing(RealDisk):
+        done = False
+
+        def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
+            data = super().read(path, offset, most)
+            if not self.done:
+                self.done = True
+                other.record_seen([TWO])
+                other.compact()
+            return data
+
+    journal = SeenJournal(Files(Replacing()), paths, ZONE)
+    journal.refresh()
+    assert answers(journal) == answers(open_journal(paths))

@@ -185,7 +185,6 @@ def test_sweep_deletes_our_temporary_files_and_keeps_foreign_ones(world):
         world.paths.memory / ".2026-01-31-x.md.99-1.tmp",
         world.paths.summaries / ".2026-01-10.md.99-2.tmp",
         world.paths.originals / "2026-01" / ".2026-01-10-x.md.99-3.tmp",
-        world.paths.state / ".seen.jsonl.99-4.tmp",
         world.ws.task_queue.queue / ".day-2026-01-10-0000000000-0.json.99-5.tmp",
         world.ws.task_queue.failed / ".day-2026-01-10.json.99-6.tmp",
     ]
@@ -198,7 +197,7 @@ def test_sweep_deletes_our_temporary_files_and_keeps_foreign_ones(world):
 
 
 def test_sweep_shared_deletes_only_temporary_files_of_dead_writers(world):
-    shared = (world.paths.drop_box, world.paths.turns, world.paths.pieces, world.ws.task_queue.results)
+    shared = (world.paths.state, world.paths.drop_box, world.paths.turns, world.paths.pieces, world.ws.task_queue.results)
     for folder in shared:
         folder.mkdir(parents=True, exist_ok=True)
         ages = {"没写完": timedelta(hours=2), "钟拨回来了": timedelta(days=-400), "正在写": timedelta(minutes=1)}
@@ -207,8 +206,8 @@ def test_sweep_shared_deletes_only_temporary_files_of_dead_writers(world):
             when = (world.clock() - age).timestamp()
             os.utime(folder / name, (when, when))
     world.round()
-    left = [path.name for folder in shared for path in folder.iterdir()]
-    assert left == [".正在写.json.98-0.tmp"] * 4
+    left = [path.name for folder in shared for path in folder.glob(".*.tmp")]
+    assert left == [".正在写.json.98-0.tmp"] * 5
 
 
 @pytest.mark.feature("003.26")

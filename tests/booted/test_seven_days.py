@@ -107,7 +107,7 @@ class Week:
         self.it_is(now)
         until(lambda: self._is_settled(now), most_s=240)
         for name in ("recalld-fsck.service", "recalld-backup.service"):
-            assert self.me.unit(name).systemctl("start").code == 0
+            assert self.me.unit(name).systemctl("start").code == 0, self.me.machine.journal("--lines=40")
             self.spent(name)
         newest = self.me.run("sh", "-c", 'ls -t "$0"/* | head -1', self.backups).out.strip()
         self.me.ok("backup", "verify", newest)
@@ -223,5 +223,6 @@ def test_week_of_an_ordinary_user_loses_nothing(week, capsys):
     assert "Traceback" not in said
     assert [text for text in week.acknowledged.values() if text in said] == []
     assert len(me.run("ls", week.backups).out.splitlines()) == 7
-    assert status["extracts"] == 0
+    # what the scripted model says of the sample is mostly refused: the day has its extract then
+    assert status["models"]["qwen-test"]["answersAccepted"] > 0
     assert week.unit.show("NRestarts") == "0"

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tests.checker.calm import calm
+from tests.checker.diary import diary
 from tests.checker.formats import read_lines, sha16
 from tests.checker.given import Acked, Given
 from tests.checker.reading import DATED, Seen, read, text_of, time_of
@@ -46,6 +47,7 @@ def check(
     wrong += _pictures(files, given)
     wrong += _schedule(seen)
     wrong += spoken(seen, acked, given)
+    wrong += diary(files, calm=given.calm)
     if given.calm:
         wrong += calm(files, seen, given)
     log = "\n".join(strings(read_lines(files.get("log.jsonl", b""))))

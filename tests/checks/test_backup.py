@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import json
@@ -104,7 +105,8 @@ def test_backup_has_no_locks_sockets_index_links_or_temporary_files(lived, place
     (lived.root / "照片").symlink_to(place)
     os.mkfifo(lived.root / "管道")
     with socket.socket(socket.AF_UNIX) as line:
-        line.bind(os.path.relpath(lived.root / ".recalld" / "socket"))
+        with contextlib.chdir(lived.root / ".recalld"):  # its path may have 107 bytes
+            line.bind("socket")
         made = created(lived, place / "二.tar")
     assert {entry.path for entry in made.contents.files} == {entry.path for entry in kept}
     assert set(made.left_out) == {"memory/链接.md", "照片", "管道"}

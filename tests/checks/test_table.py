@@ -359,7 +359,7 @@ def test_status_shows_what_a_slow_check_found_until_it_is_gone(broken: Broken, v
     broken.world.forward(hours=1)
     (sentence,), is_well = verdict(broken.look())
     assert not is_well
-    assert sentence.startswith("found on 2026-01-31 10:00: messages are lost (0) or files damaged (3); `recalld fsck` lists")
+    assert sentence.startswith("found on 2026-01-31 10:00: files are damaged (3); `recalld fsck` lists")
     broken.dated.with_name("2026-01-29-copy.md").unlink()
     assert not verdict(broken.look())[1]
     view(broken.look())

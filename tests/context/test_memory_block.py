@@ -455,3 +455,23 @@ def test_memory_block_shows_an_excerpt_of_a_long_answer(text, terms, kept):
     assert block.tokens < 600
     own = pack([hit(9, text, role="user")], terms, replace(ZH, tokens=8192))
     assert len(own.text) > len(block.text)
+
+
+@pytest.mark.parametrize("place", [4, 9])
+def test_pack_leaves_out_what_has_little_of_the_question_behind_three(place):
+    hits = [replace(hit(20 - n / 100, f"第 {n} 次说到花生过敏", start=4 + 9 * n), worth=1.0) for n in range(12)]
+    hits[place] = replace(hits[place], worth=0.2)
+    assert not [one for one, why in pack(hits, TERMS, ZH).left_out if why == "worth"]
+    weak = [replace(one, score=10.0 - n / 100) if n > 3 else one for n, one in enumerate(hits)]
+    assert [one for one, why in pack(weak, TERMS, ZH).left_out if why == "worth"] == [weak[place]]
+    assert not pack(weak, TERMS, replace(ZH, questions=2)).left_out  # a part of two questions has little of both
+    wrapped = [replace(one, worth=(one.worth or 0.0) / 2) for one in weak]
+    assert not pack(wrapped, TERMS, ZH).left_out  # no hit has most of what a long request says
+
+
+def test_pack_leaves_out_a_reply_without_a_word_of_the_question():
+    said, other = hit(9, "花生过敏，记得带药"), hit(8, "花生酱也不能吃", start=40)
+    reply = replace(hit(5, "好的，记住了。", start=5, role="assistant"), because=("window",))
+    third = hit(8, "花生油可以", start=80)
+    assert pack([said, other, third, reply], TERMS, ZH).left_out == ((reply, "worth"),)
+    assert pack([said, other, third, reply], TERMS, replace(ZH, role="assistant")).left_out == ()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.context.render import BETWEEN, MISS_TOKENS, entry, miss, shown, spoken, tag
+from recalld.supervisor.context.render import BETWEEN, MISS_TOKENS, entry, miss, shown, shown_lines, spoken, tag
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import ATTACKS, TEXTS
 
@@ -22,6 +22,10 @@ FORGED = re.compile(
 UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
+
+
+def test_shown_lines_close_code_on_its_own_line_where_the_front_is_cut():
+    assert shown_lines(f"```\n{'ls ' * 100}\n花生", 30, ["花生"]).endswith("花生\n```\n[truncated]")
 
 
 def test_shown_keeps_a_short_line_unchanged():

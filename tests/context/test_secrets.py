@@ -110,7 +110,7 @@ def test_redactor_hides_what_only_stands_beside_the_answer(question, text, besid
 
 def test_redactor_prefers_the_secret_that_shares_more_words():
     texts = ("The bank password is gold-99.", "The wifi password is plum-orchid-77.")
-    assert block("wifi password?", *texts) == "The bank [hidden]\nThe wifi password is plum-orchid-77."
+    assert block("wifi password?", *texts) == "The bank password [hidden]\nThe wifi password is plum-orchid-77."
     assert block("password?", *texts) == "\n".join(texts)
 
 
@@ -180,3 +180,7 @@ def test_context_hides_secrets_of_the_talk_only_where_all_are_hidden(told):
     assert "maple-22" not in turn
     told.reopen(f"{told.toml}[privacy]\nreveal = false\n")
     assert "plum-orchid-77" not in words_of(told.context("部署在周几？"))
+
+
+def test_redactor_leaves_what_a_secret_is_and_what_it_opens():
+    assert block("bicycle?", "PIN of the bike lock is 4471.") == "PIN of the bike lock [hidden]."

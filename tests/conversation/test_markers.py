@@ -125,7 +125,7 @@ SKEWS = st.sampled_from([0, 0, 0, 1, -5, 540, -540, 1_300, -60 * 24 * 40])
 ACTS = st.sampled_from(["say", "say", "say", "say", "continue", "summarize", "archive"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.tuples(ACTS, SKEWS), min_size=8, max_size=40))
 def test_every_message_that_no_summary_covers_is_shown(steps: list[tuple[str, int]]) -> None:
     with TemporaryDirectory() as folder:
@@ -138,7 +138,7 @@ def test_every_message_that_no_summary_covers_is_shown(steps: list[tuple[str, in
             assert {*told(talks.line_model)} == {*range(len(talks.raws))}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.tuples(ACTS, SKEWS), min_size=8, max_size=24))
 def test_marker_of_an_older_recalld_hides_nothing_behind_it(steps: list[tuple[str, int]]) -> None:
     with TemporaryDirectory() as folder:

@@ -122,7 +122,7 @@ def test_running_summary_prompt_is_the_template_of_004_to_the_letter():
     assert [turn["role"] for turn in asked] == ["system", "user", "assistant", "user"]
     assert asked[2]["content"] == EXAMPLE
     assert re.fullmatch(
-        r"（新的摘要不超过 \d+ 个字。）\n\n当前摘要：\n.*\n\n新的对话内容：\n.*\n\n新摘要：", asked[3]["content"], re.DOTALL
+        r"（新的摘要一共不超过 \d+ 个字。）\n\n当前摘要：\n.*\n\n新的对话内容：\n.*\n\n新摘要：", asked[3]["content"], re.DOTALL
     )
     assert talk._model._llm.temperatures == [0.3]
 
@@ -269,7 +269,7 @@ def test_a_piece_is_judged_by_what_the_model_was_told_of_it():
 
 
 def test_summarize_bounds_the_summary_and_has_a_long_one_made_shorter():
-    long = f"用户对花生过敏，备份在书房的 NAS 上，端口 8443。{'；'.join(f'{one}和{other}' for one in '甲乙丙丁戊己庚' for other in '子丑寅卯辰巳')}。"
+    long = f"用户对花生过敏，备份在书房的 NAS 上，端口 8443。{'；'.join(f'{one}和{other}' for one in '甲乙丙戊己庚癸' for other in '子丑寅卯辰巳')}。"
     answers = iter([long, SUMMARY, long, long])
     talk = manager(lambda _: next(answers), *TALK, context=1_200)
     most = talk._limits.summary_tokens

@@ -39,6 +39,10 @@ def turns(count, words="花"):
     return [one for n in range(count) for one in (question(f"问题{n}{words}？"), answer(f"回答{n}{words}。"))]
 
 
+def summed_up(talk, count, summary):
+    return replace(talk, summary=summary, said=talk.said[count:], failure=Failure())
+
+
 def due(talk, limits=LIMITS, *, by_hand=False):
     return to_sum_up(talk, limits, NOW, by_hand=by_hand)
 
@@ -78,7 +82,6 @@ def test_to_sum_up_waits_after_a_failure_but_not_for_a_person(limits, apart):
     assert (due(talk, limits), to_sum_up(early, limits, later)) == (0, 0)
     assert due(talk, limits, by_hand=True) > 0
     assert to_sum_up(talk, limits, later) > 0
-    assert talk.without_oldest(2, "新的").failure == Failure()
 
 
 @pytest.mark.parametrize("words", ["花", "花" * 50], ids=["by messages", "by tokens"])
@@ -92,7 +95,7 @@ def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
         if count := to_sum_up(talk, limits, now):
             asked.append(n)
             if answers[len(asked) % len(answers)]:
-                talk = talk.without_oldest(count, "总" * limits.summary_tokens)
+                talk = summed_up(talk, count, "总" * limits.summary_tokens)
             else:
                 talk = replace(talk, failure=Failure(1, now, now + timedelta(minutes=10), talk.questions))
         talk = replace(talk, said=(*talk.said, read_said(answer(f"回答{n}{words}。"))))
@@ -274,6 +277,6 @@ def test_rule_loses_nothing_splits_no_pair_and_keeps_the_window(messages, chance
             assert due(talk, limits) == 0
         elif count:
             told += talk.said[:count]
-            talk = talk.without_oldest(count, f"第 {n} 次总结，对花生过敏。")
+            talk = summed_up(talk, count, f"第 {n} 次总结，对花生过敏。")
             assert due(talk, limits, by_hand=by_hand) == 0
         check(talk, limits, told, everything)

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import re
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -51,6 +52,54 @@ def test_summarize_conversation_continues_a_previous_summary():
     assert summarize(model, [question("对花生过敏")], LINE).endswith("对花生过敏")
     assert fenced(model.prompts[0]) == [LINE, "USER: 对花生过敏"]
     assert "不超过 2000 个字" in model.prompts[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "zone", "shown"),
+    [
+        (
+            ("我后天搬家", "好", "搬完了"),
+            "Asia/Shanghai",
+            ["USER（2026-03-28 周六）: ", "ASSISTANT: ", "USER（2026-03-29 周日）: "],
+        ),
+        (
+            ("I move house the day after tomorrow.", "Noted.", "We moved."),
+            "Europe/London",
+            ["USER (2026-03-27, Fri): ", "ASSISTANT: ", "USER (2026-03-28, Sat): "],
+        ),
+    ],
+)
+def test_summarize_conversation_has_the_day_of_the_words_where_it_changes(said, zone, shown):
+    times = ("2026-03-27T20:00:00+00:00", "2026-03-27T20:01:00+00:00", "2026-03-28T20:00:00+00:00")
+    roles = ("user", "assistant", "user")
+    talk = [
+        {"role": role, "content": f"{text} {n}", "createdAt": at}
+        for n, (role, text, at) in enumerate(zip(roles, said, times, strict=True))
+    ]
+    model = Scripted(lambda _: " ".join(said))
+    config = Config(archive=replace(Config().archive, timezone=zone))
+
+    summarize(model, talk, config=config)
+    assert fenced(model.prompts[0])[-1].splitlines() == [
+        f"{head}{one['content']}" for head, one in zip(shown, talk, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("我后天搬家，搬到锦华苑 3 栋，找小蚂蚁，760 块。", "用户 3 月 29 日搬家到锦华苑 3 栋，小蚂蚁搬，760 块"),
+        (
+            "I move house tomorrow, to 14 Linden Road, with Bennett for 760 pounds.",
+            "The user moves house on 28 March, to 14 Linden Road, with Bennett for 760 pounds",
+        ),
+    ],
+)
+def test_summarize_conversation_accepts_the_date_that_tomorrow_is(said, line):
+    talk = [{"role": "user", "content": said, "createdAt": "2026-03-27T10:00:00+00:00"}]
+    model = Scripted(lambda _: line)
+
+    assert summarize(model, talk, config=Config(archive=replace(Config().archive, timezone="UTC"))) == line
 
 
 def test_summarize_conversation_asks_in_turns_that_stay_but_for_the_last():
@@ -219,7 +268,7 @@ def test_summarize_conversation_does_not_wait_for_a_model_that_hangs():
 
 
 def test_summarize_conversation_has_a_long_line_made_shorter():
-    answers = iter([f"{LINE}；{'；'.join(f'接口{n}返回 JSON' for n in range(8))}", LINE])
+    answers = iter([f"{LINE}；{'；'.join(f'接口{one}返回 JSON' for one in '甲乙丙丁戊己庚辛')}", LINE])
     model = Scripted(lambda _: next(answers))
 
     assert summarize(model, char_limit=60) == LINE

@@ -95,7 +95,7 @@ def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., 
 
     def empty_and_remove(drop_box: Any, *stores: Any) -> None:
         empty_drop_box(drop_box, *stores)
-        dropped = stores[-1]
+        *_, dropped, _ = stores
         for path in dropped:
             drop_box.remove(path)
         dropped.clear()

@@ -14,6 +14,7 @@ import errno
 import os
 import stat as modes
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.storage.disk import Stat
@@ -24,7 +25,6 @@ from tests.crash.state import FOLDER_MODE, Inode, joined
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
 
 class ModelDisk(Ledger):
@@ -32,9 +32,9 @@ class ModelDisk(Ledger):
 
     # ── looking ──────────────────────────────────────────────────────────────
 
-    def stat(self, path: Path) -> Stat | None:
+    def stat(self, path: Path | str) -> Stat | None:
         self.alive()
-        number = self.find(path)
+        number = self.find(Path(path))
         if number is None:
             return None
         inode = self.inodes[number]
@@ -60,12 +60,12 @@ class ModelDisk(Ledger):
             found[name] = Stat(number, len(inode.data), inode.mtime_ns, inode.mode, inode.uid, inode.gid)
         return found
 
-    def read(self, path: Path, offset: int = 0) -> bytes:
+    def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
         self.alive()
         inode = self.inodes[self.must(path)]
         if not inode.is_file:
             raise error_of(errno.EINVAL if inode.is_folder else errno.ELOOP, path)
-        return inode.data[offset:]
+        return inode.data[offset : offset + most if most >= 0 else None]
 
     # ── writing ──────────────────────────────────────────────────────────────
 

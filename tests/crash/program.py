@@ -126,6 +126,7 @@ class Program(World):
 
     model: Brief
     events: Sink
+    diary = True
 
     def __init__(
         self, disk: ModelDisk, found: Config, model: Brief | None = None, voice: Voice | None = None, called: str = "life"

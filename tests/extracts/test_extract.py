@@ -11,6 +11,7 @@ from recalld.supervisor.extracts.candidates import lines_of, taken_back
 from recalld.supervisor.extracts.extract import LIMITS, MONTH_LINES, extract
 from recalld.supervisor.extracts.lines import is_code
 from recalld.supervisor.extracts.sentences import cut, sentences
+from recalld.supervisor.extracts.worth import takes_back, weight
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary
@@ -93,6 +94,11 @@ def test_extract_of_a_day_has_what_a_speaker_says_in_one_go_in_one_bullet():
         (("房租现在是 4200", "合同签到明年"), "房租现在是 4200；合同签到明年"),
         (("佣金 1.5%", "卖了换个三房"), "佣金 1.5%；卖了换个三房"),
         (("We took the flat, 1,890 a month", "押金付了 5670"), "We took the flat, 1,890 a month; 押金付了 5670"),
+        (('postgres 起不来，报 "could not open file: denied"', "是 uid 的问题"), 'file: denied"；是 uid 的问题'),
+        (
+            ("Jupyter 里报 RuntimeError: cannot be called from a running event loop，在新版本里", "await 可以了"),
+            "版本里；await 可以了",
+        ),
         (("房子卖了！", "The buyer pays 262 on April 25."), "房子卖了！The buyer pays 262 on April 25."),
     ],
 )
@@ -121,10 +127,20 @@ LIFE = (
     ),
 )
 BANTER = {
-    "zh": ("麻辣烫太辣，嘴肿成包子了哈哈", "今天加班到现在，累成狗", "火锅撑死了，哈哈哈", "讲个猫的笑话", "帮我写个冒泡排序"),
+    "zh": (
+        "麻辣烫太辣，嘴肿成包子了",
+        "你提醒我带医保卡",
+        "中午十二点半提醒我",
+        "今天加班到现在，累成狗",
+        "火锅撑死了，哈哈哈",
+        "讲个猫的笑话",
+        "帮我写个冒泡排序",
+    ),
     "en": (
         "lunch was a disaster, the burrito exploded all over my keyboard lol",
         "haha even the cat is yellow",
+        "my lips are swollen like a dumpling after the hotpot",
+        "Remind me at half past twelve to take my passport",
         "another joke please, about a scarecrow",
         "can you help me with a regex for log lines",
         "Ok I'm so tired of this radiator",
@@ -134,15 +150,34 @@ BANTER = {
 
 @pytest.mark.parametrize(("language", "events"), LIFE)
 def test_extract_of_a_month_keeps_what_changes_a_life_and_no_banter(language, events):
-    said = [("user", text) for pair in zip(events * 2, BANTER[language] * 2, strict=False) for text in pair]
+    said = [("user", text) for pair in zip(events * 2, BANTER[language], strict=False) for text in pair]
     text = extract(talk(*said, every=timedelta(hours=30)), period="2026-06", zone=SHANGHAI, kind="month")
     assert all(event in text for event in events)
     assert not any(banter in text for banter in BANTER[language])
 
 
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("6 月 26 日提醒我续域名", False),
+        ("7 月 26 日提醒我续域名", True),
+        ("医生提醒我尿酸高，少吃海鲜", True),
+        ("Remind me on 24 June about Dr. Ferrer", False),
+        ("Remind me on 24 July about Dr. Ferrer", True),
+        ("Dr. Ferrer rang to remind me of the blood test", True),
+    ],
+)
+def test_extract_of_a_month_has_no_reminder_but_one_for_a_later_month(text, is_told):
+    said = talk(("user", text), ("user", "房租 5400，押一付三，搬进柳汀花园"))
+    assert (text in extract(said, period="2026-06", zone=SHANGHAI, kind="month")) == is_told
+
+
 def test_extract_quotes_a_sentence_of_few_words_with_the_one_it_belongs_to():
     text = day(("user", "sold the Vespa! 2,150 to a student. Slept till one. The weather was what it was, and so on it went."))
     assert "sold the Vespa! 2,150 to a student." in text
+    assert "I'm on call until the 9th. Pager goes to me" in day(
+        ("user", "I'm on call until the 9th. Pager goes to me. Soup was fine.")
+    )
 
 
 def test_extract_marks_with_dots_the_words_that_it_leaves_out():
@@ -160,7 +195,7 @@ def test_extract_marks_with_dots_the_words_that_it_leaves_out():
         (
             ("下周一到周三去成都出差，见客户谢总", "更正一下，成都改成周二到周四了"),
             "month",
-            "- 06-20 用户：下周一到周三去成都出差，见客户谢总（06-27 更正：更正一下，成都改成周二到周四了）",
+            "- 06-20 用户：下周一到周三去成都出差，见客户谢总（06-27 更正：成都改成周二到周四了）",
         ),
         (
             ("Marta launches the whiteboard on March 30", "whiteboard: Marta moved the launch to April 13"),
@@ -168,9 +203,9 @@ def test_extract_marks_with_dots_the_words_that_it_leaves_out():
             "- 06-20 user: Marta launches the whiteboard on March 30 (later, 06-27: whiteboard: Marta moved the launch to April 13)",
         ),
         (
-            ("they halved the metformin to 500 mg", "sorry, I was wrong, it is the evening pill"),
+            ("they halved the metformin to 500 mg", "sorry, I was wrong, it is 850"),
             "day",
-            "- 09:00 user: they halved the metformin to 500 mg (corrected 09:02: sorry, I was wrong, it is the evening pill)",
+            "- 09:00 user: they halved the metformin to 500 mg (corrected 09:02: it is 850)",
         ),
     ],
 )
@@ -190,6 +225,45 @@ def test_taken_back_links_no_lines_that_share_only_everyday_words():
     said = ("The launch of the whiteboard is on April 13", "Called him, the increase starts in May, not April")
     lines = lines_of(talk(*(("user", text) for text in said), every=timedelta(days=2)), SHANGHAI, "en", 200)
     assert taken_back(lines) == {}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("韩姐试工过了，工资改成 4,400，从 6 月 19 日算。", "退饿了么，7 月 1 日下线，满减从 25 减 6 改成 30 减 4。"),
+        ("孕酮复查结果出来了，24.6，医生说正常了。", "更正一下，搬家不是 29 日了，改到 3 月 28 日周六，还是八点。"),
+        (
+            "Mortgage interview on 29 March at eight",
+            "Correction, the piano tuner comes on 28 March, not 29 March, still at eight",
+        ),
+        ("She moved the yoga class to 19 June, 44 a month", "Cancelled the Spotify plan, down from 25 to 6 on 19 June"),
+    ],
+)
+@pytest.mark.parametrize("every", [timedelta(minutes=5), timedelta(days=2)])
+def test_taken_back_links_nothing_by_a_day_an_amount_or_the_verb_of_change(said, every):
+    assert taken_back(lines_of(talk(*(("user", text) for text in said), every=every), SHANGHAI, "zh", 200)) == {}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (
+            "Gareth from Moss & Pike valued the flat at 285",
+            "One offer of 279 for our flat.",
+            "Correction, Gareth's rung, it was 281.",
+        ),
+        ("吴姐的房子挂 285 万", "今天有人出 279 万要我们的房子。", "说错了，吴姐刚来电话，是 281 万。"),
+    ],
+)
+def test_taken_back_takes_a_nameless_correction_for_one_of_the_line_before(said):
+    lines = lines_of(talk(*(("user", text) for text in said), every=timedelta(minutes=20)), SHANGHAI, "en", 200)
+    assert taken_back(lines) == {2: 1}
+
+
+def test_taken_back_goes_on_from_a_change_only_where_it_names_the_same():
+    said = ("阿木说导出 PDF 中文是方块", "PDF 的方块修好了，镜像从 210 MB 涨到 298 MB。", "照你说的改了，镜像 219 MB。")
+    lines = lines_of(talk(*(("user", text) for text in said), every=timedelta(days=2)), SHANGHAI, "zh", 200)
+    assert taken_back(lines) == {2: 1}
 
 
 @pytest.mark.parametrize(
@@ -220,8 +294,8 @@ def test_extract_has_no_word_that_is_in_no_message(said):
         )
         quoted = re.sub(
             r"（\d\d[:-]\d\d (?:更正|后来)：|\((?:corrected|later,) \d\d[:-]\d\d:",
-            "",
-            "".join(bullet[8:] for bullet in bullets(text)),
+            " ",
+            "\n".join(bullet[8:] for bullet in bullets(text)),
         )
         assert words_of(re.sub("用户：|user: ", "", quoted)) <= words_of(" ".join(said))
 
@@ -246,6 +320,44 @@ def test_extract_keeps_a_bare_yes_with_the_proposal_it_answers():
 def test_extract_quotes_a_dependent_sentence_with_the_one_before():
     text = day(("user", "院子里种了一棵枇杷树。它是 2019 年 5 月 21 日爷爷从塘栖带回来的。"))
     assert "院子里种了一棵枇杷树。它是 2019 年 5 月 21 日爷爷从塘栖带回来的。" in text
+
+
+def test_extract_of_a_month_keeps_an_event_beside_its_names():
+    said = (
+        "My sister Fran is pregnant!! She doesn't want mum to know before the scan on the 20th.",
+        "Mum cried when Fran told her, scan on the 20th, train to Leeds at 44.80",
+        "Fran asked me and my sister to be godmothers and mum said yes before the scan",
+    )
+    blocks = talk(*(("user", text) for text in said), every=timedelta(days=3))
+    assert "Fran is pregnant" in extract(blocks, period="2026-06", zone=SHANGHAI, kind="month")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("小米粥怎么熬才不糊锅", "小米粥要小火熬才不糊锅"),
+        ("Can you write me a text to Fran, arriving 19:52", "I wrote Fran a text, arriving 19:52"),
+        ("帮我写一封邮件给 HR", "我写了一封邮件给 HR"),
+    ],
+)
+def test_extract_prefers_what_is_told_to_what_is_asked(asked, told):
+    assert 2 * weight(asked, person=True) < weight(told, person=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        (
+            "Draft contract signed with Meyer for £4,000, start on 3 March.",
+            "Draft a contract with Meyer for £4,000 on 3 March.",
+        ),
+        ("Draft of the lease came: 1,450 a month", "Draft the lease: 1,450 a month"),
+        ("Write-off: the insurer pays £3,200 for the car", "Write the insurer that I want £3,200 for the car"),
+        ("他怎么劝我都不听", "去成都怎么走"),
+    ],
+)
+def test_extract_takes_a_statement_for_no_request(told, asked):
+    assert 2 * weight(asked, person=True) < weight(told, person=True)
 
 
 def test_extract_keeps_of_code_and_tracebacks_the_last_error_alone():
@@ -332,6 +444,111 @@ def test_extract_lists_changes_in_chronological_order():
 def test_extract_keeps_an_answer_with_its_question(question, answer, line):
     text = day(("assistant", question), ("user", answer))
     assert any(line in bullet for bullet in bullets(text)), text
+
+
+@pytest.mark.parametrize(
+    ("before", "answer", "line"),
+    [
+        (
+            "换菜籽油，锅也要洗。去年严重过的话，问问陈静有没有肾上腺素笔。",
+            "有，她说带两支来，放冰箱上面的柜子。",
+            "助手：…问问陈静有没有肾上腺素笔。 → 用户：有，她说带两支来，放冰箱上面的柜子。",
+        ),
+        (
+            "No peanut oil. If it was bad last year, ask whether Jenny has an adrenaline pen.",
+            "Yes, she brings two, in the cupboard above the fridge.",
+            "assistant: …ask whether Jenny has an adrenaline pen. → user: Yes, she brings two, in the cupboard above the fridge.",
+        ),
+        ("记下了，域名提前一周提醒？", "嗯，5 月 26 日提醒我。", "助手：…域名提前一周提醒？ → 用户：嗯，5 月 26 日提醒我。"),
+        (
+            "Noted. Shall I start the report?",
+            "Yes, due 7 April.",
+            "assistant: Shall I start the report? → user: Yes, due 7 April.",
+        ),
+        ("押二付三，一共 25,000。", "对。我哥许安去年借了我 18,000 没还。", "用户：我哥许安去年借了我 18,000 没还。"),
+        ("好的，先到这里。", "行。还有，手机套餐现在最低 59 元。", "用户：还有，手机套餐现在最低 59 元。"),
+        (
+            "At 400 a month it's 8,800. For 12,000 you'd need 545.",
+            "ok then 550",
+            "assistant: For 12,000 you'd need 545. → user: ok then 550",
+        ),
+        ("好的。要我提醒您教她用微信吗？", "要，周六上午十点", "助手：要我提醒您教她用微信吗？ → 用户：要，周六上午十点"),
+        ("表哥出价 5 万 5，每月要还 545。", "行，那就 550", "助手：…每月要还 545。 → 用户：行，那就 550"),
+        ("That makes 25,000.", "Right. My brother Callum owes me 1,200.", "user: My brother Callum owes me 1,200."),
+        (
+            "That makes 25,000.",
+            "Sure, the car goes to Blake's Garage on 24 June.",
+            "user: the car goes to Blake's Garage on 24 June.",
+        ),
+    ],
+)
+def test_extract_has_a_yes_only_behind_what_it_says_yes_to(before, answer, line):
+    text = day(("assistant", before), ("user", answer))
+    assert any(bullet.endswith(f" {line}") for bullet in bullets(text)), text
+
+
+@pytest.mark.parametrize(
+    ("told", "denied", "line"),
+    [
+        (
+            "So £85 call-out plus £210 for the vessel makes £295 in total.",
+            "No, the call-out comes off. 210 all in.",
+            "user: No, the call-out comes off. 210 all in.",
+        ),
+        ("一节课 160 元，一共 3,840 元。", "不对，送了两节，一共 26 节", "用户：不对，送了两节，一共 26 节"),
+    ],
+)
+def test_extract_has_no_result_that_a_person_says_is_wrong(told, denied, line):
+    (bullet,) = bullets(day(("assistant", told), ("user", denied)))
+    assert bullet.endswith(line)
+    asks = talk(("assistant", f"{told} {'Was it 3?' if 'So' in told else '是 3 次吗？'}"), ("user", denied))
+    assert lines_of(asks, SHANGHAI, "en", 200)[0].weight  # the "no" answers the question
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("No problem.", "No worries about parking, 8 is fine", "No, thanks, back at 8", "No\nThanks, back at 8"),
+        *(
+            "No idea who that was",
+            "not right now",
+            "no need to remind me",
+            "No, that's fine, 4 it is",
+            "wrong number at 8 again",
+        ),
+        *("没有，谢谢", "不，不用", "没有，谢谢，8 点见", "不对劲，他 39 度"),
+    ],
+)
+def test_extract_keeps_what_a_polite_no_answers(answer):
+    told = ("assistant", "Done: Luigi's, table for 4, Friday 8 May at 19:30, reference KX-4471.")
+    assert lines_of(talk(told, ("user", answer)), SHANGHAI, "en", 200)[0].weight
+    assert not lines_of(talk(told, ("user", "That's wrong, it is Marco's")), SHANGHAI, "en", 200)[0].weight
+    assert lines_of(talk(("assistant", "The pump is at Mr. Hale's."), ("user", "no, 210")), SHANGHAI, "en", 200)[0].weight
+
+
+@pytest.mark.parametrize(
+    ("text", "is_change"),
+    [
+        *(
+            (text, True)
+            for text in ("they offer 19 September instead", "Wild Thyme take £3 a head off, so £38", "took 10% off")
+        ),
+        *((text, True) for text in ("he comes Thursday instead", "Tom Addo now instead of Janine")),
+        *(
+            (text, False)
+            for text in ("I took Friday off", "I took 2 days off", "took the kids off to school", "had tea instead")
+        ),
+        ("The train takes us to Porto first, we get off there", False),
+    ],
+)
+def test_takes_back_knows_a_change_by_its_amount_or_its_day(text, is_change):
+    assert takes_back(text) == ("change" if is_change else "")
+
+
+def test_extract_corrects_a_number_with_a_number():
+    said = ("Due on the 9th of August, the scan showed", "It's a girl, the scan is fine", "the scan corrected it to the 12th")
+    lines = lines_of(talk(*(("user", text) for text in said)), SHANGHAI, "en", 200)
+    assert taken_back(lines) == {2: 0}
 
 
 def test_extract_keeps_an_answer_of_another_person_of_the_same_role():

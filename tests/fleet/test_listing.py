@@ -48,5 +48,7 @@ def test_listing_finds_what_has_become_a_workspace(tmp_path):
     listing = Listing(tmp_path)
     (tmp_path / "anna").mkdir()
     assert listing.look().names == {}
+    assert not listing.has_grown()
     make_workspace(tmp_path / "anna", {})
+    assert listing.has_grown()
     assert list(listing.look().names.values()) == ["anna"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,12 +14,10 @@ from recalld.supervisor.fleet.shard import Shard
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NoWorkspace
 from tests.process.command import until
 from tests.world import IN_SHANGHAI, EventList, UnsyncedDisk, World, at, message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 NAMES = ("安娜", "ben", "carla")
@@ -27,7 +26,7 @@ NAMES = ("安娜", "ben", "carla")
 class Root:
     """Three workspaces and a shard of them, whose clock is moved by the test."""
 
-    def __init__(self, folder: Path, threads: int = 0) -> None:
+    def __init__(self, folder: Path, threads: int = 0, open_most: int = 200) -> None:
         self.paths = FleetPaths(folder)
         for one in (self.paths.folder, self.paths.drained, self.paths.sick):
             one.mkdir(mode=0o700)
@@ -38,8 +37,12 @@ class Root:
         self.events = EventList(self.clock)
         self.hangs, self.may_end = set[str](), threading.Event()
         self.threads = Threads(threads, self.clock.monotonic)
-        settings = Fleet(warm_up=timedelta(), round_limit=timedelta(seconds=60))
-        self.shard = Shard(self.paths, settings, (0, 1), self.open, self.clock, self.threads, self.events, self.clock.monotonic)
+        self.settings = Fleet(open=open_most, round_limit=timedelta(seconds=60))
+        self.shard = self.another_shard()
+
+    def another_shard(self) -> Shard:
+        mine = (self.paths, self.settings, (0, 1), self.open)
+        return Shard(*mine, self.clock, self.threads, self.events, self.clock.monotonic)
 
     def open(self, root: Path, _before: object, _reopened: object) -> Supervisor:
         if root.name in self.hangs:
@@ -106,6 +109,23 @@ def test_shard_lets_go_what_was_renamed_or_deleted_and_takes_the_new_name(root):
     assert root.shard.roots[folder.st_dev, folder.st_ino].name == "本"
 
 
+def test_shard_opens_at_once_what_no_round_has_seen_whatever_the_times(tmp_path):
+    root = Root(tmp_path, open_most=1)
+    root.rest()
+    root.shard.keep_signatures()
+    asleep = {one.root.name for one in root.shard.host.hosted.values() if one.rest_signature}
+    root.shard.host.__exit__()
+    name = min(asleep)
+    root.worlds[name].add(message("m0", "2026-01-31T09:00"))
+    os.utime(root.worlds[name].paths.history, (0, 0))
+    later = root.another_shard()
+    later.look()
+    later.host.look()
+    root.threads.run_due()
+    held = {found.name for found, one in later.host.hosted.items() if one.is_held}
+    assert (len(asleep), held) == (2, {*NAMES} - asleep | {name})
+
+
 def test_shard_tells_a_broken_workspace_once_and_goes_on_with_the_others(root):
     seen = root.worlds["ben"].paths.seen
     seen.write_bytes(b'{"recalld":999}\n')  # a newer recalld has written it
@@ -123,13 +143,51 @@ def test_shard_tells_a_broken_workspace_once_and_goes_on_with_the_others(root):
 
 
 def test_shard_gives_a_workspace_with_a_huge_history_to_the_sick_bay(root, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.fleet.shard.MOST_HISTORY", 1 << 20)
+    monkeypatch.setattr("recalld.supervisor.fleet.shard.MOST_BYTES", 1 << 20)
     with (root.worlds["ben"].root / "history.json").open("ab") as file:
         file.truncate(2 << 20)
     root.rest()
     assert root.held() == ["carla", "安娜"]
     assert (root.paths.sick / "ben").read_text() == "its history.json has more than 1 MiB, so it gets a process of its own\n"
     assert not root.shard.host.is_stopping
+
+
+def test_shard_refuses_a_history_that_no_process_should_read(root):
+    history = root.worlds["ben"].root / "history.json"
+    with history.open("ab") as file:
+        file.truncate(10 << 30)
+    root.rest()
+    (root.paths.drained / "carla").write_bytes(b"")
+    root.rest()
+    (root.paths.drained / "carla").unlink()
+    root.rest()
+    assert root.held() == ["carla", "安娜"]
+    assert (
+        root.why("degraded")
+        == root.shard.told
+        == {"ben": "its history.json has more than 1024 MiB, which is not read; move it away"}
+    )
+    assert len(root.events.of("degraded")) == 1
+    history.write_text("[]")
+    root.rest()
+    assert (len(root.held()), root.shard.told) == (3, {})
+
+
+def test_shard_takes_the_others_where_one_can_not_be_read(root, monkeypatch):
+    def stat(disk, path):
+        if Path(path).parent == root.worlds["ben"].root / ".recalld":
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat_of(disk, path)
+
+    stat_of = RealDisk.stat
+    monkeypatch.setattr(RealDisk, "stat", stat)
+    root.rest()
+    root.rest()
+    assert (root.held(), list(root.shard.told)) == (["carla", "安娜"], ["ben"])
+    assert [one["workspace"] for one in root.events.of("degraded")] == ["ben"]
+    monkeypatch.undo()
+    root.rest()
+    assert (len(root.held()), root.shard.told) == (3, {})
 
 
 def test_shard_ends_to_be_replaced_when_a_step_does_not_end(tmp_path):
@@ -151,19 +209,3 @@ def test_shard_ends_to_be_replaced_when_a_step_does_not_end(tmp_path):
     finally:
         root.may_end.set()
         root.threads.stop(20)
-
-
-def test_shard_drives_what_is_for_all_its_workspaces(root):
-    class Courier:
-        steps = 0
-
-        def step(self, _now: object) -> float:
-            self.steps += 1
-            root.shard.host.stop()
-            return 1.0
-
-    courier = Courier()
-    root.shard.host.stop()
-    root.shard.run([courier])
-    root.threads.run_due()
-    assert courier.steps == 1

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld.supervisor.checks import backup
+from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.memory import forgetting
+from recalld.supervisor.checks.table import account
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.restored import forget_in
 from recalld.supervisor.forgetting.wanted import wanted
+from recalld.supervisor.host.last_night import remember_backup
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.task import AskedTask
@@ -202,7 +205,7 @@ def test_forgotten_words_leave_a_backup_that_is_restored(world: World, tmp_path:
     made = backup.create(world.ws, tmp_path / "a.tar", world.clock(), "recalld 1")
     forget(world, "match", "山茶花")
 
-    def clean(folder: Path) -> int:
+    def clean(folder: Path) -> bool:
         return forget_in(folder, world.root, world.files, {}, world.clock)
 
     backup.restore(made.file, tmp_path / "restored", world.clock(), clean)
@@ -210,6 +213,26 @@ def test_forgotten_words_leave_a_backup_that_is_restored(world: World, tmp_path:
     assert where(again, "山茶花", "shanchahua") == []
     assert again.fsck().lost == []
     assert len(again.history()) == 3
+
+
+def test_forget_in_says_where_no_list_of_this_memory_is(world: World, tmp_path: Path) -> None:
+    forget(world, "match", "山茶花")
+    other = World(tmp_path / "other", world.clock())
+    other.append({"role": "user", "text": "备用钥匙在花盆下面"})
+    forget(other, "match", "花盆")
+    known = [forget_in(world.root, root, world.files, {}, world.clock) for root in (world.root, other.root, tmp_path / "none")]
+    assert known == [True, False, False]
+
+
+def test_forget_by_text_takes_copies_that_have_it_and_names_ones_own(world: World) -> None:
+    world.save_receipt(world.inject("把 cormorant-5 记在哪里了？"))
+    world.put("inbox.d/new/half.json", '{"role": "user", "text": "\\u9e2c\\u9e5a cormorant-5')
+    world.put("memory/我的.md", "# 钥匙\n\ncormorant-5\n")
+    world.round()
+    told = forget(world, "match", "cormorant-5")
+    assert (told.done, told.left) == (True, ("memory/我的.md",))
+    assert where(world, "cormorant-5") == ["memory/我的.md"]
+    assert forget(world, "match", "cormorant-5").left == ("memory/我的.md",)
 
 
 def test_result_of_a_worker_that_read_forgotten_words_is_dropped(world: World) -> None:
@@ -223,3 +246,25 @@ def test_result_of_a_worker_that_read_forgotten_words_is_dropped(world: World) -
     world.settle()
     assert world.model.script is not slow
     assert where(world, "山茶花") == []
+
+
+def test_forget_names_the_backups_that_were_made_by_hand(world: World, tmp_path: Path) -> None:
+    for name in ("gone.tar", "there.tar"):
+        (tmp_path / name).touch()
+        remember_backup(world.ws, tmp_path / name, world.clock())
+    (tmp_path / "gone.tar").unlink()
+    told = forget(world, "match", "山茶花", yes=False).outside
+    assert told[0].code == "forget.outside_words", "an answer may say the same"
+    assert [one.fields["path"] for one in told if one.code == "forget.outside_backup"] == [str(tmp_path / "there.tar")]
+
+
+def test_forget_takes_back_that_files_are_damaged_which_it_mends(world: World) -> None:
+    file = next(path for path in world.root.rglob("*2026-01-10*.md") if "summary" not in path.parts)
+    file.write_text(file.read_text("utf-8").rpartition("<!--")[0], "utf-8")
+    account(Look(world.ws, world.clock(), {}))
+    assert "doctor.damage" in world.read(".recalld/found.json").decode()
+    forget(world, "removed")
+    assert (
+        world.ws.files.disk.stat(world.ws.paths.found) is None
+        or "doctor.damage" not in world.read(".recalld/found.json").decode()
+    )

@@ -9,9 +9,12 @@ import pytest
 
 from recalld.supervisor.storage.disk import RealDisk
 from tests.forgetting.test_forget import forget, where
+from tests.forgetting.test_redaction import KEY, left
+from tests.forgetting.test_redaction import ask as redact
 from tests.world import World, at, message
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.proof
@@ -59,14 +62,19 @@ def lived(tmp_path: Path) -> World:
     return world
 
 
-def test_forget_killed_at_any_operation_is_finished_by_the_next_round(lived: World, tmp_path: Path) -> None:
+def killed_at_each(lived: World, folder: Path, act: Callable[[World], object]) -> Iterator[tuple[int, World]]:
+    """
+    Yield how many operations *act* had done when it was killed, and the workspace after the next round, for each that had begun.
+
+    Nothing is lost or damaged in any of them.
+    """
     killed = 0
     while True:
-        root = tmp_path / "one"
+        root = folder / "one"
         shutil.copytree(lived.root, root)
         world = World.process(root, lived.clock, lived.events, lived.ws.config, DyingDisk(killed))
         try:
-            forget(world, "match", "山茶花")
+            act(world)
         except Killed:
             killed += 1
         else:
@@ -75,9 +83,32 @@ def test_forget_killed_at_any_operation_is_finished_by_the_next_round(lived: Wor
         again.start()
         if again.ws.journal.tombstones.acts():
             again.settle("due")
-            assert where(again, "山茶花", "shanchahua") == [], killed
-            assert sorted(m["id"] for m in again.history()) == ["m-plain-00001", "m-plain-00002"], killed
+            yield killed, again
         ledger = again.fsck()
         assert (ledger.lost, ledger.damage) == ([], []), killed
         shutil.rmtree(root)
     assert killed > 50
+
+
+def test_redact_killed_at_any_operation_is_finished_by_the_next_round(tmp_path: Path) -> None:
+    lived = World(tmp_path / "lived", at("2026-01-31T10:00"))
+    texts = (f"路由器在书房。The key is {KEY}, keep it.", "周五去游泳馆，带上泳镜。", "wifi 的密码是 hunter2-demo，客人用。")
+    days = ("2026-01-10T09:00", "2026-01-10T09:05", "2026-01-30T09:00")
+    lived.write([message(f"m-{n}-0000000", day, text) for n, (day, text) in enumerate(zip(days, texts, strict=True))])
+    lived.put("memory.md", "2026-01-20|web-chat|邮箱密码：correct-horse-7\n2026-01-21|web-chat|喜欢喝茶\n")
+    lived.settle()
+    lived.write(lived.history()[:1])  # the words of the last message stand in its dated file alone
+    lived.settle()
+    for killed, again in killed_at_each(lived, tmp_path, lambda world: redact(world, yes=True)):
+        assert left(again) == set(), killed
+        texts = tuple(text.replace("\n", "") for text in again.archived_texts())
+        assert [text[:9] for text in texts] == ["wifi 的[已隐", "周五去游泳馆，带上", "路由器在书房。Th"], killed
+        assert "喜欢喝茶" in (again.read("memory.md") or b"").decode()
+        assert "邮箱[已隐去" in (again.read("memory.md") or b"").decode()
+        assert not any(file.edited for file in again.ws.memory.dated()), killed
+
+
+def test_forget_killed_at_any_operation_is_finished_by_the_next_round(lived: World, tmp_path: Path) -> None:
+    for killed, again in killed_at_each(lived, tmp_path, lambda world: forget(world, "match", "山茶花")):
+        assert where(again, "山茶花", "shanchahua") == [], killed
+        assert sorted(m["id"] for m in again.history()) == ["m-plain-00001", "m-plain-00002"], killed

@@ -42,6 +42,12 @@ def test_trace_passes_by_what_is_short_or_only_alike(text: str) -> None:
     assert not Trace(["好的"]).is_in("好的，明天见")
 
 
+def test_cut_without_the_last_message_is_the_file_of_those_before(tmp_path: Path) -> None:
+    blocks = [block_of(parsed(message(f"m{n}", f"2026-01-30T09:0{n}", f"第 {n} 句"))) for n in range(3)]
+    whole, others = (render_dated(NOW.date(), "Asia/Shanghai", ZONE, NOW, some) for some in (blocks, blocks[:2]))
+    assert cut(whole, tmp_path, lambda block: block.id == "m2")[0] == others
+
+
 def test_cut_leaves_every_other_word_of_the_file(tmp_path: Path) -> None:
     said = [parsed(message(f"m{n}", f"2026-01-30T09:0{n}", f"第 {n} 句")) for n in range(3)]
     data = render_dated(NOW.date(), "Asia/Shanghai", ZONE, NOW, [block_of(one) for one in said])

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.forgetting.redaction import marked
 from recalld.supervisor.operations.long_term import WriteRequest
 from recalld.supervisor.operations.long_term import write as long_term_write
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.redact import RedactRequest, redact
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.marks import marked
 from recalld.supervisor.text.redact import find_secrets
 from tests.world import Diarist, World, at, message
 

@@ -7,6 +7,7 @@ Each is run as the product runs it; what it gives back must be fit for what is d
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -37,6 +38,8 @@ from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_
 from recalld.supervisor.text import decoding, language, llm_output, redact, small_talk, token_count, tokenizer
 from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
+from tests.fuzz.cargo import UID, Host, answer_inside, inside, is_whole, undone_inside
+from tests.pool.memory_pool import SEAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -188,6 +191,23 @@ def _note(ws: Workspace, result: Result) -> None:
     note_result(result, NOW, ws.model_use)
 
 
+def cargo(data: bytes) -> None:
+    """Spoiled on its way: it is opened by nobody."""
+    host = Host(Untold())
+    is_good = is_whole(data)
+    host.work(data)
+    assert bool(host.pool.delivered[0].refused) is not is_good
+
+
+def cargo_inside(data: bytes) -> None:
+    host = Host(Untold())
+    host.work(SEAL.seal("cargo", UID, zlib.compress(data)))
+
+
+def answer_of_pool(data: bytes) -> None:
+    Host(Untold()).take(SEAL.seal("answer", UID, zlib.compress(data)))
+
+
 def failure(data: bytes) -> None:
     ws = _workspace(f"worker/failed/{_TASK.group}.json", data)
     for found in ws.failures().values():
@@ -228,6 +248,7 @@ _FAILED = replace(
     started_at="2026-01-31T01:59:00.000Z",
     completed_at="2026-01-31T01:59:30.000Z",
 )
+_CARGO = Host(Untold()).sealed
 _MESSAGES = [one for raw in TALK[:2] if isinstance(one := read_message(raw, ZONE), Message)]
 
 READERS = {
@@ -253,5 +274,9 @@ READERS = {
         "上周三我说的那家火锅店叫什么？ What did you recommend on May 2nd?".encode(), asked, (UnicodeDecodeError,)
     ),
     "any words": Reader("明天 3 点把 gpt-4o-mini 的 key 换掉，C:\\temp 也清一下。".encode(), said, (UnicodeDecodeError,)),
+    "a cargo": Reader(_CARGO, cargo),
+    "what is in a cargo": Reader(inside(_CARGO), cargo_inside),
+    "an answer of the pool": Reader(answer_inside(), answer_of_pool),
+    "a task that comes back": Reader(undone_inside(), answer_of_pool),
     "an answer": Reader("## 部署\n\n- 超时改成 30 秒。\n".encode(), answered, (UnicodeDecodeError,)),
 }

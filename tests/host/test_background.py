@@ -54,6 +54,16 @@ def test_background_index_step_runs_canaries_at_most_once_a_minute(filled, monke
     assert filled.paths.canaries.exists()
 
 
+def test_background_index_step_asks_again_soon_after_a_full_disk(filled):
+    full = FaultyDisk(refuses=lambda call, path: call == "create" and "canaries" in str(path))
+    updater = filled.reopen(disk=full).index_updater()
+    assert updater.step() == 30
+    assert len(filled.events.of("degraded")) == 1
+    full.heal()
+    updater.step()
+    assert len(filled.events.of("recovered")) == 1
+
+
 def test_background_index_step_is_due_again_with_the_next_canary(filled, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("recalld.supervisor.host.background.time.monotonic", lambda: now[0])
@@ -121,6 +131,16 @@ def test_background_index_step_stops_during_an_update_without_an_event(filled):
 def background_of(world) -> Background:
     """Its jobs, that run when a test says so."""
     return Background(world.ws, world.clock, Threads(0, world.clock.monotonic))
+
+
+def test_background_reports_an_inbox_that_can_not_be_read_once(world):
+    (world.root / "inbox.json").mkdir()
+    threads = Threads(0, world.clock.monotonic)
+    Background(world.ws, world.clock, threads).start()
+    for _ in range(5):
+        threads.run_due()
+        world.clock.forward(seconds=2)
+    assert [len(world.events.of(event)) for event in ("degraded", "recovered")] == [1, 0]
 
 
 def test_background_hint_wakes_the_thread_for_the_file_name(world, monkeypatch):

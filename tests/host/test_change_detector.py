@@ -1,13 +1,14 @@
-"""What a poll notices without file events: history, drop-box, results, and every file of memory."""
+"""What file events tell, and what a poll notices without them: history, drop-box, results, and every file of memory."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from queue import SimpleQueue
 
 import pytest
 
-from recalld.supervisor.host.watcher import ChangeDetector
+from recalld.supervisor.host.watcher import ChangeDetector, watch
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def look(world):
         os.utime(file, (1_700_000_000, 1_700_000_000))  # a clock with coarse ticks could hide a quick edit
     found = ChangeDetector(world.files.disk, world.paths, world.ws.task_queue)
     assert (found.tree_changed(), found.near_changed(), found.tasks_changed()) == (True, True, True)
-    assert not found.any_changed()
+    assert (found.tree_changed(), found.near_changed(), found.tasks_changed()) == (False, False, False)
     return found
 
 
@@ -74,3 +75,21 @@ def test_change_detector_reports_the_end_of_a_models_pause(world, look):
     world.ws.task_queue.note_provider({"failures": 0})
     assert look.tasks_changed()
     assert not look.tasks_changed()
+
+
+def test_watch_tells_of_messages_and_requests_until_a_folder_is_deleted(world, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.host.watcher.is_on_local_disk", lambda _: True)
+    heard: SimpleQueue[str] = SimpleQueue()
+    watching = watch(world.paths, heard.put)
+    try:
+        for path in (world.paths.archive_request, world.paths.drop_box / "1.json", world.paths.root / "inbox.json"):
+            path.write_bytes(b"{}")
+            while heard.get(timeout=20) != path.name:
+                pass
+        assert watching.sees_all()
+        shutil.rmtree(world.paths.drop_box)
+        while heard.get(timeout=20) != world.paths.drop_box.name:
+            pass
+        assert not watching.sees_all()
+    finally:
+        watching.stop()

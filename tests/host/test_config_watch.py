@@ -11,7 +11,7 @@ from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.workspace import Workspace
 from tests.process.command import Command, until
-from tests.world import IN_SHANGHAI, Diarist, World, at
+from tests.world import IN_SHANGHAI, Diarist, World, at, patient
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ class Watched:
 
     def reopen(self) -> Workspace:
         world = self.world
-        return Workspace(world.root, load(world.read("recalld.toml"), {}), world.files, world.events)
+        return Workspace(world.root, patient(load(world.read("recalld.toml"), {})), world.files, world.events)
 
     def write(self, toml: str) -> None:
         self.world.put("recalld.toml", toml)

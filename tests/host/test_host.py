@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.host.background import Background
+from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.host import Host
 from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.host.watcher import Watching
+from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import AlreadyRuns
 from tests.world import IN_SHANGHAI, UnsyncedDisk, World, at, message
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 MANY = 50
+#: File events of which a test makes each itself.
+TOLD_ALL = Watching(lambda: None, lambda: True)
 
 
 class Fleet:
@@ -40,7 +45,8 @@ class Fleet:
         self.opened.append(root)
         world = self.by_root[root].reopen(disk=UnsyncedDisk())
         background = Background(world.ws, self.clock, self.threads)
-        return Supervisor(world.ws, self.clock, None, self.clock.monotonic, background)
+        config = ConfigWatch(world.ws, lambda: world.ws)
+        return Supervisor(world.ws, self.clock, None, self.clock.monotonic, background, config)
 
     def host(self, **more: int) -> Host:
         return Host(self.by_root, self.open, self.clock, self.threads, now_s=self.clock.monotonic, **more)
@@ -93,8 +99,7 @@ def test_host_of_fifty_archives_the_messages_of_each_when_they_are_due(fleet):
 def test_host_closes_what_there_is_no_room_for(fleet):
     many = fleet(MANY)
     with many.host(open_most=8, indexes_most=4) as host:
-        for _ in range(3):
-            many.rest(host)
+        many.rest(host)
         opened = [one for one in host.hosted.values() if one.supervisor]
         assert len(opened) <= 8
         assert sum(one.supervisor.ws.index.is_readable for one in opened) <= 4
@@ -115,9 +120,36 @@ def test_host_opens_no_dormant_workspace_in_which_nothing_happens(fleet):
         assert set(many.opened) == {many.worlds[dormant].root}
 
 
+def test_host_finds_a_message_that_came_after_the_last_look(fleet):
+    many = fleet(2)
+    many.clock.forward(hours=6)
+    with many.host() as host:
+        many.rest(host)
+        hosted = host.hosted[many.worlds[0].root]
+        many.say(0)
+        hosted.close(watched=False)
+        assert hosted.supervisor is not None
+        many.rest(host)
+        hosted.close(watched=False)
+        assert (hosted.supervisor, many.worlds[0].archived_texts()) == (None, ["我对花生过敏。"])
+
+
+def test_hosted_takes_what_its_own_round_has_written_for_no_change(fleet):
+    alone = fleet(1)
+    with alone.host() as host:
+        alone.rest(host)
+        (hosted,) = host.hosted.values()
+        alone.say(0)
+        assert hosted.look(alone.clock())
+        rounds = 1
+        while hosted.work(lambda *_: None, None, UNLIMITED):
+            rounds += 1
+        assert (rounds, hosted.look(alone.clock())) == (2, False)
+
+
 def test_host_tells_memory_of_changes_while_the_system_tells_it(tmp_path, monkeypatch):
     hints = []
-    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", lambda _, hint: hints.append(hint) or (lambda: None))
+    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", lambda _, hint: hints.append(hint) or TOLD_ALL)
     fleet = Fleet(tmp_path, 1)
     (root,) = fleet.by_root
     with fleet.host() as host:
@@ -127,8 +159,58 @@ def test_host_tells_memory_of_changes_while_the_system_tells_it(tmp_path, monkey
         assert memory.told is told is not None
         hints[0]("2026-01-31-allergy.md")
         assert memory.told not in (told, None)
+        fleet.rest(host)
         host.hosted[root].close(watched=False)
         assert memory.told is None
+
+
+@pytest.mark.parametrize(("tells_all", "seconds"), [(True, 5), (False, 1)])
+def test_host_looks_rarely_where_file_events_tell_of_every_change(tmp_path, monkeypatch, tells_all, seconds):
+    hints = []
+    watching = Watching(lambda: None, lambda: tells_all)
+    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", lambda _, hint: hints.append(hint) or watching)
+    fleet = Fleet(tmp_path, 1)
+    (root,) = fleet.by_root
+    with fleet.host() as host:
+        fleet.rest(host)
+        while not 0 < (wait_s := host.look()) <= seconds:
+            fleet.clock.forward(seconds=1)
+        fleet.clock.forward(seconds=wait_s)
+        assert host.look() == seconds
+        fleet.say(0)
+        hints[0]("history.json")
+        host.look()
+        assert host.hosted[root].job.at_s == fleet.clock.monotonic()
+
+
+def test_host_gives_memory_back_once_after_its_last_step(fleet, monkeypatch):
+    one, given = fleet(1), []
+    monkeypatch.setattr("recalld.supervisor.host.host.give_back_memory", lambda: given.append(one.clock.monotonic()))
+    with one.host() as host:
+        one.rest(host)
+        one.say(0)
+        for _ in range(60):
+            one.clock.forward(seconds=1)
+            host.look()
+            one.threads.run_due()
+    assert len(given) == 1
+
+
+def test_host_looks_again_at_a_file_that_changed_during_a_step(tmp_path, monkeypatch):
+    hints = []
+    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", lambda _, hint: hints.append(hint) or TOLD_ALL)
+    fleet = Fleet(tmp_path, 1)
+    (root,) = fleet.by_root
+    with fleet.host() as host:
+        fleet.rest(host)
+        job = host.hosted[root].job
+        job.is_running = True
+        fleet.say(0)
+        hints[0]("history.json")
+        assert host.look() <= 1
+        job.is_running = False
+        host.look()
+        assert job.at_s == fleet.clock.monotonic()
 
 
 def test_host_without_file_events_tells_memory_nothing(fleet):

@@ -53,6 +53,7 @@ SITES = (
     "_moments > names",
     "_moments > read",
     "_moments > dated",
+    "work > near_changed",
     "work > active_groups",
     "_restore_when_quiet > stat",
     "_restore_when_quiet > restore_history",
@@ -255,6 +256,8 @@ class Child:
 
 class Watcher:
     """File events of a machine that may have no room for one more watch."""
+
+    emitters = ()
 
     daemon = False
 

@@ -364,6 +364,7 @@ def json_lines(folder: Path) -> Path:
         {"messages": [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "锅炉三月保养。"}]},
         {"role": "user", "content": "It is a Vaillant", "timestamp": 4070908800, "session": "home"},
         ["no message"],
+        {"role": "user", "timestamp": "2026-01-11T09:05:00Z"},
     )
 
 

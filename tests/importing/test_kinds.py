@@ -138,7 +138,7 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
             "- talk-2 user 锅炉三月保养。",
             "2099-01-01T00:00:00.000Z home user It is a Vaillant",
         ],
-        {"message": 1},
+        {"message": 2},
     ),
     "workspace": (
         made.workspace,

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import sqlite3
 import zipfile
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
+from recalld.supervisor.importing.staging import Staging
+from recalld.supervisor.importing.talk import Conversation, Said
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest
 from tests.importing import made
@@ -140,7 +145,7 @@ def test_import_keeps_no_private_words_and_no_output_of_tools(world, log):
 
 def test_import_gives_a_message_without_a_time_that_of_its_neighbour(world, log):
     done = run(world, made.json_lines(log))
-    assert (done.added, done.undated, done.unread) == (3, 2, {"message": 1})
+    assert (done.added, done.undated, done.unread) == (3, 2, {"message": 2})
     assert done.unread_file
     assert done.unread_file.read_text().startswith("message\ttalk.jsonl#4")
 
@@ -197,6 +202,34 @@ def _bomb(folder: Path) -> Path:
     return path
 
 
+def _damaged_member(folder: Path) -> Path:
+    path = folder / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", json.dumps([made.chatgpt_conversation()]))
+    path.write_bytes(path.read_bytes().replace(b"Porto", b"Qorto", 1))
+    return path
+
+
+def _half_database(folder: Path) -> Path:
+    path = made.openai_agents(folder)
+    path.write_bytes(path.read_bytes()[:5000])
+    return path
+
+
+def _other_database(folder: Path) -> Path:
+    path = folder / "sessions.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE agent_sessions (id)")
+        database.execute("CREATE TABLE agent_messages (id)")
+    return path
+
+
+def _damaged_head(folder: Path) -> Path:
+    path = folder / "cache.db"
+    path.write_bytes(b"SQLite format 3\x00" + b"\xff" * 4080)
+    return path
+
+
 def _empty(folder: Path) -> Path:
     return made._json(folder / "conversations.json", [{"mapping": {}, "conversation_id": "x"}])
 
@@ -217,11 +250,15 @@ def _two_dates(folder: Path) -> Path:
     ("make", "why"),
     [
         (_cut_off, "cut off or damaged"),
+        (_damaged_member, "cut off or damaged"),
+        (_half_database, "cut off or damaged"),
+        (_other_database, "cut off or damaged"),
         (_no_archive, "no ZIP archive"),
         (_bomb, "two hundred times"),
         (_empty, "there is no message in it"),
         (_photo, "no log and no export"),
         (_two_dates, "the day or the month first"),
+        (_damaged_head, "cut off or damaged"),
     ],
 )
 def test_import_of_what_is_none_adds_nothing_and_says_why(world, log, make: Callable[[Path], Path], why):
@@ -231,9 +268,63 @@ def test_import_of_what_is_none_adds_nothing_and_says_why(world, log, make: Call
     assert not dated(world)
 
 
+def test_import_passes_over_a_database_of_a_folder_that_cant_be_read(world, log, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.importing.source._LOCKED_S", 0)
+    _damaged_head(log)
+    with closing(sqlite3.connect(log / "browser.db", isolation_level=None)) as database:
+        database.execute("CREATE TABLE visits (id)")
+        database.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(NotImported, match="another program is writing to it; close that program"):
+            run(world, log / "browser.db")
+        made.openai_agents(log)
+        made.chatgpt(log)
+        done = run(world, log)
+    assert (done.kinds, done.unread) == (("OpenAI Agents SDK", "ChatGPT"), {"file": 2})
+    assert done.unread_file
+    assert done.unread_file.read_text() == "file\tbrowser.db\nfile\tcache.db\n"
+
+
 def test_import_of_nothing_says_so(world, log):
     with pytest.raises(BadRequest, match="does not exist"):
         run(world, log / "none")
+
+
+def test_import_takes_a_named_link_and_a_byte_order_mark(world, log):
+    path = days_of_talk(log, 1, each=2)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    (log / "export.json").symlink_to(path)
+    assert run(world, log / "export.json").added == 2
+    os.mkfifo(log / "pipe")
+    with pytest.raises(BadRequest, match="neither a file nor a folder"):
+        run(world, log / "pipe")
+
+
+def test_import_counts_a_conversation_whose_tree_is_a_loop(world, log):
+    conversation = made.chatgpt_conversation()
+    for node in conversation["mapping"].values():
+        node["parent"], node["children"] = node["id"], [node["id"]]
+    path = made._json(log / "conversations.json", [conversation])
+    assert run(world, path).unread == {"loop": 1}
+    assert run(world, path, branches=True).messages > 1
+
+
+def test_staging_says_that_the_disk_is_full(log):
+    talk = ((Conversation(id="1", channel="x"), Said(id=str(n), at=NOW, role="user", text="字" * 900)) for n in range(50))
+    with Staging(log, NOW, NOW) as staged:
+        staged._database.execute("PRAGMA max_page_count = 8")
+        with pytest.raises(OSError, match="No space left"):
+            staged.add(talk)
+
+
+def test_import_adds_a_very_large_day_in_pieces_the_same_each_time(tmp_path, world, log, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.importing.run._DAY_CHARS", 2_000)
+    path = days_of_talk(log, 1, each=200)
+    assert run(world, path).added == 200
+    assert len(before := dated(world)) > 1
+    assert (run(world, path).added, dated(world)) == (0, before)
+    small = World(tmp_path / "small", NOW)
+    run(small, days_of_talk(log, 3, each=70))
+    assert len(dated(small)) == 3, "what was said on the days before does not count"
 
 
 def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log):

@@ -60,6 +60,11 @@ def test_chunking_splits_a_note_into_items_paragraphs_rows_and_code():
     ]
 
 
+def test_chunking_keeps_words_that_stand_in_the_line_of_a_fence():
+    text = "```\nrm -rf /\n```花生过敏\n```sh\nls"
+    assert _cut(f"- {text}\n```") == [(1, 5, text, "", "")]
+
+
 def test_chunking_gives_a_memory_md_line_its_day_and_no_neighbours():
     cuts = chunk_note(
         "memory.md", "2026-01-20|web-chat|我对花生过敏；不吃香菜\n2026-99-99|user|坏日子\n自由的一行 #共享", None, "long_term"

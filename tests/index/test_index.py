@@ -479,6 +479,38 @@ def test_index_reports_damage_that_happens_during_a_commit(filled):
     assert other.events.of("index_damaged") == []
 
 
+@pytest.mark.parametrize("look", range(1, 4))
+def test_search_keeps_a_new_line_when_an_older_scan_is_committed(filled, look):
+    """The commit lands while the search looks at the list of files for the *look*th time."""
+    filled.reopen(disk=Meeting(filled.root / ".recalld/index/meta.json", look))
+    other, scanned = filled.another(), threading.Event()
+    filled.note("idea.md", "买一台电钢琴\n")
+    other.control = Control(lambda: scanned.set() or not filled.disk.met.wait(30))
+    writer = threading.Thread(target=other.refresh)
+    writer.start()
+    assert scanned.wait(30)
+    filled.put("memory.md", "2026-01-30|web|小屋的钥匙挂在 tango 后面\n")
+    filled.disk.meet = writer.join
+    for _ in range(2):
+        assert [hit.unit.path for hit in filled.search("tango", deadline=within(60)).hits] == ["memory.md"]
+    assert filled.disk.met.is_set()
+
+
+class Meeting(RealDisk):
+    """A disk where something happens before the stat of *path* is taken for the *count*th time from then on."""
+
+    def __init__(self, path, count):
+        self.path, self.count, self.met, self.meet = path, count, threading.Event(), None
+
+    def stat(self, path):
+        if self.meet and path == self.path:
+            self.count -= 1
+            if self.count == 0:
+                self.met.set()
+                self.meet()
+        return super().stat(path)
+
+
 def test_index_finds_every_committed_file_beside_two_writers(filled):
     shutil.rmtree(filled.root / ".recalld/index")
     written, faults, worlds = {1: 0, 2: 0}, [], []

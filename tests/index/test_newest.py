@@ -9,19 +9,20 @@ import pytest
 from recalld.supervisor.index.bm25 import Candidate, Corpus, term_numbers
 from recalld.supervisor.index.documents import encode_passage
 from recalld.supervisor.index.hit import Passage
-from recalld.supervisor.index.newest import newest_first
+from recalld.supervisor.index.newest import newest_first, newest_of_equals
 from recalld.supervisor.index.ranking import Scored
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.query.tense import asks_before, asks_now, asks_past
 from recalld.supervisor.text.tokenizer import tokens
+from tests.world import at
 
 TODAY = date(2026, 1, 31)
 COSTS = "took the first levothyroxine, 50 micrograms, the gp wants bloods"
 COSTS_NOW = "the gp rang about the bloods, up to 75 micrograms levothyroxine"
 
 
-def ordered(question, *texts, roles=(), days=()):
+def ordered(question, *texts, roles=(), days=(), scores=()):
     """Return the texts, of one day after another and each scored half of the one before, in the order of the answer."""
     found = []
     for n, text in enumerate(texts):
@@ -30,7 +31,7 @@ def ordered(question, *texts, roles=(), days=()):
         day, role = TODAY + timedelta(days=days[n] if days else n), (*roles, *["user"] * len(texts))[n]
         size = (len(words),) * 3
         one = Candidate(term_numbers(words), " ".join(words), size, str(n), day, role, False, False, ("", passage))
-        found.append(Scored(one, 8.0 * 0.5**n))
+        found.append(Scored(one, scores[n] if scores else 8.0 * 0.5**n))
     corpus = Corpus(200, 10.0, lambda word: sum(word in one.candidate.text.split() for one in found))
     return [texts[int(one.candidate.group)] for one in newest_first(parse_query(question, TODAY), found, corpus)]
 
@@ -68,6 +69,8 @@ def test_newest_first_puts_a_correction_of_the_same_day_first(question, old, new
             ("Arjun has his birthday on 4 December", "Iris: her birthday party is now on 13 December"),
             (),
         ),
+        ("妞妞游泳课周几", ("妞妞的游泳课每周三上", "乐乐的游泳课改到周五了"), ()),
+        ("what day is Nina's swimming", ("Nina has her swimming on Wednesdays", "Leo's swimming moved to Fridays"), ()),
         ("fern 的端口", ("fern 是 hetzner 的服务器，端口 8000", "moss 是 hetzner 的服务器，端口换 8011"), ()),
     ],
 )
@@ -97,6 +100,7 @@ def test_newest_first_puts_the_oldest_first_for_what_was_before(question, old, n
         ("我的鞋码多少", "我的鞋码四十二", "老婆鞋码三十七"),
         ("A 项目什么时候交付", "A 项目十月底交付", "B 项目十二月初交付"),
         ("where is the staging database", "staging database is in Dublin", "moved staging to heron"),
+        ("where is the car parked now", "I parked the car in bay 47", "the car needs a new battery"),
         ("when does the Leeds office open", "the Leeds office opens at eight", "I live in Leeds now"),
     ],
 )
@@ -130,7 +134,45 @@ def test_asks_past_by_a_day_that_is_over():
         ("when is the launch", "the launch is on the 1st of December", "launch slipped, it is the 15th of December"),
         ("牙医现在约的哪天", "牙医约在九月十二号下午三点", "牙医那边来电话，挪到九月二十六号了"),
         ("项目经理是谁", "项目经理是孙洁", "孙洁调走了，项目经理是郭磊"),
+        ("车现在停在哪里", "我把车停在B区118", "车停C区26了，别忘了"),
+        ("现在哪天学游泳", "小宝每周三下午学游泳", "小宝的游泳课改成周五了"),
+        ("where is the car parked now", "I parked the car in bay 47", "the car is in bay 112 today, level 2"),
+        # a change that says nothing else leaves out what is known
+        ("车停哪里", "车停在B区12了", "今天车改停到C区26了"),
+        ("妞妞游泳课周几", "给妞妞报了游泳课，每周三上", "游泳课改到周五了"),
+        ("健身房周几去", "周二去健身房", "健身改到周四了"),
+        ("我妈体检哪天", "妈妈体检在22号", "妈妈体检改到25号了"),
+        ("what day is Nina's swimming class", "Nina has her swimming class on Wednesdays", "swimming moved to Fridays"),
     ],
 )
 def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question, old, new):
     assert ordered(question, old, new) == [new, old]
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "said"),
+    [
+        (
+            "until when is the scheduling Sarah away",
+            "Scheduling Sarah, noted.",
+            "the other Sarah, of scheduling, is away till May",
+        ),
+        ("物业费多少", "物业费可以问问有没有折扣。", "物业来催了，半年的物业费 1882"),
+    ],
+)
+def test_newest_first_puts_the_users_words_before_a_reply_to_them(question, reply, said):
+    found = ordered(question, reply, said, "lunch", roles=("assistant", "user"), scores=(8.0, 6.0, 1.0))
+    assert found == [said, reply, "lunch"]
+    asked = ordered(f"what did you say, {question}", reply, said, roles=("assistant", "user"), scores=(8.0, 6.0))
+    assert asked == [reply, said]
+
+
+def test_newest_of_equals_turns_those_of_one_day_and_score():
+    def scored(hour, score, key="dated"):
+        when = at(f"2026-01-31T{hour}:00")
+        passage = encode_passage(Passage(path="", start=1, end=1, text="kowalski", tier="dated", at=when))
+        return Scored(Candidate(b"", hour, (1, 1, 1), "", TODAY, "user", False, False, (key, passage)), score)
+
+    equals = [scored("07", 1.0, "long_term"), scored("09", 1.0), scored("11", 1.0), scored("10", 1.0)]
+    found = newest_of_equals([scored("08", 2.0), *equals, scored("12", 0.5)], {"long_term": 0, "dated": 1})
+    assert [one.candidate.text for one in found] == ["08", "07", "11", "10", "09", "12"]

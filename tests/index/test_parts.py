@@ -165,7 +165,7 @@ def test_manifest_of_a_whole_index_is_as_it_always_was():
     assert [one.made_percent for one in (whole_one, unfinished, Manifest(left=1, total=10**6))] == [100, 66, 99]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10**6))
 def test_index_in_parts_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):
     pick = random.Random(seed)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.index.bm25 import Candidate, Corpus, term_numbers
+from recalld.supervisor.index.documents import encode_passage
+from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.ranking import rank, stands_alone, verdict
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.text.tokenizer import tokens
@@ -19,21 +21,22 @@ if TYPE_CHECKING:
 TODAY = date(2026, 1, 31)
 
 
-def candidate(text: str, n: int) -> Candidate:
+def candidate(text: str, n: int, session: str = "") -> Candidate:
     words = tokens(text)
-    size = len(words)
-    return Candidate(term_numbers(words), " ".join(words), (size, size, size), str(n), TODAY, "user", False, False, text)
+    size = (len(words),) * 3
+    passage = encode_passage(Passage(path="", start=1, end=1, text=text, tier="dated", session=session))
+    return Candidate(term_numbers(words), " ".join(words), size, str(n), TODAY, "user", False, False, ("", passage))
 
 
-def ranked(query: Query, texts: list[str]) -> dict[str, float]:
+def ranked(query: Query, texts: list[str], session: str = "") -> dict[str, float]:
     """Return the texts as they answer, best first, each of a day of its own and without neighbours, with its share of the best."""
     documents = [set(tokens(text)) for text in texts]
     average = sum(map(len, documents)) / len(documents)
     corpus = Corpus(len(texts), average, lambda word: sum(word in words for words in documents))
-    found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
+    found = rank(query, [candidate(text, n, session) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
     if not verdict(query, found, corpus).is_open:
         return {}
-    return {one.candidate.source: one.score / found[0].score for one in found}
+    return {texts[int(one.candidate.group)]: one.score / found[0].score for one in found}
 
 
 BACKUP = ["凌晨的备份脚本把日志写进文件", "备份脚本凌晨写日志", "备份脚本凌晨又写满了日志"]
@@ -98,6 +101,12 @@ def test_verdict_is_small_where_only_the_asker_is_known():
     found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
     assert verdict(query, found, corpus).is_small
     assert not verdict(parse_query("Which stand is in the hall?", TODAY), found, corpus).is_small
+
+
+def test_verdict_takes_the_name_of_a_session_for_a_word_said_in_it():
+    query, said = parse_query("十二月去哪儿旅行？", TODAY), ["十二月五号去三亚", "十二月三号看牙医", "买了拖把"]
+    assert said[0] in ranked(query, said, "旅行")
+    assert not ranked(query, said, "家")
 
 
 def test_verdict_opens_to_one_of_two_questions():

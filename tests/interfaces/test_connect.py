@@ -13,7 +13,7 @@ import pytest
 
 from recalld.supervisor.interfaces.connect.clients import CLIENTS
 from recalld.supervisor.interfaces.connect.json_text import NoJson, parse
-from recalld.supervisor.interfaces.connect.settings import Machine, client_names
+from recalld.supervisor.interfaces.connect.settings import Machine, client_names, plugin_text
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission
@@ -526,3 +526,11 @@ def test_a_changed_file_is_never_left_half_written(home, monkeypatch):
 
 def _full(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("client", ["opencode", "openclaw"])
+def test_plugin_of_a_client_asks_the_hook_as_all_do(client):
+    text = plugin_text(client)
+    assert text.count("function hook(command, event)") == 1
+    assert text.count("await hook(") == 2
+    assert "// hook.js" not in text

@@ -63,13 +63,19 @@ def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, mo
     monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
     assert run_command(commands(), Call(argv)) == BadRequest.exit_code
     said = capsys.readouterr().err
-    assert re.fullmatch("recalld: .+。用法见 `recalld --help`。\n", said)
+    assert re.fullmatch("recalld: .+。用法见 `recalld( [a-z]+)* --help`。\n", said)
     assert HAN.search(said.partition("用法见")[0])
-    assert not re.search(r"[A-Za-z]{2,} [a-z]{2,}|。。", said.replace("recalld --help", "")), said
+    assert not re.search(r"[A-Za-z]{2,} [a-z]{2,}|。。", re.sub("`recalld[ a-z]* --help`", "", said)), said
     assert not BLANK_IN_CHINESE.search(said)
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
     run_command(commands(), Call(argv))
-    assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.?] See `recalld --help`\.\n", capsys.readouterr().err)
+    assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.?] See `recalld( [a-z]+)* --help`\.\n", capsys.readouterr().err)
+
+
+def test_help_in_english_says_in_whole_sentences_what_commands_do(capsys, monkeypatch):
+    monkeypatch.setenv("RECALLD_LANGUAGE", "en")
+    assert run_command(commands(), Call(["backup", "--help"])) == 0
+    assert "..." not in capsys.readouterr().out.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("words", [[], *(words for words, _ in leaves())], ids=" ".join)

@@ -74,7 +74,7 @@ def test_openai_request_has_temperature_and_prompt_but_no_tools(server):
         ("no end", "timeout", False, 0),
         ("empty", "empty", False, 0),
         ("blank", "empty", False, 0),
-        ("only thinks", "empty", False, 0),
+        ("only thinks", "thought", False, 0),
         ("refusal", "refused", False, 0),
         ("filtered", "refused", False, 0),
         ("cut off", "truncated", False, 0),
@@ -301,10 +301,10 @@ def test_openai_ignores_base_url_and_proxy_variables(server, monkeypatch):
 
 def test_openai_says_what_a_server_of_this_machine_can_do(server):
     server.models = Act(body=b'{"total_slots": 2, "default_generation_settings": {"n_ctx": 2048}}')
-    assert provider(server).capacity() == Capacity(slots=2, window=2048)
+    assert provider(server).capacity() == Capacity(slots=2, window=2048, is_here=True)
     for other in (Act(body=b'{"total_slots": "many"}'), Act(body=b"[]"), Act(status=404), Act(body=b"<html>")):
         server.models = other
-        assert provider(server).capacity() == Capacity()
+        assert provider(server).capacity() == Capacity(is_here=True)
     assert replace(provider(server), base_url="https://models.example.org/v1").capacity() == Capacity()
 
 

@@ -111,6 +111,14 @@ def test_worker_asks_for_a_day_by_exchange_after_a_failure(shop):
     assert "nginx" not in shop.server.seen.prompts[1]
 
 
+@pytest.mark.parametrize("previous", ["房租 3,200。", "The rent is 3,200."], ids=["zh", "en"])
+def test_worker_puts_what_is_new_below_the_text_that_it_continues(shop, previous):
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK), attempt=1, apart=True, previous=previous)
+
+    assert shop.do().text == f"{previous}\n\n{TEXT}"
+    assert previous not in shop.server.seen.prompts[0]
+
+
 def test_worker_joins_a_month_of_its_days_by_code_after_a_failure(shop):
     daily = shop.daily("2025-12-03", "备份改到凌晨 4:15，放在 /srv/backup。")
     other = shop.daily("2025-12-09", "用户对青霉素过敏，约了 12 月 20 日体检。")
@@ -121,6 +129,16 @@ def test_worker_joins_a_month_of_its_days_by_code_after_a_failure(shop):
 
     assert (result.joined, result.extract, shop.server.seen.calls) == (True, False, 0)
     assert result.text == "- 备份改到凌晨 4:15，放在 /srv/backup。\n- 用户对青霉素过敏，约了 12 月 20 日体检。"
+
+
+@pytest.mark.parametrize(
+    ("props", "concurrency", "at_once"),
+    [(b"{}", 3, 1), (b"{}", 2, 2), (b'{"total_slots": 2}', 3, 2), (b'{"total_slots": 4}', 3, 3), (b'{"total_slots": 1}', 8, 1)],
+)
+def test_worker_does_as_much_at_once_as_its_server_here_says(shop, props, concurrency, at_once):
+    shop.server.models = Act(body=props)
+    shop.reopen(shop._toml("", f"concurrency = {concurrency}\n"))
+    assert shop.worker()._at_once() == at_once
 
 
 def test_pieces_fit_into_the_window_that_the_server_has(shop):

@@ -40,7 +40,7 @@ def test_write_with_replaces_strikes_the_line_and_keeps_its_form(memory):
     made = memory.write("搬到苏州，住在园区", replaces=ref(memory, "杭州"))
     assert lines(memory) == [
         "# 生活",
-        "2026-02-14|web-chat|~~住在杭州西湖区~~ (until 2026-11-23)",
+        "2026-02-14|web-chat|~~住在杭州西湖区~~（至 2026-11-23）",
         "2026-02-15|web-chat|对花生过敏 #pin",
         "- 车停在 B2",
         "2026-11-23|web-chat|搬到苏州，住在园区",
@@ -53,7 +53,7 @@ def test_replaced_line_is_shown_for_the_past_alone_with_what_stands(memory):
     for question in ("我现在住在哪里", "我住在哪个区"):
         assert found(memory, question) == ["搬到苏州，住在园区"]
     assert set(found(memory, "我以前住在杭州哪里")) == {
-        "~~住在杭州西湖区~~ (until 2026-11-23)",
+        "~~住在杭州西湖区~~（至 2026-11-23）",
         "搬到苏州，住在园区",
     }
 
@@ -108,7 +108,7 @@ def test_write_with_replaces_in_a_group_names_only_its_lines(memory, world):
     world.put("memory.md", f"{OLD}\n2026-02-16|web-chat|钥匙在信箱里 #shared\n")
     shared = memory.read(1, 99, **group).lines[0]
     made = memory.write("钥匙在门卫那里", replaces=shared.ref, **group)
-    assert lines(memory)[:2] == [OLD, "2026-02-16|web-chat|~~钥匙在信箱里 #shared~~ (until 2026-11-23)"]
+    assert lines(memory)[:2] == [OLD, "2026-02-16|web-chat|~~钥匙在信箱里 #shared~~（至 2026-11-23）"]
     assert made.replaced.startswith("1@")
     with pytest.raises(StaleLine, match="there is none"):
         memory.write("住在南京", replaces="2@00000000", **group)
@@ -119,9 +119,9 @@ def test_write_with_replaces_in_a_group_names_only_its_lines(memory, world):
 
 def test_invalidate_ends_a_line_with_the_reason(memory):
     done = memory.invalidate(ref(memory, "B2"), "车卖了")
-    assert (done.text, done.place) == ("- ~~车停在 B2~~ (until 2026-11-23: 车卖了)", ref(memory, "B2"))
+    assert (done.text, done.place) == ("- ~~车停在 B2~~（至 2026-11-23：车卖了）", ref(memory, "B2"))
     assert found(memory, "我的车停在哪") == []  # nothing stands in its place
-    assert found(memory, "以前车停在哪") == ["~~车停在 B2~~ (until 2026-11-23: 车卖了)"]
+    assert found(memory, "以前车停在哪") == ["~~车停在 B2~~（至 2026-11-23：车卖了）"]
 
 
 def test_invalidate_ends_a_message_and_leaves_its_file_alone(world):
@@ -134,7 +134,7 @@ def test_invalidate_ends_a_message_and_leaves_its_file_alone(world):
     with pytest.raises(BadRequest, match=r"history\.json#m1: .* no longer true since 2026-11-23"):
         memory.invalidate("m1")
     assert found(memory, "发布会定在哪天") == ["发布会改到十二月十五日"]
-    assert f"~~{HALL}~~ (until 2026-11-23: 场地取消了)" in found(memory, "发布会原来定在哪天")
+    assert f"~~{HALL}~~（至 2026-11-23：场地取消了）" in found(memory, "发布会原来定在哪天")
     (line,) = (world.root / ".recalld/ended.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line) == {"message": "m1", "until": "2026-11-23", "reason": "场地取消了"}
 

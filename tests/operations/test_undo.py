@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from recalld import AnthropicMemory, Memory, MemoryStore
+from recalld.supervisor.forgetting import sweep
+from recalld.supervisor.forgetting.wanted import wanted
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import ServedCall
+from recalld.supervisor.interfaces.cli.turn import commands
+from recalld.supervisor.interfaces.tools.registry import register_all_tools
 from recalld.supervisor.operations import long_term, long_term_text
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.text.hunks import hunks, without
 from tests.world import WITH_MODEL, Diarist, World, at, message
 
@@ -52,8 +60,8 @@ def test_diary_says_who_wrote_and_not_what(world: World) -> None:
     do(world, long_term.delete, long_term.DeleteRequest(lines=[f"1@{line.digest}"]), "command")
     lines = [re.sub(r"[wd]-[0-9a-f]{8}", "ID", one) for one in diary(world)]
     assert lines == [
-        "- 2026-01-31 10:00 · ID · a line was written into memory.md, by a tool (write)",
-        "- 2026-01-31 10:00 · ID · lines were deleted from memory.md, by a command (delete)",
+        "- 2026-01-31 10:00 · ID · line 1 was written into memory.md, by a tool (write)",
+        "- 2026-01-31 10:00 · ID · deleted from memory.md: line 1, by a command (delete)",
     ]
     assert stat.S_IMODE(world.paths.diary.stat().st_mode) == 0o600
     assert "花生" not in (world.read("CHANGES.md") or b"").decode()
@@ -63,7 +71,7 @@ def test_diary_is_in_the_language_of_the_workspace(world: World) -> None:
     world.write([message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。")])
     world.reopen(WITH_MODEL)
     write(world, "x")
-    assert diary(world)[0].endswith("memory.md 写入了一行（工具，write）")
+    assert diary(world)[0].endswith("memory.md 写入了第 1 行（工具，write）")
 
 
 def test_diary_tells_a_round_in_one_append_and_a_hand_edit_once(world: World) -> None:
@@ -123,6 +131,14 @@ def test_undo_refuses_filing_forgetting_and_what_is_done_by_hand(world: World) -
     for act in ids:
         with pytest.raises(BadRequest):
             take_back(world, act)
+
+
+def test_undo_refuses_to_undo_an_undoing(world: World) -> None:
+    write(world, "住在杭州")
+    take_back(world, last_id(world))
+    assert last_id(world).startswith("u-")
+    with pytest.raises(BadRequest, match="again"):
+        take_back(world, last_id(world))
 
 
 def test_forgotten_lines_can_not_be_undone(world: World) -> None:
@@ -205,3 +221,76 @@ def test_hunks_are_taken_back_where_other_lines_were_added_since() -> None:
     before, after = "一\n二\n三", "一\n三\n四"
     assert without("零\n" + after + "\n五", hunks(before, after)) == "零\n一\n二\n三\n五"
     assert without("一\n", hunks("", "二\n")) is None
+
+
+def told_by(world: World) -> list[str]:
+    """Who did each act, as the lines of CHANGES.md end."""
+    return [line[line.index(", by ") + 2 :] for line in diary(world)]
+
+
+def test_diary_names_the_client_of_a_tool(world: World) -> None:
+    tools = register_all_tools(Memory(world.ws, clock=world.clock), allow_delete=True)
+    with acting("tool", "Claude Code\n## 2.1"):
+        tools.call("memory_write", {"content": "对花生过敏"})
+    tools.call("memory_write", {"content": "住在杭州"})
+    assert told_by(world) == [r"by a tool (write, Claude Code\n## 2.1)", "by a tool (write)"]
+
+
+def test_diary_tells_what_is_done_beside_operations(world: World) -> None:
+    memory = Memory(world.ws, clock=world.clock)
+    MemoryStore(memory).append_entry("web-chat", "对花生过敏")
+    edit = {"command": "str_replace", "path": "/memories/memory.md", "old_str": "花生", "new_str": "核桃"}
+    assert not AnthropicMemory(memory)(edit).is_error
+    assert told_by(world) == ["by a program (append_entry)", "by a tool (memory, anthropic)"]
+    take_back(world, last_id(world))
+    assert "对花生过敏" in (world.read("memory.md") or b"").decode()
+
+
+def test_write_says_at_a_terminal_how_it_is_taken_back(world: World) -> None:
+    def said(environ: dict[str, str], text: str) -> str:
+        call = ServedCall(
+            ["-w", str(world.root), "write", text], {"LANG": "en_US.UTF-8", **environ}, None, str(world.root), world.ws
+        )
+        assert run_command(commands(), call) == 0
+        return "".join(call.err)
+
+    told = said({"TERM": "xterm"}, "住在杭州")
+    assert told.endswith(f" undo {last_id(world)}` takes this back\n")
+    assert said({}, "对花生过敏") == said({"TERM": "xterm"}, "对花生过敏") == ""
+
+
+def test_repair_and_the_same_words_again_leave_what_was_taken_back(world: World) -> None:
+    secret = message("m-secret-0001", "2026-01-30T09:00", "暗号是山茶花十七号。")
+    world.write([secret, message("m-plain-00001", "2026-01-10T09:00", "周五去游泳馆。")])
+    world.settle()
+    old = write(world, "住在杭州")
+    write(world, "住在北京", replaces=f"1@{old.digest}")
+    act, ended = last_id(world), world.read("memory.md")
+    do(world, forget, ForgetRequest(by="message", value="m-secret-0001", yes=True))
+    world.repair()
+    world.reopen()
+    world.append(secret)
+    world.drop("again.json", secret)
+    world.settle()
+    assert world.read("memory.md") == ended
+    assert [one["id"] for one in world.history()] == ["m-plain-00001"]
+    assert not any("山茶花" in text for text in world.archived_texts())
+    assert take_back(world, act).done
+    assert "~~" not in (world.read("memory.md") or b"").decode()
+
+
+def test_diary_numbers_the_lines_and_undo_tells_their_words(world: World) -> None:
+    first = write(world, "停在 A 区")
+    write(world, "停在 B 区", replaces=f"1@{first.digest}")
+    assert "· line 2 was written into memory.md in the place of line 1, which ended" in diary(world)[-1]
+    told = take_back(world, last_id(world))
+    assert [one.endswith("停在 A 区") for one in told.back] == [True]
+    assert any(one.endswith("停在 B 区") for one in told.taken)
+
+
+def test_diary_names_who_asked_for_what_a_supervisor_forgot(world: World) -> None:
+    line = write(world, "停在 A 区")
+    meant = wanted(world.ws, "line", f"1@{line.digest}", world.clock())
+    sweep.begin(world.ws, meant, world.clock(), bytes(32), by="http forget page")
+    world.settle("due")
+    assert diary(world)[-1].endswith("over HTTP (forget, page)")

@@ -89,7 +89,8 @@ def test_chat_refuses_what_it_does_not_know_with_a_sentence(site, words, do):
     with entered(site) as client:
         answer = told(client, words, do)
         assert answer.status_code == 400
-        assert "That did not work" in answer.text
+        assert 'role="alert"' in answer.text
+        assert 'id="chat"' in answer.text, "the chat stays open"
         assert client.post("/chat", data={"words": "x"}).status_code == 403
     assert history(site) == before
 

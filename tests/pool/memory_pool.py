@@ -117,13 +117,23 @@ class PoolInMemory:
     def take(self) -> list[Answer]:
         return self._call(lambda: [self.done[uid] for uid in dict.fromkeys(self.results) if uid in self.done])
 
-    def report(self, spent: dict[str, int]) -> None:
+    def report(self, workspace: str, profile: str, spent: int) -> None:
         self._call(lambda: None)
 
     def taken(self, answers: Collection[Answer]) -> None:
         def act() -> None:
             for answer in answers:
                 self.done.pop(answer.uid, None)
+                self.results = [uid for uid in self.results if uid != answer.uid]
+
+        self._call(act)
+
+    def come_again(self, uid: str) -> None:
+        self._call(lambda: self.results.append(uid))
+
+    def leave(self, answers: Collection[Answer]) -> None:
+        def act() -> None:
+            for answer in answers:
                 self.results = [uid for uid in self.results if uid != answer.uid]
 
         self._call(act)

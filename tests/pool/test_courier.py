@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from recalld.supervisor.host.couriers import Couriers, SharedCourier
 from recalld.supervisor.pool.cargo import unpacked
 from recalld.supervisor.pool.sealing import Seal, refusal
 from recalld.worker.providers import NoCall
+from tests.gate import without_comparison
 from tests.pool.memory_pool import SEAL, PoolInMemory
 from tests.pool.stations import Stepped, carried, station_of
 from tests.simulation.model import ScriptedModel
@@ -121,6 +124,102 @@ def test_courier_forgets_what_nobody_wants_any_more(world: World) -> None:
     assert not pool.cargo
 
 
+def test_answer_of_a_workspace_that_left_waits_for_its_next_courier(world: World) -> None:
+    with_tasks(world, "2026-01-10")
+    pool = PoolInMemory()
+    courier = Stepped(pool, station_of(world))
+    courier.step()
+    (uid,) = pool.running = set(pool.cargo)
+    courier.leave("甲")
+    assert pool.cargo  # what is begun is paid
+    pool.running.clear()
+    pool.work(world.model, world.clock)
+    courier.step()
+    courier.join(station_of(world))
+    courier.step()
+    courier.step()
+    assert [answer.uid for answer in pool.delivered] == [uid]
+    assert [path.stem for path in (world.root / "worker/results").iterdir()] == [uid.partition(".")[2]]
+
+
+def test_answer_that_went_to_a_courier_that_is_no_more_comes_again(world: World) -> None:
+    with_tasks(world, "2026-01-10")
+    pool = PoolInMemory()
+    courier = Stepped(pool, station_of(world))
+    courier.step()
+    pool.work(world.model, world.clock)
+    pool.results.clear()  # the shard before had the same name, and was about to end
+    for _ in range(6):
+        courier.step()
+    assert list((world.root / "worker/results").iterdir())
+    assert len(pool.delivered) == 1
+
+
+def test_workspaces_of_a_process_share_a_courier_to_the_same_pool(tmp_path: Path) -> None:
+    couriers, key = Couriers("shard"), {"RECALLD_POOL_KEY": "A" * 43 + "="}
+    made = []
+    for name, prefix in (("甲", "ours"), ("乙", "ours"), ("丙", "theirs")):
+        world = World(tmp_path / name, NOW, f'{WITH_MODEL}[pool]\nurl = "redis://127.0.0.1:9/0"\nprefix = "{prefix}"\n')
+        world.ws.environ = key
+        made.append((world, couriers.workers_of(world.ws, world.clock)))
+    shared = [workers.shared for _, workers in made]
+    assert shared[0] is shared[1] is not shared[2]
+    assert shared[0].host != shared[2].host  # two addresses may be of one Redis
+    before = threading.active_count()
+    for _, workers in made:
+        workers.start_if_needed()
+    assert threading.active_count() == before  # nothing to do
+    for world, workers in made[:2]:
+        with_tasks(world, "2026-01-10")
+        workers.start_if_needed()
+    assert [thread.name for thread in threading.enumerate()].count("courier") == 1
+    for _, workers in made:
+        workers.stop()
+    assert shared[0]._ended.is_set()
+
+
+def test_workspaces_that_are_opened_at_once_share_a_courier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worlds = [World(tmp_path / name, NOW, f'{WITH_MODEL}[pool]\nurl = "redis://127.0.0.1:9/0"\n') for name in "甲乙"]
+    couriers, shared = Couriers("shard"), list[SharedCourier]()
+
+    def open_one(world: World) -> None:
+        world.ws.environ = {"RECALLD_POOL_KEY": "A" * 43 + "="}
+        shared.append(couriers.workers_of(world.ws, world.clock).shared)
+
+    second = threading.Thread(target=open_one, args=(worlds[1],))
+
+    class Slow(SharedCourier):
+        def __init__(self, *about: Any) -> None:
+            super().__init__(*about)
+            if second.ident is None:
+                second.start()
+                second.join(0.05)
+
+    monkeypatch.setattr("recalld.supervisor.host.couriers.SharedCourier", Slow)
+    open_one(worlds[0])
+    second.join()
+    assert shared[0] is shared[1]  # of two with one name each takes the answers of the other
+
+
+def test_workspace_whose_disk_refuses_leaves_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad, good = (with_tasks(World(tmp_path / name, NOW, WITH_MODEL), "2026-01-10") for name in "甲乙")
+    pool, refused = PoolInMemory(), station_of(bad, "甲")
+    courier = Stepped(pool, refused, station_of(good, "乙"))
+    courier.step()
+
+    def refuses(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    for name in ("beat", "spent_today", "receive", "open", "close_if_idle"):
+        monkeypatch.setattr(refused, name, refuses)
+    for _ in range(4):
+        courier.step()
+        pool.work(good.model, good.clock)
+    assert list((good.root / "worker/results").iterdir())
+    assert bad.events.of("pool_waits")
+    assert not good.events.of("pool_waits")
+
+
 def test_task_that_needs_more_calls_than_reserved_comes_again_with_more(world: World) -> None:
     with_tasks(world, "2026-01-10")
     pool = PoolInMemory()
@@ -152,10 +251,11 @@ def test_nothing_is_lost_in_a_pool_that_forgets_at_every_call(tmp_path: Path, se
     courier = Stepped(pool, *stations)
     for world in worlds:
         with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
-    for _ in range(8):
-        carried(courier, pool, model, worlds[0].clock)
-        for world in worlds:
-            world.round("none")
+    with without_comparison():
+        for _ in range(8):
+            carried(courier, pool, model, worlds[0].clock)
+            for world in worlds:
+                world.round("none")
     for world in worlds:
         assert summaries(world) == [f"2026-01-{day}" for day in range(10, 16)]
         assert len(world.events.of("summarised")) == 6  # none twice

@@ -14,10 +14,15 @@ from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.connection import Broker
 from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
 from recalld.supervisor.pool.limits import ProviderLimits, Spent, report
-from recalld.supervisor.pool.pool import Cargo, PoolAway
+from recalld.supervisor.pool.pool import Answer, Cargo, PoolAway
 from recalld.supervisor.pool.profiles import Profile
+from recalld.supervisor.pool.standing import pause, profiles_of
+from recalld.supervisor.protocol.pool_keys import Crew as Keys
 from recalld.supervisor.protocol.task import Result
 from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.clock import utc_now
+from recalld.worker.crew import Crew, RedisHold
+from tests.pool.memory_pool import SEAL
 from tests.pool.redis_server import PROGRAM, RedisServer
 
 if TYPE_CHECKING:
@@ -84,6 +89,11 @@ def test_pool_brings_an_answer_until_it_is_durable(broker: Broker) -> None:
     assert broker.run(scripts.DELIVER, "w.day-1", "one", "甲", b"\x01done") == 1
     assert broker.run(scripts.BEGIN, "w.day-1", "two", 1) == b"drop"
     assert [(one.uid, one.sealed) for one in pool.take()] == [("w.day-1", b"\x01done")]
+    pool.leave(pool.take())
+    assert pool.take() == []
+    pool.come_again("w.day-1")
+    pool.come_again("w.day-1")
+    assert broker.call("lrange", "recalld:results:甲", 0, -1) == [b"w.day-1"]
     again = DramatiqPool(broker, "甲").take()  # a courier that was killed before it was durable
     pool.taken(again)
     assert pool.take() == []
@@ -111,6 +121,22 @@ def test_worker_keeps_its_task_when_redis_has_forgotten_everything(broker: Broke
     assert pool.offer(Cargo("w.day-1", b"sealed")) == "known"
     pool.withdraw(["w.day-1"])
     assert broker.run(scripts.RENEW, "w.day-1", "one") == b"-"
+
+
+def test_worker_delivers_again_what_redis_forgot_before_a_host_took_it(broker: Broker) -> None:
+    crew, pool = Crew(broker, Keys(), {}, SEAL, {}, utc_now, lambda _: None), DramatiqPool(broker, "甲")
+    pool.offer(Cargo("w.day-1", b"sealed"))
+    broker.run(scripts.BEGIN, "w.day-1", "one", 0)
+    hold = RedisHold(crew, "w.day-1", "one", b"sealed", 1)
+    crew._deliver_again()
+    hold.deliver(Answer("w.day-1", b"\x01done"), "甲")
+    pool.taken(pool.take())
+    crew._deliver_again()
+    assert pool.take() == []  # nothing was forgotten
+    broker.call("flushall")
+    crew._deliver_again()
+    assert [one.sealed for one in pool.take()] == [b"\x01done"]
+    assert pool.offer(Cargo("w.day-1", b"sealed")) == "done"
 
 
 # ── limits ───────────────────────────────────────────────────────────────────
@@ -160,6 +186,14 @@ def test_fault_pauses_the_provider_for_all_and_one_asks_first(broker: Broker) ->
 
 
 # ── faults ───────────────────────────────────────────────────────────────────
+
+
+def test_profiles_are_those_that_workers_have_or_that_are_paused(broker: Broker) -> None:
+    assert profiles_of(broker) == []
+    broker.run(scripts.THERE, scripts.PROFILES, "default", 1)
+    pause(broker, "gone", 60)
+    assert profiles_of(broker) == ["default", "gone"]
+    assert list(broker.unfit()) == [], "its key is one of a pool"
 
 
 @pytest.mark.timeout(400)

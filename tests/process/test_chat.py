@@ -115,7 +115,7 @@ def test_chat_does_every_command(tmp_path, environ):
         chat.seen = ""
         chat.type("/forget 周五去体检\r")
         chat.expect("周五去体检", "Forget this for good? [y/N]")
-        chat.ask("y", "forgotten: messages 0, lines 1")
+        chat.ask("y", "forgotten: 1 line")
         chat.ask("/forget 7", "has no line 7")
         chat.ask("/session 工作", "Session 工作.")
         chat.ask("开会", "好，")

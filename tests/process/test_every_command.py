@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: What a person types.
 INSTALLED: Final = Path(sys.executable).with_name("recalld")
-HIT: Final = ["path", "startLine", "endLine", "snippet", "score"]
+HIT: Final = ["path", "startLine", "endLine", "snippet", "id", "score"]
 FSCK: Final = [
     "seen",
     "inFiles",
@@ -65,7 +65,7 @@ ANSWERS: Final = {
     "context": ("context --query 花生过敏", ["role", "content"]),
     "search": ("search 花生过敏", HIT),
     "get": ("get memory/长长的笔记.md --lines 1", ["path", "start", "end", "total", "text"]),
-    "write": ("write 用户对花生过敏", ["path", "line", "total", "digest", "new"]),
+    "write": ("write 用户对花生过敏", ["path", "line", "total", "digest", "new", "act"]),
     "summarize": ("summarize --session=", ["session", "line", "new"]),
     "read": ("read", ["path", "total", "lines"]),
     "stats": ("stats", ["total", "sources", "date_range"]),
@@ -101,6 +101,7 @@ ANSWERS: Final = {
     "fleet status": ("fleet status --root .", ["root", "pid", "shards", "sick", "drained"]),
     "fleet drain": ("fleet drain 工作区 --root .", ["drained"]),
     "fleet adopt": ("fleet adopt 工作区 --root .", ["adopted"]),
+    "service add": ("service add worker --pool-file pool.toml --dry-run", ["units", "commands"]),
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
@@ -108,7 +109,7 @@ WITHOUT_JSON: Final = {"pool key", "completion", "demo", "gateway", "hook", "mcp
 #: What needs a Redis, and is asked for in tests/pool.
 OF_REDIS: Final = {"pool status", "pool pause", "pool flush"}
 #: What needs systemd, and is asked for in script/test-systemd.
-OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
+OF_SYSTEMD: Final = {"service remove", "service restart", "service uninstall", "service status", "service logs"}
 AWAY: Final = {
     "RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1",
     "RECALLD_LLM_MODEL": "qwen-test",

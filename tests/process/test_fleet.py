@@ -8,16 +8,23 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.error
 import urllib.parse
-import urllib.request
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import anyio
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
+from recalld.supervisor.fleet.parent import SILENT_S, Parent
 from recalld.supervisor.fleet.settings import FleetPaths
-from recalld.supervisor.interfaces.fleet import ask_fleet
+from recalld.supervisor.interfaces.fleet import _own_command, _shard_command, ask_fleet
+from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.disk import RealDisk
 from tests.process.command import Command, Ended, ended, until
+from tests.world import EventList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +104,7 @@ def test_fleet_answers_the_commands_of_each_workspace(root):
 
 def test_fleet_gives_a_workspace_free_for_run_and_takes_it_again(root):
     with root.fleet():
+        assert root.command("adopt", "ben").code == 0, "it is the fleet's already, and may be dormant"
         assert json.loads(root.command("drain", "ben", "--json").out) == {"drained": ["ben"]}
         with root.of["ben"].supervised():
             refused = root.command("adopt", "ben")
@@ -111,6 +119,9 @@ def test_fleet_tells_who_was_let_go_and_runs_the_sick_alone(root):
     with root.fleet():
         (root.folder / "carla").rename(root.folder / "karla")
         until(lambda: [one["workspace"] for one in root.events("stopped") if "workspace" in one] == ["carla"])
+        (root.folder / "link").symlink_to("ben")
+        root.environ["RECALLD_LANGUAGE"] = "zh"
+        until(lambda: "  link：它是一个链接；请把文件夹本身放在根目录下面\n" in root.command("status").out)
         (root.folder / ".fleet/sick/ben").write_text("it did not end\n")
         until(lambda: [one["name"] for one in root.status().get("sick", ()) if one["pid"]] == ["ben"])
         until((root.folder / "ben/.recalld/socket").exists)
@@ -154,6 +165,33 @@ def test_fleet_loses_nothing_acknowledged_when_its_processes_are_killed(root):
         assert [files.count(identity) for identity in acknowledged[name]] == [1] * turn
 
 
+def test_parent_replaces_a_shard_that_hangs_and_tells_it_once(root):
+    paths, events = FleetPaths(root.folder), EventList(utc_now)
+    for folder in (paths.folder, paths.drained, paths.sick):
+        folder.mkdir(mode=0o700)
+    command = partial(_shard_command, root.folder, 1, json=False)
+    parent = Parent(paths, 1, command, _own_command, root.environ, RealDisk(), events)
+    shard = parent.shards[0]
+
+    def runs() -> bool:
+        parent.look()
+        return shard.sign_s > shard.started_s > 0
+
+    try:
+        until(runs)
+        hangs = shard.process
+        os.kill(hangs.pid, signal.SIGSTOP)
+        parent.silent_s = 3.0
+        until(lambda: parent.look() or shard.is_silent)
+        parent.silent_s = SILENT_S
+        until(lambda: runs() and shard.process not in (None, hangs))
+        assert [one["why"] for one in events.of("degraded")] == [
+            "shard 0 gave no sign of life for 3 seconds; it is killed and started again"
+        ]
+    finally:
+        parent.end()
+
+
 @contextlib.contextmanager
 def gateway(root: Root) -> Iterator[str]:
     command = [sys.executable, "-m", "recalld", "gateway", "--root", str(root.folder), "--port", "0"]
@@ -166,43 +204,66 @@ def gateway(root: Root) -> Iterator[str]:
         process.communicate(timeout=60)
 
 
-def asked(address: str, path: str, token: str, **request: Any) -> tuple[int, Any, str]:
-    head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    url = f"{address}/w/{urllib.parse.quote(path)}"
-    wanted = urllib.request.Request(url, json.dumps(request).encode(), head)  # noqa: S310 - loopback
-    try:
-        with urllib.request.urlopen(wanted, timeout=60) as answer:  # noqa: S310 - loopback
-            return answer.status, json.loads(answer.read()), ""
-    except urllib.error.HTTPError as error:
-        return error.code, json.loads(error.read()), error.headers.get("Retry-After", "")
+class Asked:
+    """What programs ask of the gateway at *address*."""
+
+    def __init__(self, root: Root, address: str) -> None:
+        self.root, self.address = root, address
+
+    def token(self, name: str) -> str:
+        """The token of a workspace, which is made soon after its first request."""
+        path = self.root.folder / name / ".recalld/token"
+        self(f"{name}/api/status", "nobody's")
+        until(path.exists)
+        return path.read_text().strip()
+
+    def __call__(self, path: str, token: str, **request: Any) -> tuple[int, Any, str]:
+        head = {"Authorization": f"Bearer {token}"}
+        found = httpx2.post(f"{self.address}/w/{urllib.parse.quote(path)}", headers=head, json=request, timeout=60)
+        return found.status_code, found.json(), found.headers.get("Retry-After", "")
+
+    def tool(self, name: str, tool: str, **arguments: Any) -> str:
+        """What a client of the SDK of MCP gets for a call at the workspace."""
+
+        async def main() -> str:
+            head = {"Authorization": f"Bearer {self.token(name)}"}
+            async with httpx2.AsyncClient(headers=head, timeout=60) as line:
+                transport = streamable_http_client(f"{self.address}/w/{urllib.parse.quote(name)}/mcp", http_client=line)
+                async with Client(transport) as client:
+                    return str((await client.call_tool(tool, arguments)).content[0].text)  # type: ignore[union-attr]
+
+        return anyio.run(main)
 
 
-def test_gateway_passes_operations_on_with_the_token_of_the_workspace(root):
+def test_gateway_passes_on_what_the_token_of_the_workspace_opens(root):
     with gateway(root) as address:
+        asked = Asked(root, address)
         with root.fleet():
-            refused = [asked(address, f"{name}/api/append", "", messages=[]) for name in NAMES]
-            assert refused == refused[:1] * 4, refused
-            assert refused[0][0] == 401
-            tokens = {name: (root.folder / name / ".recalld/token").read_text().strip() for name in NAMES}
+            tokens = {name: asked.token(name) for name in NAMES}
             for name, token in tokens.items():
                 status, added, _ = asked(
-                    address, f"{name}/api/append", token, messages=[{"role": "user", "text": f"{name}对花生过敏。"}]
+                    f"{name}/api/append", token, messages=[{"role": "user", "text": f"{name}对花生过敏。"}]
                 )
                 assert status == 200, added
             for name, token in tokens.items():
-                status, found, _ = asked(address, f"{name}/api/search", token, query="花生")
+                status, found, _ = asked(f"{name}/api/search", token, query="花生")
                 assert (status, len(found["hits"]), f"{name}对花生过敏。" in str(found)) == (200, 1, True)
-            foreign = [asked(address, f"{name}/api/status", tokens["安娜"]) for name in ("ben", "carla")]
-            assert foreign[0] == foreign[1]
-            assert foreign[0][0] == 401
-            unknown = [asked(address, f"{name}/api/status", tokens["ben"]) for name in ("nobody", "..", ".fleet", "很长" * 200)]
-            assert [one[0] for one in unknown] == [404] * 4
-            assert unknown == unknown[:1] * 4
-            assert asked(address, "ben/api/nothing", tokens["ben"])[0] == 404
-            assert asked(address, "ben/api/search", tokens["ben"], query=5)[0] == 400
-        away = asked(address, "ben/api/append", tokens["ben"], messages=[{"role": "user", "text": "x"}])
+            assert asked("ben/api/memory/search", tokens["ben"], keywords="花生")[1] == {"results": "记忆为空", "total": 0}
+            refused = {path: asked(f"ben/{path}", tokens["ben"], query=5)[0] for path in ("api/nothing", "api/search", "days")}
+            assert refused == {"api/nothing": 404, "api/search": 400, "days": 404}
+        away = asked("ben/api/append", tokens["ben"], messages=[{"role": "user", "text": "x"}])
         assert (away[0], away[1]["detail"], away[2]) == (
             503,
             "the owner of the workspace does not answer for now; try again soon",
             "5",
         )
+        assert asked("ben/mcp", tokens["ben"]) == asked("carla/api/status", tokens["carla"]) == away
+
+
+def test_gateway_serves_each_workspace_over_mcp(root):
+    with gateway(root) as address, root.fleet():
+        asked = Asked(root, address)
+        for name in ("安娜", "ben"):
+            asked.tool(name, "memory_write", content=f"{name}的护照在保险柜里")
+        assert "ben的护照" in asked.tool("ben", "memory_search", query="护照")
+        assert "安娜" not in asked.tool("ben", "memory_read")

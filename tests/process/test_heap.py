@@ -11,7 +11,7 @@ import pytest
 #: Ten threads at once hold memory of the C library, so that each wants a pool of its own; the library then counts its pools.
 THREADS = """
 import ctypes, sys, threading
-from recalld.supervisor.interfaces.serve import limit_malloc_arenas
+from recalld.supervisor.storage.heap import limit_malloc_arenas
 if sys.argv[1] == "one":
     limit_malloc_arenas()
 libc = ctypes.CDLL(None)
@@ -27,6 +27,25 @@ out = ctypes.c_void_p(libc.fdopen(1, b"w"))
 libc.malloc_info(0, out), libc.fflush(out)
 """
 
+#: Holds 60 MB in pieces, frees all but the last, which is above them, and gives back what is free.
+PIECES = """
+import ctypes
+from recalld.supervisor.storage.heap import give_back_memory, limit_malloc_arenas
+limit_malloc_arenas()
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+held = [libc.malloc(20_000) for _ in range(3_000)]
+for one in held:
+    ctypes.memset(one, 1, 20_000)
+for one in held[:-1]:
+    libc.free(one)
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+before = resident()
+give_back_memory()
+print(before - resident())
+"""
+
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has pools for threads")
 def test_limit_malloc_arenas_leaves_one_arena_for_all_threads():
@@ -38,3 +57,9 @@ def test_limit_malloc_arenas_leaves_one_arena_for_all_threads():
     }
     assert pools["one"] == 1
     assert pools["many"] > 1
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what is freed below what is in use")
+def test_give_back_memory_returns_what_is_freed_below_what_is_in_use():
+    ended = subprocess.run([sys.executable, "-c", PIECES], capture_output=True, text=True, check=True)
+    assert int(ended.stdout) > 50_000_000

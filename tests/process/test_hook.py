@@ -61,7 +61,8 @@ def test_hook_finds_with_a_supervisor_what_another_session_said(command):
 
 
 def test_hook_does_the_work_itself_where_no_supervisor_runs(command):
-    assert asked(command, "测试环境的端口是 9090").code == 0
+    # a busy machine may need more than the hook's two seconds; the event given again is one message
+    until(lambda: asked(command, "测试环境的端口是 9090") == Ended(0, "", "") and kept(command))
     assert kept(command) == ["测试环境的端口是 9090"]
 
 

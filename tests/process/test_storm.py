@@ -40,7 +40,7 @@ def test_pipeline_loses_and_duplicates_nothing_under_random_kills():
 @pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
-    said = stormed("locks", "--appends", "600", "--a-round", "300", "--seed", "7")
+    said = stormed("locks", "--appends", "400", "--a-round", "200", "--seed", "7")
 
     assert re.search(r"appends, of these [0-9]+ unmet, [0-9]+ of ours vanished, [1-9][0-9]* put back, 0 violations", said), said
 
@@ -95,8 +95,8 @@ def test_by_hand_excludes_an_unedited_machine_part_of_a_summary():
 @pytest.mark.proof
 @pytest.mark.timeout(180)
 def test_file_turn_answers_each_input_once_under_random_kills():
-    said = stormed("reply_storm", "--kills", "12", "--inputs", "40", "--seed", "3")
+    said = stormed("reply_storm", "--kills", "8", "--inputs", "30", "--seed", "3")
 
     assert re.search(
-        r"^12 kills, 40 inputs, [1-9][0-9]* calls, [1-9][0-9]* second messages, 0 violations", said, re.MULTILINE
+        r"^8 kills, 30 inputs, [1-9][0-9]* calls, [1-9][0-9]* second messages, 0 violations", said, re.MULTILINE
     ), said

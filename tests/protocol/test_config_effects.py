@@ -511,12 +511,23 @@ def key_sent(world: World) -> str:
 
 
 def summary_of_a_slow_model(world: World) -> list[str]:
-    served(world, llm.Act(wait_s=1.2))
+    served(
+        world,
+        llm.Act("部署超时改成 30 秒，备份在 /srv/backup。", wait_s=1.2),
+        say="部署时超时改成 30 秒，备份放在 /srv/backup。",
+    )
     return world.standing()
 
 
-def secret_in_the_prompt(world: World) -> bool:
-    return "hunter2-demo" in served(world, say="密码是 hunter2-demo，别忘了。").prompts[0]
+def where_a_secret_is(world: World) -> str:
+    prompt = served(world, say="密码是 hunter2-demo，别忘了。").prompts[0]
+    memory = "".join(path.read_text("utf-8") for path in (world.root / "memory").rglob("2*.md"))
+    return ", ".join(place for place, text in (("memory", memory), ("prompt", prompt)) if "hunter2-demo" in text)
+
+
+def mail_that_is_stored(world: World) -> bool:
+    world.append({"role": "user", "text": "写信给 anna@example.com"})
+    return "anna@example.com" in world.history()[0]["text"]
 
 
 def number_in_the_prompt(world: World) -> bool:
@@ -869,7 +880,7 @@ EFFECTS = {
     "archive.quiet": Effect(restored_in_half_a_minute, {"10s": 1, "60s": 0}),
     "archive.slug_chars": Effect(slug, {12: "nginx-deploy", 32: "nginx-rollback-cloudflare"}),
     "recall.backend": Effect(backend_that_can_be_had, {"bm25": 0, "nobody": 1}, VECTORS),
-    "recall.timeout_ms": Effect(has_a_second_for_the_backend, {100_000: True, 250: False}),
+    "recall.timeout_ms": Effect(has_a_second_for_the_backend, {100_000: True, 200: False}),
     "recall.k1": Effect(scores, {0.5: DIFFERS, 1.2: DIFFERS}),
     "recall.b": Effect(scores, {0.1: DIFFERS, 0.75: DIFFERS}),
     "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "literal"}),
@@ -932,7 +943,7 @@ EFFECTS = {
     "llm.max_calls_per_day": Effect(submitted_tasks, {1: 1, 200: 3}),
     "pool.url": Effect(who_does_tasks, {"": "Workers", "redis://127.0.0.1:9/0": "CourierWorkers"}),
     "pool.prefix": Effect(
-        lambda world: of_the_pool(world).broker.key("sub"), {"recalld": "recalld:sub", "ours": "ours:sub"}, POOLED
+        lambda world: of_the_pool(world).shared.broker.key("sub"), {"recalld": "recalld:sub", "ours": "ours:sub"}, POOLED
     ),
     "pool.key_env": Effect(has_the_key_of_the_pool, {"RECALLD_POOL_KEY": True, "OTHER_KEY": False}, POOLED),
     "pool.profile": Effect(lambda world: tasks_offered(world)[1], {"default": {"default"}, "small": {"small"}}, SERVED),
@@ -958,7 +969,8 @@ EFFECTS = {
     "serve.allow_remote": Effect(of_the_service, {False: ["remote"], True: ["address"]}, SERVED_AFAR),
     "serve.upstream": Effect(status_of_the_proxy, {"": 404, NOWHERE: 502}),
     "serve.skip": Effect(is_skipped_by_the_proxy, {(): False, ("^起个标题",): True}),
-    "privacy.redact": Effect(secret_in_the_prompt, {"llm": False, "off": True}, SERVED),
+    "privacy.redact": Effect(where_a_secret_is, {"llm": "memory", "off": "memory, prompt", "store": ""}, SERVED),
+    "privacy.personal": Effect(mail_that_is_stored, {False: True, True: False}, {"privacy.redact": "store"}),
     "privacy.patterns": Effect(number_in_the_prompt, {(): True, ("工号 [0-9]+",): False}, SERVED),
     "privacy.reveal": Effect(secret_that_was_asked_for, {True: True, False: False}),
     "log.rotate_bytes": Effect(packed_logs, {"2KB": DIFFERS, "10MB": DIFFERS}),
@@ -1011,12 +1023,6 @@ def test_config_key_changes_what_can_be_observed(tmp_path: Path, key: str) -> No
     assert len(set(map(repr, found.values()))) == len(found), "every value makes a difference"
 
 
-def test_config_refuses_to_redact_what_is_stored(tmp_path: Path) -> None:
-    with pytest.raises(BadConfig, match=r"privacy\.redact: 'store' is not allowed") as caught:
-        workspace(tmp_path, {"privacy.redact": "store"})
-    assert caught.value.exit_code == 78
-
-
 # ── the keys that wait ───────────────────────────────────────────────────────
 
 
@@ -1038,8 +1044,12 @@ def test_config_refuses_a_key_that_does_nothing_yet(tmp_path: Path, key: str) ->
 
 
 def read_keys() -> set[str]:
-    """The keys that the product's source reads: `config.section.key`, or `.key` where a section is handed on as a whole."""
-    read, whole, names = set(), set(), set()
+    """
+    The keys that the product's source reads: `config.section.key`, or `.key` where a section is handed on as a whole.
+
+    `privacy.personal` is read by a property of its section, `forms`.
+    """
+    read, whole, names = {"privacy.personal"}, set(), set()
     for path in (path for package in ("supervisor", "worker", "recalld") for path in (ROOT / package).rglob("*.py")):
         if path.name in {"config.py", "config_keys.py", "settings.py"}:
             continue

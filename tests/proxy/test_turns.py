@@ -274,15 +274,16 @@ def test_request_without_the_token_is_401_in_the_words_of_the_protocol(proxied: 
 
 def test_server_that_is_away_is_502_with_one_sentence(proxied: Proxied):
     proxied.service.world.reopen('[serve]\nupstream = "http://127.0.0.1:9/v1"\n')
-    answer = proxied.ask(QUESTION, **{"Accept-Language": "en"})
+    answer = proxied.ask("What am I allergic to?", **{"Accept-Language": "zh"})
     assert answer.status_code == 502
     assert answer.json()["error"]["message"].startswith("the model server at http://127.0.0.1:9 can't be reached")
-    assert proxied.kept(1) == [("user", QUESTION)]
+    assert proxied.kept(1) == [("user", "What am I allergic to?")]
+    assert proxied.ask(QUESTION).json()["error"]["message"].startswith("连不上模型服务器"), "as the question is"
 
 
 def test_server_that_drops_a_request_is_not_told_to_be_started(proxied: Proxied):
     proxied.play(DROPS)
-    answer = proxied.ask(QUESTION, **{"Accept-Language": "en"})
+    answer = proxied.ask("What am I allergic to?")
     assert (answer.status_code, "start it" in answer.text) == (502, False)
     assert "has closed the connection without an answer" in answer.json()["error"]["message"]
 
@@ -290,7 +291,7 @@ def test_server_that_drops_a_request_is_not_told_to_be_started(proxied: Proxied)
 def test_server_that_does_not_answer_in_time_is_504(proxied: Proxied):
     proxied.configure('[llm]\ntimeout = "1s"\n')
     proxied.play(MUTE)
-    answer = proxied.ask(QUESTION, **{"Accept-Language": "en"})
+    answer = proxied.ask("What am I allergic to?")
     assert answer.status_code == 504
     assert "within 1 s" in answer.json()["error"]["message"]
 

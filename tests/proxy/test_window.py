@@ -124,8 +124,8 @@ def test_window_is_never_passed_where_the_last_turns_fit_it(count, words, window
 @pytest.mark.proof
 @pytest.mark.timeout(300)
 def test_long_talk_stays_in_the_window_and_its_beginning_is_remembered(proxied: Proxied):
-    found = long_talk(proxied, turns=250)
+    found = long_talk(proxied, turns=150)
     assert found.largest <= WINDOW
     assert found.remembered >= 48
-    assert found.kept_once == 250
+    assert found.kept_once == 150
     assert not proxied.faults

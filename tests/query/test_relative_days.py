@@ -44,6 +44,11 @@ WEDNESDAY = date(2026, 11, 25)
         ("下个月三号面试", "2026-12-03"),
         ("两周后复查", "2026-12-09"),
         ("3天后到", "2026-11-28"),
+        ("the dentist is on Monday 14th", "2026-12-14"),
+        ("the trip on Friday the 20th, form due", "2026-11-20"),
+        ("moved to the 3rd (Thursday)", "2026-12-03"),
+        ("预约改到14号周一", "2026-12-14"),
+        ("周五20号要去研学", "2026-11-20"),
     ],
 )
 def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
@@ -55,6 +60,7 @@ def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
     [
         "every Friday we swim", "on Mondays", "we went there on Friday", "the weekend was great", "每周三开会", "周一到周五上班",
         "周五去了一趟", "第二天就好了", "一周两次", "三年前", "以前住苏州", "5月底", "today I went home", "今天去了医院", "天文馆周一闭馆", "超市周四会员日", "the museum is closed on Mondays", "the museum is closed on Monday", "", "hello",
+        "I usually have to work on Friday", "周五下午我一般要开会", "the meeting is on Monday 19th of April", "交到4月19日周一",
     ],
 )  # fmt: skip
 def test_relative_days_leaves_habits_and_what_is_over_alone(text):

@@ -314,3 +314,23 @@ def test_receipt_says_why_nothing_was_found(english):
 
 def test_receipt_says_nothing_of_a_miss_where_something_was_found(english):
     assert english.inject("Kowalski", english.search("Kowalski")).receipt.miss == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "talk", "answer"),
+    [
+        ("oskar's phone number pls", "oskar dropped his phone in the lake", "oskar has a new phone, 07700 900123"),
+        ("passport number?", "my passport is in the blue box", "the passport ends with 4471"),
+        ("奥斯卡手机号多少", "奥斯卡的手机掉湖里了", "奥斯卡换手机了，13800138000"),
+        ("洗衣机订单号发我", "想买一台洗衣机，订单还没下", "洗衣机订单 D20261108"),
+    ],
+)
+def test_recall_shows_a_number_that_is_asked_for_or_nothing(tmp_path, question, talk, answer):
+    world = World(tmp_path, at("2026-01-31T10:00"))
+    world.reopen(WITHOUT_MODEL)
+    world.note("2026-01-28-talk.md", f"- 09:15 user: {talk}\n")
+    world.refresh()
+    assert not world.search(question).hits
+    world.note("2026-01-29-talk.md", f"- 09:15 user: {answer}\n")
+    world.refresh()
+    assert world.search(question).hits[0].unit.text == answer

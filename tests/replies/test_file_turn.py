@@ -270,6 +270,17 @@ def test_file_turn_without_a_model_answers_with_what_memory_holds(world):
     assert "#L1" in answer
 
 
+def test_file_turn_without_a_model_answers_with_what_was_said_just_now(world):
+    world.reopen('[llm]\nprovider = "extractive"\n[turns]\nreply = "worker"\n')
+    world.turning()
+    for n, words in enumerate(("记住，我的自行车是红色的。", "自行车是什么颜色？", "我的自行车什么颜色？")):
+        world.ask(asked(f"q{n}", words, n))
+        world.turn()
+    told = [text for role, text in world.told() if role == "assistant"]
+    assert "/remember 我的自行车是红色的" in told[0]
+    assert [text.splitlines()[1:] for text in told[1:]] == [["- 记住，我的自行车是红色的。 [history.json#q0]"]] * 2
+
+
 def test_file_turn_keeps_the_context_of_each_conversation(world):
     world.ask(asked("q1", "周五部署吗？", session="甲"), asked("q2", "聚餐去哪？", session="乙"))
     world.turn()

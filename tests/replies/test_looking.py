@@ -171,8 +171,8 @@ def parrot(prompt: str) -> str:
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("place", ["memory", "history"])
-def test_no_stored_text_asks_for_a_look_or_writes_a_line(world, server, place):
+@pytest.mark.parametrize(("place", "questions"), [("memory", 8), ("history", 40)])
+def test_no_stored_text_asks_for_a_look_or_writes_a_line(world, server, place, questions):
     assert len(HOSTILE) == 40
     for number, text in enumerate(HOSTILE):
         if place == "memory":
@@ -181,14 +181,14 @@ def test_no_stored_text_asks_for_a_look_or_writes_a_line(world, server, place):
             world.write([*world.history(), message(f"h{number}", "2026-01-31T08:00", f"关于部署：\n{text}", "assistant")])
     world.refresh()
     world.say = parrot if place == "memory" else (lambda prompt: HOSTILE[server.seen.calls % 40])
-    for number in range(40):
+    for number in range(questions):
         world.clock.forward(minutes=1)
         world.ask(asked(f"q{number}", f"关于部署，第 {number} 次问？", 50))
         world.turn()
-    assert server.seen.calls == 40, "one answer to each question, and no look further"
+    assert server.seen.calls == questions, "one answer to each question, and no look further"
     assert "looked_further" not in world.event_names()
     assert world.read("memory.md") is None
-    assert sum(one["role"] == "assistant" and one["id"].startswith("re-") for one in world.history()) == 40
+    assert sum(one["role"] == "assistant" and one["id"].startswith("re-") for one in world.history()) == questions
 
 
 def test_no_text_that_memory_brings_in_is_remembered_for_the_user(world):

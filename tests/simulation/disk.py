@@ -62,10 +62,10 @@ class SimulatedDisk(ModelDisk):
 
     # ── the index, which is real ─────────────────────────────────────────────
 
-    def _is_real(self, path: Path) -> bool:
+    def _is_real(self, path: Path | str) -> bool:
         return str(path).startswith(self._index)
 
-    def stat(self, path: Path) -> Stat | None:
+    def stat(self, path: Path | str) -> Stat | None:
         if self._is_real(path):
             return self._real.stat(path)
         folder, _, name = str(path)[len(self._prefix) + 1 :].rpartition("/")
@@ -88,8 +88,8 @@ class SimulatedDisk(ModelDisk):
             found = self._stats[folder] = super().stats(self.root / folder)
         return found
 
-    def read(self, path: Path, offset: int = 0) -> bytes:
-        return self._real.read(path, offset) if self._is_real(path) else super().read(path, offset)
+    def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
+        return self._real.read(path, offset, most) if self._is_real(path) else super().read(path, offset, most)
 
     def unlink(self, path: Path) -> None:
         if self._is_real(path):
@@ -106,6 +106,10 @@ class SimulatedDisk(ModelDisk):
     def sync_folder(self, folder: Path) -> None:
         if not self._is_real(folder):
             super().sync_folder(folder)
+
+    def is_locked(self, path: Path) -> bool:
+        """See Disk; in the folder above no fleet runs."""
+        return path.is_relative_to(self.root) and super().is_locked(path)
 
     # ── what people do ───────────────────────────────────────────────────────
 

@@ -12,6 +12,7 @@ from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import EDITED, sha16
 from tests.checker.reading import text_of
 from tests.simulation.disk import never
+from tests.simulation.forgetting import come_back
 from tests.simulation.others import empty_quarantine, has_block, heal, kept, mend
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
     wrong = [line for line in wrong if not (line.startswith("summary ") and _names_any(line, world.set_aside))]
     if world.is_arriving:  # what was written before its first file came is written twice until `fsck --repair`
         wrong = [line for line in wrong if line.startswith("LOST")]
+    wrong += come_back(world)
+    _without_forgotten(world)
     for path, data in world.own.items():
         if world.disk.bytes_of(path) != data:
             wrong.append(f"{path}, a person's own, was changed")
@@ -78,6 +81,18 @@ def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
     ]
     wrong += [f"{path} was summarised beside itself, though only its line ends were changed" for path in beside]
     return wrong
+
+
+def _without_forgotten(world: SimulatedWorld) -> None:
+    """Of a person's files with forgotten words those that are left are theirs now."""
+    words = [word.encode() for word in world.forgotten]
+    for files in (world.own, world.above):
+        for path in [path for path, data in files.items() if any(word in data for word in words)]:
+            found = world.disk.bytes_of(path)
+            if found is None:
+                del files[path]
+            else:
+                files[path] = found
 
 
 def _names_any(line: str, names: Collection[str]) -> bool:
@@ -147,7 +162,7 @@ def caps_held(world: SimulatedWorld) -> list[str]:
 
 
 def found_again(world: SimulatedWorld, said: Sequence[WindowMessage]) -> list[str]:
-    """Return which of the written messages are not found by their own words; some are asked for together."""
+    """Return which written messages are not found by their own words, some asked for together; and what is, and was forgotten."""
     life = world.life
     if life is None:
         return []
@@ -156,13 +171,21 @@ def found_again(world: SimulatedWorld, said: Sequence[WindowMessage]) -> list[st
     try:
         life.reader.refresh()
         wrong = []
+        told = _forgotten_but_told(world)
         for n in range(0, len(said), _TOGETHER):
             some = said[n : n + _TOGETHER]
             found = _texts(world, " ".join(one.word for one in some))
             wrong += [one for one in some if one.text not in found and one.text not in _texts(world, one.word)]
     finally:
         world.disk.refuse, world.disk.crash_at = refuse, crash_at
-    return [f"NOT FOUND by {one.word}: {one.id} {one.text[:40]!r}" for one in wrong]
+    return told + [f"NOT FOUND by {one.word}: {one.id} {one.text[:40]!r}" for one in wrong]
+
+
+def _forgotten_but_told(world: SimulatedWorld) -> list[str]:
+    """Return which of the newest forgotten words are in an answer."""
+    words = sorted(world.forgotten)[-_TOGETHER:] if world.is_whole else []
+    told = " ".join(_texts(world, " ".join(words))) if words else ""
+    return [f"FORGOTTEN {word} is told" for word in words if word in told]
 
 
 def _texts(world: SimulatedWorld, question: str) -> set[str]:
@@ -194,8 +217,7 @@ def settled(world: SimulatedWorld) -> list[str]:
     world.owed = []
     empty_quarantine(world)
     world.model.time = "perfect"
-    for path in [path for path in world.disk.tree() if path.startswith(".recalld/pieces/")]:
-        world.disk.remove(path)  # a model that was not has answered them, and the next text may be refused for it
+    world.forget_pieces()
     world.configure(RECALLD_LLM_MAX_CALLS_PER_DAY="100000", RECALLD_ARCHIVE_MAX_QUEUED="100000")
     world.work(100_000)  # what is under way may still fail of what was wrong when it was asked for
     # what was damaged is restored after a quiet minute, every wait is over; one from before the clock was set back begins

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.protocol.prompts import text_of, turns_of
@@ -39,6 +40,9 @@ _ERRORS: dict[str, tuple[Reason, str]] = {
 }
 #: Words of the prompt that a good summary tells, at most.
 _TOLD = 400
+_FENCED = re.compile(r"^(`{3,})\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+#: What stands before a message in a prompt.
+_SPOKE = re.compile(r"^(?:\d\d:\d\d|\d{4}-\d\d-\d\d) \w+: ", re.MULTILINE)
 
 
 class Extracts:
@@ -95,8 +99,15 @@ class ScriptedModel:
             return self._rng.choice(("无需记录", "Nothing to record.", "**无需记录**"))
         if mood == "echo":
             return prompt[: self._rng.choice((80, 900))]
-        words = sorted(telling_words(prompt))
+        words = sorted(word for word in telling_words(_material(prompt)) if not word.isdigit())
         told = words[:: 1 + len(words) // _TOLD]
+        turn = self.calls % max(1, len(told))  # no answer is as the one before
+        told = told[turn:] + told[:turn]
         if "围栏里是引用的材料" in prompt:
-            return f"## 那几天的事\n\n改了第 {self.calls} 版配置，备份放在 /srv/backup，还说到{'、'.join(told)}。"
-        return f"## What happened\n\nVersion {self.calls} was set, the backup moved to /srv/backup; {', '.join(told)} came up."
+            return f"## 那几天的事\n\n说到了{'、'.join(told)}。"
+        return f"## What happened\n\n{', '.join(told)} came up."
+
+
+def _material(prompt: str) -> str:
+    """What stands between the fences, without the times and who spoke."""
+    return _SPOKE.sub("", "\n".join(found[2] for found in _FENCED.finditer(prompt)))

@@ -55,6 +55,11 @@ def test_simulation_loses_nothing_and_settles_after_weeks_of_faults(seed: str, z
     assert outcome.lives > 1
 
 
+def test_simulation_keeps_what_is_forgotten_away_and_loses_nothing_else() -> None:
+    outcome = live("4", "America/New_York", date(2025, 9, 20), 20, keep=True, forgets=True)
+    assert any("a person forgets" in note for note in outcome.notes)
+
+
 def test_simulation_is_deterministic_for_any_hash_seed() -> None:
     command = [sys.executable, "-m", "tests.simulation", "--years", "0.03", "--seed", "8", "--jobs", "1"]
     path = os.pathsep.join(entry for entry in sys.path if entry)
@@ -130,6 +135,13 @@ def test_found_again_notices_a_message_that_recall_misses(world: SimulatedWorld)
     path = next(iter(world.filed().values()))
     world.disk.plant(path, (world.disk.bytes_of(path) or b"").replace(b"qz1k", b"qz2k"))
     assert found_again(world, [said])[0].startswith("NOT FOUND by qz1k")
+
+
+def test_judge_notices_a_forgotten_word_in_a_file_and_in_an_answer(world: SimulatedWorld) -> None:
+    talked(world)
+    world.forgotten.add("qz1k")
+    assert "FORGOTTEN qz1k stands in history.json" in judge(world)
+    assert found_again(world, []) == ["FORGOTTEN qz1k is told"]
 
 
 def test_judge_notices_a_changed_personal_file(world: SimulatedWorld) -> None:

@@ -40,6 +40,7 @@ class Watch:
         self._taken_at: datetime | None = None
         self.events: Counter[str] = Counter()
         self.causes = 0
+        self._causes_before = 0  # of the day before: what begins at 23:59 is told after midnight
         self.spent: Counter[str] = Counter()  # calls by local day
         self.total: Counter[str] = Counter()
 
@@ -102,11 +103,11 @@ class Watch:
     def end_of_day(self, cap: int) -> list[str]:
         """Return what was wrong, and begin a new day."""
         wrong = self.end_of_step()
-        most = _QUIET + 3 * self.causes
+        most = _QUIET + 3 * (self.causes + self._causes_before)
         wrong += [f"{event} is told {n} times in a day" for event in _LASTING if (n := self.events[event]) > most]
         wrong += [f"{n} calls were paid on {day}, and {cap} are allowed" for day, n in self.spent.items() if n > cap]
         for day in sorted(self.spent)[:-2]:
             del self.spent[day]
         self.events.clear()
-        self.causes = 0
+        self.causes, self._causes_before = 0, self.causes
         return wrong

@@ -35,7 +35,7 @@ from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
 from tests.simulation.others import read_or_none
 from tests.simulation.watch import Watch
-from tests.world import Clock, World
+from tests.world import Clock, Diarist
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,14 +80,14 @@ class NotedEvents(EventLog):
 class SimulatedWorld:
     """The workspace at *root* (its index alone lies there) from *start* on, in days of *zone*."""
 
-    def __init__(self, root: Path, seed: str, zone: str, start: datetime, **settings: str) -> None:
+    def __init__(self, root: Path, seed: str, zone: str, start: datetime, *, keep: bool = False, **settings: str) -> None:
         self.root = root
         self.rng = Random(f"{seed} world")
         self.clock = Clock(start.astimezone(UTC))
         self.settings = {**SETTINGS, "RECALLD_ARCHIVE_TIMEZONE": zone, **settings}
         self.lines = 0
         self.digest = hashlib.sha256()
-        self.keep: list[str] | None = None  # the notes themselves, where they are wanted
+        self.keep: list[str] | None = [] if keep else None  # the notes themselves, where they are wanted
         self.watch = Watch()
         self.model = ScriptedModel(Random(f"{seed} model"), self._slow, self._paid)
         self.disk = SimulatedDisk(root, self._now_ns)
@@ -107,6 +107,8 @@ class SimulatedWorld:
         self.touched: set[str] = set()
         self.thrown: set[str] = set()  # summaries that a person deleted, made anew or not
         self.own: dict[str, bytes] = {}  # a person's files, and the copies of machine files
+        self.forgotten: set[str] = set()  # words of which nothing may be left
+        self.is_whole = False  # the last look was a whole round, on a disk that let it do all
         self.copies: dict[str, str] = {}  # these copies, and the name of what they are copies of
         self.respelt: set[str] = set()  # files whose line ends an editor has changed, and not a word
         self.above: dict[str, bytes] = {}  # summaries as a person left them
@@ -252,6 +254,7 @@ class SimulatedWorld:
                     self.start()
         if (took := self.disk.operations - before) > MOST_OPERATIONS:
             self.watch.wrong.append(f"a look did {took} operations on the disk")
+        self.is_whole = done is not None and not done.errors
         if done is not None:
             self.meet(done)
         return done
@@ -310,6 +313,11 @@ class SimulatedWorld:
             self.model.time = as_it_was
         finally:
             self._is_nested = False
+
+    def forget_pieces(self) -> None:
+        """Delete what was kept of answers: a model that was not well has given them, and the next text may be refused for it."""
+        for path in [path for path in self.disk.tree() if path.startswith(".recalld/pieces/")]:
+            self.disk.remove(path)
 
     def _paid(self) -> None:
         self.watch.paid(self.clock().astimezone(ZoneInfo(self.zone)).date().isoformat())
@@ -425,8 +433,8 @@ class Life:
         self.told, silent = (NotedEvents(world, world.root / "log.jsonl") for _ in range(2))
         silent.closed = True
 
-        def process(name: str, events: NotedEvents) -> World:
-            opened = World.process(world.root, world.clock, events, world.config, world.disk, f"{name}{world.lives}")
+        def process(name: str, events: NotedEvents) -> Diarist:
+            opened = Diarist.process(world.root, world.clock, events, world.config, world.disk, f"{name}{world.lives}")
             opened.random = world.rng
             return opened
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from tests.simulation import others
+from tests.simulation.forgetting import FORGOTTEN, forget_something
 from tests.simulation.judge import caps_held, found_again, judge, searchable, settled
 from tests.simulation.model import TIMES
 from tests.simulation.talk import Talker, WindowMessage
 from tests.simulation.world import SimulatedWorld, cranked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 #: Where a life is lived, and when it begins: each has a change of its clocks within a year.
 PLACES: Final = (
@@ -49,41 +51,37 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-def live(seed: str, zone: str, first: date, days: int, *, keep: bool = False) -> Outcome:
-    """Live *days* simulated days from *first* on; Violation when anything does not hold."""
-    with tempfile.TemporaryDirectory(dir=_fast()) as folder:
-        start = datetime.combine(first, time(0), ZoneInfo(zone))
-        world = SimulatedWorld(Path(folder) / "工作区", seed, zone, start)
-        if keep:
-            world.keep = []
-        with cranked(world):
-            years = Years(world, seed)
-            try:
-                for n in range(days):
-                    years.day(n)
-                years.end()
-            except Exception as error:
-                told = "\n".join((world.keep or [])[-60:])
-                raise Violation(f"seed {seed} zone {zone} day {years.today}: {error}\n{told}") from error
-        digest = world.digest.copy()
-        for path, data in sorted(world.disk.tree().items()):
-            digest.update(path.encode() + b"\0" + data)
-        return Outcome(
-            seed, zone, days, len(world.promised), world.rounds, world.lives, sum(world.watch.total.values()),
-            digest.hexdigest()[:16], tuple(world.keep or ()),
-        )  # fmt: skip
+def live(seed: str, zone: str, first: date, days: int, *, keep: bool = False, forgets: bool = False) -> Outcome:
+    """Live *days* simulated days from *first* on, in which a person *forgets* or not; Violation when anything does not hold."""
+    with lived_in() as folder:
+        course = Years(
+            SimulatedWorld(folder / "工作区", seed, zone, midnight_of(first, zone), keep=keep), seed, forgets=forgets
+        )
+        for _ in range(days):
+            course.live_on()
+        course.come_to_rest()
+        return course.outcome()
 
 
-def _fast() -> str | None:
-    """The index is the only thing on the machine's disk; it needs none that keeps anything."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+@contextmanager
+def lived_in() -> Iterator[Path]:
+    """A folder for the index, which is the only thing on the machine's disk; it needs none that keeps anything."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        yield Path(folder)
+
+
+def midnight_of(day: date, zone: str) -> datetime:
+    """Return when the day begins there."""
+    return datetime.combine(day, time(0), ZoneInfo(zone))
 
 
 class Years:
     """What happens, day by day."""
 
-    def __init__(self, world: SimulatedWorld, seed: str) -> None:
-        self.world = world
+    def __init__(self, world: SimulatedWorld, seed: str, *, forgets: bool = False) -> None:
+        self.forgets = forgets
+        self.world, self.seed, self.zone = world, seed, world.zone
+        self.days = 0
         self.talker = Talker(Random(f"{seed} talk"))
         self.rng = Random(f"{seed} course")
         self.today = 0
@@ -92,6 +90,40 @@ class Years:
         self._back_on = self._time_until = self._well_on = -1
         self._unsent: list[WindowMessage] = []
         self._asked: set[int] = set()
+
+    # ── a life ───────────────────────────────────────────────────────────────
+
+    def live_on(self) -> None:
+        """Live the next day; Violation when anything does not hold."""
+        with self._told():
+            self.day(self.days)
+        self.days += 1
+
+    def come_to_rest(self) -> None:
+        """Let every fault end; Violation when anything does not hold at last."""
+        with self._told():
+            self.end()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        world = self.world
+        try:
+            with cranked(world):
+                yield
+        except Exception as error:
+            told = "\n".join((world.keep or [])[-60:])
+            raise Violation(f"seed {self.seed} zone {self.zone} day {self.today}: {error}\n{told}") from error
+
+    def outcome(self) -> Outcome:
+        """Return what the life was."""
+        world, digest = self.world, self.world.digest.copy()
+        for path, data in sorted(world.disk.tree().items()):
+            if path != FORGOTTEN:  # its key is drawn by the system
+                digest.update(path.encode() + b"\0" + data)
+        return Outcome(
+            self.seed, self.zone, self.days, len(world.promised), world.rounds, world.lives, sum(world.watch.total.values()),
+            digest.hexdigest()[:16], tuple(world.keep or ()),
+        )  # fmt: skip
 
     def day(self, n: int) -> None:
         """Live one day, and judge it."""
@@ -113,6 +145,8 @@ class Years:
             if rng.random() < 0.05:
                 self._person()
         self._until(ends)
+        if self.forgets:
+            forget_something(world)
         self._look()
         if n == self._back_on:
             world.jump(-self._back)
@@ -207,6 +241,8 @@ class Years:
     def _person(self) -> None:
         act = self.rng.choice(self._PEOPLE)
         self.world.note(f"- a person: {act.__name__}")
+        if self.forgets and act is others.delete_state:
+            return  # with it the list of what was forgotten goes, and nobody could tell
         if self.world.disk.refused == 0 or act is not others.delete_state:
             act(self.world)
         self.world.watch.cause()

@@ -127,7 +127,7 @@ def test_summary_of_an_editor_takes_in_a_late_message_below(world: World, editor
     world.settle()
     data = save(world, "memory/summary/2026-01-10.md", editor)
     world.model.script = lambda *_: GOOD_SUMMARY
-    world.add(message("late", "2026-01-10T20:00", "还有杏仁。"))
+    world.add(message("late", "2026-01-10T20:00", "部署：超时改成 30 秒，备份放在 /srv/backup。"))
     world.settle()
     after = world.read("memory/summary/2026-01-10.md")
     assert after is not None

@@ -73,12 +73,12 @@ def test_read_stable_waits_until_a_file_is_completely_written(path):
 
         reads = 0
 
-        def read(self, path: Path, offset: int = 0) -> bytes:
+        def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
             self.reads += 1
             if self.reads > 1:
-                return super().read(path, offset)
+                return super().read(path, offset, most)
             path.write_bytes(NEW[: len(NEW) // 2])
-            data = super().read(path, offset)
+            data = super().read(path, offset, most)
             path.write_bytes(NEW)
             return data
 
@@ -93,10 +93,10 @@ def test_read_stable_raises_busy_when_a_file_keeps_changing(path):
     class Restless(RealDisk):
         count = 0
 
-        def read(self, path: Path, offset: int = 0) -> bytes:
+        def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
             self.count += 1
             path.write_bytes(OLD * self.count)
-            return super().read(path, offset)
+            return super().read(path, offset, most)
 
     with pytest.raises(Busy, match="try again"):
         files(Restless()).read_stable(path)

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.storage.disk import RealDisk
-from tests.world import message
+from tests.world import Diarist, at, message
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.world import World
-
-ENTROPY = bytes(range(100))
 
 
 class Watched(RealDisk):
@@ -222,3 +220,14 @@ def test_fsync_tracker_skips_our_own_journal_until_another_writes_it(world: Worl
         file.write('{"left": ["别的程序"]}\n'.encode())
     world.ws.files.ensure_durable(world.paths.seen)
     assert ("sync", world.paths.seen) in disk.done
+
+
+def test_diary_tells_of_the_acts_of_another_process_once_they_are_durable(tmp_path, disk):
+    world = Diarist(tmp_path, at("2026-01-31T10:00"))
+    for count in (1, 2):
+        world.reopen().ws.diary.keep([{"kind": "archived", "messages": count}], world.clock())
+    told = world.read("CHANGES.md")
+    world.put("CHANGES.md", told[:-20])
+    world.reopen(disk=disk).ws.diary.keep((), world.clock())
+    assert world.read("CHANGES.md") == told
+    assert disk.settled_before(world.paths.acts, ("rename", world.paths.diary))

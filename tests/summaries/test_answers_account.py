@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import timedelta
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.status import status
 from recalld.supervisor.checks.table import verdict
+from recalld.supervisor.conversation.sessions import session_group
+from recalld.supervisor.conversation.summarizer import ConversationSummarizer
 from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.prompts import load_template
+from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import note_answer
+from recalld.supervisor.summaries.model import QueuedModel
 from recalld.supervisor.summaries.retry import Answers
+from recalld.worker.desk import FolderDesk
+from recalld.worker.loop import Worker
+from recalld.worker.providers import Completion, ProviderError, Usage
+from tests.world import message
+
+if TYPE_CHECKING:
+    from recalld.worker.providers.server_pages import Listed
+
+CONFIG = load(b'[llm]\nmodel = "qwen3:8b"\nbase_url = "http://127.0.0.1:9/v1"\n', {})
+SESSION = "家里"
 
 
 def test_answers_are_worse_than_extracts_after_20_refusals_of_the_last_30():
@@ -25,7 +48,7 @@ def test_answers_are_worse_than_extracts_after_20_refusals_of_the_last_30():
 
 
 def test_status_says_by_model_what_became_of_its_answers(world):
-    world.ws.config = load(b'[llm]\nmodel = "qwen3:8b"\nbase_url = "http://127.0.0.1:9/v1"\n', {})
+    world.ws.config = CONFIG
     assert "models" not in status(Look(world.ws, world.clock(), {}))
     note_answer("qwen3:8b", None, 2, world.ws.model_use)
     for _ in range(20):
@@ -38,3 +61,72 @@ def test_status_says_by_model_what_became_of_its_answers(world):
     assert [str(one) for one in told if "worse" in str(one)] == [
         "qwen3:8b writes worse summaries than extracts: 20 of its last 21 answers were refused; a larger model, or none, serves you better."
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("无需记录", "empty"),
+        ("Nothing to record.", "empty"),
+        ("truncated", "truncated"),
+        ("refused", "refused"),
+        ("thought", "thought"),
+    ],
+)
+def test_status_counts_a_wrong_nothing_and_what_the_worker_refuses(world, answer, reason):
+    def script(*_: object) -> str:
+        if answer == reason:
+            raise ProviderError(reason, "…", usage=Usage())
+        return answer
+
+    world.model.script = script
+    world.write([message("1", "2026-01-10T09:00", "记住：我对青霉素过敏，护照 2027-05-01 到期。")])
+    world.settle()
+
+    assert status(Look(world.ws, world.clock(), {}))["models"]["qwen-test"]["reasons"] == {reason: 1}
+
+
+class Scribe:
+    """A model behind the worker that gives these answers in turn."""
+
+    name, model, extract = "scribe", "qwen3:8b", False
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = iter(answers)
+
+    def complete(self, _prompt: object, **_: object) -> Completion:
+        if text := next(self.answers):
+            return Completion(text, Usage(1, 7, 7))
+        raise ProviderError("truncated", "…", usage=Usage())
+
+    def listed(self) -> Listed:
+        raise NotImplementedError
+
+
+def test_status_counts_the_answers_for_the_line_of_a_session(world):
+    world.ws.config = CONFIG
+    world.write([message("1", "2026-01-30T09:00", "记住：我对青霉素过敏，护照 2027-05-01 到期。", session=SESSION)])
+    scribe: Any = Scribe("用户对青霉素过敏，护照 2027-05-01 到期", '{"summary": "用户对青霉素', "Nothing to record.", "")
+    worker = Worker(FolderDesk(world.files, world.paths, CONFIG), scribe, world.clock)
+    at_hand: Any = SimpleNamespace(ensure=lambda **_: worker.run_once(asked_only=True))
+    template = partial(load_template, files=world.files, paths=world.paths)
+
+    def write(messages: Any) -> str:
+        model = QueuedModel(session_group(SESSION), 0, world.ws.model_use, at_hand, world.clock)
+        return asyncio.run(
+            ConversationSummarizer(model, 2_000, template=template, config=CONFIG).summarize_conversation(messages)
+        )
+
+    assert "青霉素" in world.ws.session_lines.summarize(SESSION, write, world.clock()).text
+    for _ in range(3):
+        with pytest.raises(NoSummary):
+            world.ws.session_lines.summarize(SESSION, write, world.clock() + timedelta(hours=1), again=True)
+
+    assert status(Look(world.ws, world.clock(), {}))["models"] == {
+        "qwen3:8b": {
+            "answersAccepted": 1,
+            "unverified": 0,
+            "answersRefused": 3,
+            "reasons": {"data": 1, "empty": 1, "truncated": 1},
+        }
+    }

@@ -569,3 +569,71 @@ def test_collect_quarantines_a_result_with_invalid_sources(world, odd):
     world.settle()
     assert len(world.events.of("file_quarantined")) == 1
     assert world.summaries() == ["2026-01-10"]
+
+
+# ── a month that code joined ─────────────────────────────────────────────────
+
+RENT_ZH = "房租从 3,200 涨到 3,400，押金 4,800；周五下午三点半带花卷去安心宠物医院打疫苗，备份放在外接硬盘上，护照 2027 年 5 月到期，对青霉素过敏。"
+MORE_ZH = "妈妈周六坐高铁来住十天，爱吃糖醋鱼；楼下的健身房办了年卡，花了两千六，游泳课从十一月起每周二晚上七点。周末把阳台的花搬进屋里，浇水器坏了，要换一个新的，大概八十块。"
+RENT_EN = (
+    "The rent rises from 3,200 to 3,400, the deposit is 4,800; Huajuan gets her vaccine on Friday at half past three, the backup "
+    "is on the external disk, the passport ends in May 2027, and penicillin causes a rash."
+)
+
+
+def deliver_joined(world: World, text: str, calls: int = 0) -> None:
+    """Have code join the month of the day to *text*; the model was asked so many times for days without a summary."""
+    world.round("all")
+    deliver(world, replace(done(the_task(world), text), model="qwen-test", joined=True, usage={"calls": calls}))
+    world.round("all")
+
+
+@pytest.mark.parametrize(
+    ("said", "invented"),
+    [
+        (RENT_ZH, "- 李娜在上海买了三百万的别墅，查出糖尿病。\n- 欠赵国强 99,000，8 月 7 日搬去柏林。"),
+        (
+            RENT_EN,
+            "- Zdenka bought a villa in Shanghai for 3,000,000.\n- She owes Odalys 99,000 and moves to Berlin on August 7th.",
+        ),
+    ],
+    ids=["zh", "en"],
+)
+def test_collect_refuses_a_joined_month_that_invents(world, said, invented):
+    world.write([message_on("2025-11-10", text=said)])
+    for _ in range(2):
+        deliver_joined(world, invented)
+        world.clock.forward(days=1)
+    assert "\nextract: true\n" in world.summary("2025-11")
+    assert "\nrefused: qwen-test " in world.summary("2025-11")
+
+
+@pytest.mark.parametrize("said", [f"{RENT_ZH}{MORE_ZH}", RENT_EN], ids=["zh", "en"])
+def test_collect_accepts_a_joined_month_that_copies_its_days(world, said):
+    world.write([message_on("2025-11-10", text=said)])
+    deliver_joined(world, f"- {said}")
+    assert "\njoined: true\n" in world.summary("2025-11")
+
+
+@pytest.mark.parametrize(("calls", "answers"), [(0, []), (2, [1])])
+def test_collect_counts_a_joined_month_only_where_the_model_was_asked(world, calls, answers):
+    world.write([message_on("2025-11-10", text=RENT_ZH)])
+    deliver_joined(world, f"- {RENT_ZH}", calls)
+    assert "\njoined: true\n" in world.summary("2025-11")
+    assert [one["answersAccepted"] for one in world.status().get("models", {}).values()] == answers
+
+
+@pytest.mark.parametrize(
+    "names", [("赵国强", "林若兰", "马小军", "何秀英"), ("Zdenka", "Odalys", "Priyanka", "Thorvald")], ids=["zh", "en"]
+)
+def test_collect_knows_who_spoke_from_the_material(world, names):
+    said = RENT_ZH if names[0] == "赵国强" else RENT_EN
+    world.write([message(f"1-{n}", f"2026-01-10T09:0{n}", said[30 * n :], name=name) for n, name in enumerate(names)])
+    world.model.script = lambda *_: (
+        f"{'、'.join(names)}说了房租：3,400，押金 4,800；对青霉素过敏，护照 2027 年 5 月到期。"
+        if said is RENT_ZH
+        else f"{', '.join(names)} spoke of the rent, 3,400, the deposit of 4,800, the passport that ends in May 2027, and penicillin."
+    )
+    world.settle()
+    assert "model: qwen-test" in world.summary("2026-01-10")
+    assert world.status()["models"]["qwen-test"] == {"answersAccepted": 1, "unverified": 0, "answersRefused": 0, "reasons": {}}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
+from recalld.supervisor.summaries.debts import swaps_debts
 from recalld.supervisor.summaries.material import Material, new_places
 from recalld.supervisor.summaries.quality import judge
+from recalld.supervisor.text.language import language_of
 
 MONDAY = date(2026, 1, 26)
 SAID = (
@@ -63,6 +65,52 @@ def test_new_places_are_what_the_material_does_not_have(text, places):
     assert new(text) == places
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "places"),
+    [
+        ("备份改到凌晨。", "李娜、王强、刘洋和张伟去了。", ["李娜", "王强", "刘洋", "张伟"]),
+        ("备份改到凌晨。", "很安静，顾客常来，毛巾齐全，老陈付了钱，小蒋去了，工人上门。", []),
+        ("I hope you mark the bill.", "They met Grace, Mark, Rose, Bill, Hope and Joy.", ["Grace", "Mark", "Rose", "Bill", "Hope", "Joy"]),
+        ("Grace and Mark live in the Old Chapel.", "In the Old Chapel live Mark, Grace.", []),
+        ("搬家从 680 块涨到 760。", "搬家贵了八十。", []),
+        ("面粉每袋 98 元，现在 106。", "面粉涨了八块。", []),
+        ("Half of the 640 euros is due, the rent is 900 euros.", "320 euros are due; the rent of a quarter is 2,700 euros.", []),
+        ("药每次 5 毫升，一天两次。", "一天 10 毫升。", []),
+        ("孩子两岁半了。", "孩子 30 个月。", []),
+        ("The train leaves at noon.", "The train leaves at 12:00.", []),
+        ("火车中午开。", "火车 12:00 开。", []),
+        ("He offered 1,200 for it.", "He offered 1,200,000.", ["1,200,000"]),
+        ("闺女陈静来住，对花生过敏的是孙子。", "孙女陈静来住，孙子过敏。", ["孙女"]),
+        ("老伴查出糖尿病，闺女说的。", "The user's wife has diabetes, says their daughter.", []),
+        ("Site change every three days, said Arjun's nurse.", "The user's sister changes the site every three days.", ["sister"]),
+        ("My mum and the kid come on Friday.", "The user's mother and son come.", []),
+        ("Grandad and nan drive, gran flies.", "The user's grandfather, grandmother and 爷爷 drive.", []),
+        ("My bro and sis rang, the baby slept.", "The brother and sister rang, 弟弟也, the daughter slept.", []),
+        ("Siblings rang.", "弟弟和妹妹来电话，the brother too.", []),
+        ("我先生在家带宝宝。", "用户的丈夫在家带儿子。", []),
+        ("Hubby and the missus next door.", "The user's husband.", []),
+        ("张先生来了。", "丈夫来了。", ["丈夫"]),
+        ("下个月搬家。", "2 月搬家。", []),
+        ("下个月搬家。", "2 月 7 日搬家。", ["2 月 7 日"]),
+        ("It ends at the end of the month.", "It ends on 31 January.", []),
+        ("We move next month.", "On 7 February they move.", ["7 February"]),
+    ],
+)  # fmt: skip
+def test_new_places_are_what_one_text_does_not_say(said, text, places):
+    material = Material(said=((MONDAY, said),), language=language_of(said))
+    assert [text[place.start : place.end].strip() for place in new_places(text, material)[0]] == places
+
+
+@pytest.mark.parametrize(
+    "said", [("房租 3200 元。", "押金 4800 元。"), ("The rent is 3,200 euros.", "The deposit is 4,800 euros.")]
+)
+def test_new_places_add_up_numbers_of_one_day_alone(said):
+    total = "一共 8000 元。" if "元" in said[0] else "8,000 euros in all."
+    for days, places in ((0, 0), (1, 1)):
+        material = Material(said=tuple((MONDAY + n * timedelta(days=days), text) for n, text in enumerate(said)))
+        assert len(new_places(total, material)[0]) == places
+
+
 def test_judge_marks_few_new_places_in_the_language_of_the_text():
     verdict = judge("小服务器芋头的备份在外接硬盘上，花了三万二；房租 3200 元，押金 5000 元；周五下午三点半打疫苗。", MATERIAL)
     assert (verdict.reason, verdict.unverified) == (None, 1)
@@ -71,3 +119,85 @@ def test_judge_marks_few_new_places_in_the_language_of_the_text():
 
 def test_judge_refuses_an_answer_with_many_new_places():
     assert judge("服务器花了 99 元，房租 4100 元，押金 5000 元，1 月 31 日打疫苗，去上海。", MATERIAL).reason == "new"
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("记住：我对青霉素过敏。护照 2027 年 5 月到期。", "用户得了肺癌，8 月 7 日搬去上海，欠吴德海 99,000。"),
+        (
+            "Remember: I am allergic to penicillin. My passport ends in May 2027.",
+            "She moves to Berlin on 7 August and owes Odalys 99,000.",
+        ),
+    ],
+    ids=["zh", "en"],
+)
+def test_judge_compares_places_however_little_was_said(said, answer):
+    material = Material(said=((MONDAY, said),))
+    assert not material.says_enough
+    assert judge(answer, material).reason == "new"
+    assert judge(said, material).reason is None
+
+
+OFFERS = "The flat was valued at 285 to 295, we list it at 290,000; the gym is 45 a month. 面粉一袋 104 元，押金 4,600。"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Valued at 285,000 to £295,000 and listed at 290,000; the gym is 45.", None),
+        ("The gym is 45,000 a month.", "new"),
+        ("The gym is 450 a month.", "new"),
+        ("The gym is 4.50 a month.", "new"),
+        ("Listed at 2.9 million.", "new"),
+        ("面粉一袋 104 块，押金四千六。", None),
+        ("面粉一袋 10.4 元。", "new"),
+        ("押金 46 万。", "new"),
+    ],
+)
+def test_a_number_with_noughts_too_many_or_too_few_is_refused(text, reason):
+    assert judge(text, Material(said=((MONDAY, OFFERS),), language=language_of(text))).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "swapped"),
+    [
+        ("My brother Callum still owes me £1,200.", "Callum owes Hannah £1,200.", "Hannah owes her brother Callum £1,200."),
+        ("Derek's lending me his butt.", "Derek lends Walter his butt.", "Walter is lending Derek his butt."),
+        ("Anna lent me 50 quid.", "The user borrowed 50 from Anna.", "Anna borrowed 50 from the user."),
+        ("Dad's paid me back.", "Dad repaid the user.", "The user paid back Dad."),
+        ("我哥许安去年借了我 18,000 没还呢。", "许安欠用户 18,000。", "用户去年向哥哥许安借了 18,000。"),
+        ("医药费是小罗垫的，我转给他一半。", "小罗垫的，用户转给他一半。", "医药费是用户替小罗垫的。"),
+        ("小陈问我借五千，我给了。", "小陈向用户借了五千。", "用户向小陈借了五千。"),
+        ("我欠老张三百块。", "用户还欠老张三百。", "老张欠用户三百。"),
+        ("房东退了押金，妹妹欠我 800。", "妹妹欠用户 800。", "用户欠妹妹 800。"),
+    ],
+)
+def test_who_owes_whom_is_told_as_it_was_said(said, right, swapped):
+    assert [swaps_debts(text, said) for text in (right, swapped)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("said", "right"),
+    [
+        ("Sam owes me £20. He lent Hannah a book.", "Sam lent Hannah a book; the £20 is open."),
+        ("老周还欠我五百。他把电钻借我用两天。", "老周借给我电钻。"),
+    ],
+)
+def test_two_debts_of_one_person_are_not_one(said, right):
+    assert not swaps_debts(right, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "right"),
+    [
+        ("5月12日买了油漆51元，木头42元，钉子27元。", "一共花了120元。"),
+        ("On 12 May paint was £51, wood £42, nails £27.", "All in all £120."),
+    ],
+)
+def test_a_sum_is_no_day_with_another_nought(said, right):
+    assert judge(right, Material(said=((MONDAY, said),), language=language_of(right))).reason != "new"
+
+
+def test_a_transfer_says_nothing_of_who_owes():
+    assert not swaps_debts("小李欠用户五千。", "我把五千转给小李了，下个月还。")

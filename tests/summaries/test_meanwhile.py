@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.archive.prune import prunable
 from recalld.supervisor.checks import status
 from recalld.supervisor.summaries.retry import refused_mark
 from recalld.worker.providers.extractive import Extractive
@@ -182,6 +183,55 @@ def test_month_is_made_from_the_files_of_a_day_that_was_refused_twice(world):
     month = next(task for task, _ in world.model.requests if task.group == "month-2025-11")
     assert month.material == (world.names()[0], "summary/2025-11-21.md")
     assert [task.group for task, _ in world.model.requests].count("day-2025-11-20") == 2
+
+
+def late_file_refused(world: World) -> None:
+    """A model's summary stands, a late file comes, and the model is refused from then on, for twelve days."""
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    world.model.requests.clear()
+    world.model.script = lambda *_: REFUSED
+    world.add(message_on("2026-01-10", "pnpm", "房租从 3,200 涨到 3,400。The rent rises to 3,400."))
+    for _ in range(12):
+        world.settle()
+        world.clock.forward(days=1)
+
+
+def test_extract_of_a_late_file_stands_below_the_models_text(world):
+    late_file_refused(world)
+    assert [(task.apart, bool(task.previous)) for task, _ in world.model.requests] == [(False, True), (True, True)]
+    text = world.summary("2026-01-10")
+    assert text.index("关于 nginx 的话") < text.index("3,400")
+    assert "model: qwen-test" in head(world, "2026-01-10")
+    assert [line for line in head(world, "2026-01-10") if line.startswith("refused: qwen-test ")]
+    assert "extract: true" not in head(world, "2026-01-10")
+    assert (world.flags(), world.ws.failures()) == ([True, True], {})
+    assert prunable(world.ws.memory.dated(), world.ws.memory.summaries()) == ()  # of the late file there is only an extract
+
+
+def test_later_file_is_asked_for_below_an_extract_of_a_late_one(world):
+    late_file_refused(world)
+    world.model.script = lambda task, _: f"{task.previous}\n\n护照 2027 年 5 月到期。"
+    world.add(message_on("2026-01-10", "passport", "护照 2027 年 5 月到期。"))
+    world.settle()
+    assert len(world.model.requests) == 3
+    assert "3,400" in world.summary("2026-01-10")
+    assert not [line for line in head(world, "2026-01-10") if line.startswith("refused")]
+
+
+def test_extract_of_a_late_file_keeps_what_a_person_wrote(world):
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    path = world.paths.summaries / "2026-01-10.md"
+    path.write_text(path.read_text().replace("的话", "的话（我改的）"))
+    world.model.script = lambda *_: REFUSED
+    world.add(message_on("2026-01-10", "pnpm"))
+    for _ in range(4):
+        world.settle()
+        world.clock.forward(days=1)
+    assert len(world.model.requests) == 3
+    assert world.summary("2026-01-10").count("（我改的）") == 1
+    assert "关于 pnpm 的话" in world.summary("2026-01-10")
 
 
 # ── where no model is asked ──────────────────────────────────────────────────

@@ -30,6 +30,8 @@ from tests.process.feeder import say
 from tests.process.rounds import Rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.checker.checker import Acked
 
 ENVIRON: Final = forked.plain_environ(
@@ -102,7 +104,8 @@ class Full:
             self._drop()
         filled = self._fill()
         os.kill(supervisor.pid, signal.SIGCONT)
-        wrong = self._await(told, began, "degraded")
+        # what it deletes by itself, such as a part of the index, is taken as well
+        wrong = self._await(told, began, "degraded", lambda: filled.extend(self._fill(len(filled))))
         self._append()
         for path in filled:
             path.unlink()
@@ -130,12 +133,12 @@ class Full:
         if code == 0:
             self.acked.append(acked)
 
-    def _fill(self) -> list[Path]:
-        """Take all that is left; the files that did."""
+    def _fill(self, first: int = 0) -> list[Path]:
+        """Take all that is left; the files that did, numbered from the *first*."""
         files = []
         with contextlib.suppress(OSError):
             while True:
-                path = self.point / f"filler-{len(files)}"
+                path = self.point / f"filler-{first + len(files)}"
                 with path.open("wb", buffering=0) as file:
                     files.append(path)
                     while self.short_of == "bytes":
@@ -147,13 +150,14 @@ class Full:
                             raise
         return files
 
-    def _await(self, told: int, began: int, event: str) -> list[str]:
+    def _await(self, told: int, began: int, event: str, meanwhile: Callable[[], None] = lambda: None) -> list[str]:
         until = time.monotonic() + _PATIENCE_S
         while time.monotonic() < until:
             for line in os.pread(told, 1 << 24, began).splitlines():
                 with contextlib.suppress(ValueError):
                     if json.loads(line)["event"] == event:
                         return []
+            meanwhile()
             time.sleep(0.02)
         return [f"it never said {event}, only {os.pread(told, 1 << 24, began).decode()[-800:]}"]
 

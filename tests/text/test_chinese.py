@@ -60,13 +60,14 @@ def test_cut_whole_agrees_with_jieba_on_random_runs(mapped):
     words = [word for word in chinese._jieba().FREQ if re.fullmatch("[\u4e00-\u9fd5]{1,4}", word)]
     runs = ["".join(random.choices(words, k=random.randint(1, 5))) for _ in range(500)]
 
-    assert [run for run in runs if chinese._Cutter().cut_whole(run) != chinese._jieba().lcut(run)] == []
+    assert [run for run in runs if mapped.cut_guessing(run) != chinese._jieba().lcut(run)] == []
 
 
 def test_cut_whole_loads_no_library_where_nothing_is_guessed(monkeypatch):
-    monkeypatch.setattr(chinese, "_jieba", lambda: pytest.fail("was loaded"))
+    for loaded in ("_jieba", "_guesser"):
+        monkeypatch.setattr(chinese, loaded, lambda: pytest.fail("was loaded"))
 
-    assert chinese._Cutter().cut_whole("备份脚本上传失败") == ["备份", "脚本", "上传", "失败"]
+    assert cut_whole("备份脚本上传失败") == ["备份", "脚本", "上传", "失败"]
 
 
 def test_cut_for_search_loads_a_library_for_what_is_long_alone(monkeypatch):

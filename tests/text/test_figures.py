@@ -26,6 +26,8 @@ EQUAL = (
     ("the 20th", "20 号", "二十号"),
     ("15:30", "下午三点半", "half past three", "3:30 pm", "三点三十分"),
     ("15:45", "quarter to four", "三点三刻"),
+    ("12:00", "noon", "midday", "中午", "正午", "midnight", "中午十二点"),
+    ("2.5 岁", "两岁半", "2.5 years old"),
     ("3 pm", "下午三点", "three o'clock", "15:00"),
     ("Wednesday", "周三", "星期三", "礼拜三", "Wed"),
     ("in August", "八月", "8 月份"),

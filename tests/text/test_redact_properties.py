@@ -40,7 +40,11 @@ def test_redacted_removes_the_secrets_and_nothing_else(text, mark):
     assert hidden.count("\\") <= text.count("\\")
 
 
-@given(st.lists(st.sampled_from(PLAIN), max_size=6), st.sampled_from(JOINTS))
+#: Without the number that is one of social security where a word for that stands near, as it does in another of the lines.
+APART = [line for line in PLAIN if "555-12-3456" not in line]
+
+
+@given(st.lists(st.sampled_from(APART), max_size=6), st.sampled_from(JOINTS))
 @settings(max_examples=300)
 def test_redacted_keeps_a_text_of_lines_without_a_secret(lines, joint):
     text = joint.join(lines)

@@ -17,6 +17,8 @@ from recalld.supervisor.text.word_frequency import rarity
         ("我对花生过敏，周棠也是", "花生"),
         ("我对花生过敏，周棠也是", "周棠是谁"),
         ("家里有一只猫", "猫"),
+        ("今天车改停到C区26了", "车停哪里"),  # jieba's words are 车改, a reform of car pools,
+        ("家教改8点了", "家教几点来"),  # and 教改
         ("装的是 Python 3.11，不是 3.12", "3.11"),
         ("这段用 C++ 写，那段用 C#", "C++ 的那段"),
         ("模型换成 gpt-4o-mini 了", "GPT-4o-mini"),
@@ -124,20 +126,26 @@ def test_tokenizer_loads_jieba_and_the_stemmer_only_when_needed(code, absent):
     assert not absent & loaded
 
 
-def test_spelled_loads_jieba_silently_and_caches_in_the_user_folder(tmp_path):
-    probe = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('小宇备份')])"
+GUESSING = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('小宇备份')])"
+WITH_DICTIONARY = "from recalld.supervisor.text.chinese import jieba_cut_for_search; print(jieba_cut_for_search('小宇备份'))"
+
+
+@pytest.mark.parametrize(
+    ("probe", "words", "caches"),
+    [(GUESSING, "['小宇', '备份']\n", []), (WITH_DICTIONARY, "['小', '宇', '备份']\n", [("cache", "recalld")])],
+)
+def test_jieba_is_silent_and_its_dictionary_is_cached_in_the_user_folder(tmp_path, probe, words, caches):
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, "-W", "error", "-c", probe], capture_output=True, text=True, check=True, env=env)
-    assert (done.stdout, done.stderr) == ("['小宇', '备份']\n", "")
-    assert [path.relative_to(tmp_path).parts[:2] for path in tmp_path.rglob("jieba.cache")] == [("cache", "recalld")]
+    assert (done.stdout, done.stderr) == (words, "")
+    assert [path.relative_to(tmp_path).parts[:2] for path in tmp_path.rglob("jieba.cache")] == caches
 
 
-def test_spelled_returns_the_same_words_without_a_cache_folder(tmp_path):
+def test_jieba_returns_the_same_words_without_a_cache_folder(tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
-    probe = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('小宇备份')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=env)
-    assert (done.stdout, done.stderr) == ("['小宇', '备份']\n", "")
+    done = subprocess.run([sys.executable, "-c", WITH_DICTIONARY], capture_output=True, text=True, check=True, env=env)
+    assert (done.stdout, done.stderr) == ("['小', '宇', '备份']\n", "")
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"]
 
 

@@ -323,10 +323,12 @@ def of_tool(tool: str, said: Said) -> object:
 
 
 def of_command(tool: str, said: Said) -> object:
-    """The same of the command, which also tells the reasons of a score."""
+    """The same of the command, which also tells the reasons of a score, which message it is, and what `undo` takes."""
     if said.data is None:
         return said.text
     if tool == "memory_search":
-        shown = [{key: value for key, value in one.items() if key not in {"because", "ref"}} for one in said.data]
+        shown = [{key: value for key, value in one.items() if key not in {"because", "id", "ref"}} for one in said.data]
         return said.text, [{**one, "score": None if one["score"] is None else share(one["score"])} for one in shown]
-    return {key: said.data[key] for key in ("path", "text", "total", "start")} if tool == "memory_get" else said.data
+    if tool == "memory_get":
+        return {key: said.data[key] for key in ("path", "text", "total", "start")}
+    return {key: value for key, value in said.data.items() if key != "act"}  # `undo` is a command alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -215,3 +216,11 @@ def test_mcp_answers_broken_lines_with_errors_and_goes_on(wire, world):
     assert [line.rpartition("|")[2] for line in lines[1:11]] == [f"第 {n} 条记忆" for n in range(10)]
     assert len(lines) == len({*lines})
     assert lines[-1].endswith("条记忆")
+
+
+def test_mcp_names_its_client_in_the_diary(ask, world):
+    async def write(client):
+        return (await client.call_tool("memory_write", {"content": "对花生过敏"})).is_error
+
+    assert not ask(write)
+    assert re.search(r"write，mcp \d", (world.root / "CHANGES.md").read_text("utf-8"))

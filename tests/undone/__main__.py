@@ -155,14 +155,14 @@ ROWS: Final = (
     # ── leaks ──
     Undone(
         "an unknown chat is direct",
-        'kind: ChatKind = "group"\n',
-        'kind: ChatKind = "direct"\n',
+        'if chat == "channel" else "group", key)',
+        'if chat == "channel" else "direct", key)',
         "tests/protocol/test_inbox.py",
     ),
     Undone(
         "a session has no mark",
-        "chat is None and not (key and re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE))",
-        "chat is None",
+        '"group" if re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE) else "direct"',
+        '"direct"',
         "tests/protocol/test_inbox.py",
     ),
     Undone(

@@ -94,6 +94,7 @@ ENDINGS: Final = {
     "": BROKEN,
 }
 EMPTY: Final = ServerError("empty", Text("server.empty"))
+THOUGHT: Final = ServerError("thought", Text("server.only_thought"))
 
 #: Parameters that some servers refuse; a request works without each of them.
 OPTIONAL: Final = ("stream_options", "max_tokens", "max_completion_tokens", "temperature")

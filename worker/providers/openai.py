@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -141,7 +141,7 @@ class Answer:
         text = without_thinking(self.text)
         error = http_errors.ENDINGS.get(self._ending) if self.began else http_errors.STRANGE
         if error is None and not text:
-            error = http_errors.EMPTY
+            error = http_errors.THOUGHT if self.text.strip() else http_errors.EMPTY
         if error:
             raise ProviderError(error.reason, error.why, usage=usage, text=text if error.reason == "truncated" else "")
         return Completion(text, usage, self.model)
@@ -181,7 +181,7 @@ class OpenAi:
 
     def capacity(self) -> Capacity:
         """Return what a llama.cpp server on this machine says of itself (`MeasuredModel.capacity`)."""
-        return capacity_in(asyncio.run(self._page("/props")))
+        return replace(capacity_in(asyncio.run(self._page("/props"))), is_here=is_local(self.base_url))
 
     async def _page(self, name: str) -> Any:
         """Return a page of llama.cpp about itself; None of another server, or of one elsewhere."""

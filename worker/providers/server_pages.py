@@ -21,6 +21,7 @@ class Capacity:
 
     slots: int | None = None
     window: int | None = None
+    is_here: bool = False  # on this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def capacity_in(props: Any) -> Capacity:
     Return what llama.cpp's page `/props` says.
 
     >>> capacity_in({"total_slots": 1, "default_generation_settings": {"n_ctx": 2048}})
-    Capacity(slots=1, window=2048)
+    Capacity(slots=1, window=2048, is_here=False)
     """
     fields = props if isinstance(props, dict) else {}
     settings = fields.get("default_generation_settings")

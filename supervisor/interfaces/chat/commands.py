@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.operations.operation import perform
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,33 +19,41 @@ if TYPE_CHECKING:
 COMMANDS: Final = ("/why", "/remember", "/forget", "/search", "/session", "/help", "/quit")
 _NEED_WORDS: Final = ("/remember", "/forget", "/search")
 _MOST_HITS: Final = 8
+#: Characters of the name of a command that there is not, as it is told.
+MOST_NAME: Final = 40
 
 
 def run(talk: Talk, call: Call, line: str, confirm: Callable[[str], bool]) -> bool:
     """Do what the line says, and return whether the chat goes on. *confirm* asks the user a question."""
-    name = line.partition(" ")[0]
-    if name == "/quit":
-        return False
     try:
-        if name not in _COMMANDS:
-            raise BadRequest(name, Text("chat.no_command", names=", ".join(COMMANDS)))
-        run_one(talk, call, line, confirm)
+        return run_one(talk, call, line, confirm)
     except SupervisorError as error:
         call.say(error, 0)
     return True
 
 
 def is_command(text: str) -> bool:
-    """Return whether a message is one of the commands: a single line, whose first word is its name."""
-    return "\n" not in text and text.partition(" ")[0] in _COMMANDS
+    r"""
+    Return whether a message is a command, there or not: one line whose first word is a slash and a name, which is no path.
+
+    >>> is_command("/forget 茶"), is_command("/nosuch"), is_command("/etc/hosts 在哪？"), is_command("/help\n/why")
+    (True, True, False, False)
+    """
+    name = text.strip().partition(" ")[0]
+    return name.startswith("/") and "/" not in name[1:] and "\n" not in text.strip()
 
 
-def run_one(talk: Talk, call: Call, line: str, confirm: Callable[[str], bool] | None = None) -> None:
-    """Do what the line of a command says; without *confirm* nobody can be asked."""
+def run_one(talk: Talk, call: Call, line: str, confirm: Callable[[str], bool] | None = None) -> bool:
+    """Do what the line of a command says, and return whether the chat goes on; without *confirm* nobody can be asked."""
     name, _, given = line.partition(" ")
+    if name == "/quit":
+        return False
+    if name not in _COMMANDS:
+        raise BadRequest(printable(name[:MOST_NAME]), Text("chat.no_command", names=COMMANDS))
     if name in _NEED_WORDS and not given.strip():
         raise BadRequest(name, Text("chat.needs_words"))
     _COMMANDS[name](talk, call, given.strip(), confirm)
+    return True
 
 
 def _help(_talk: Talk, call: Call, _given: str, _confirm: object) -> None:
@@ -72,9 +82,9 @@ def _forget(talk: Talk, call: Call, given: str, confirm: Callable[[str], bool] |
 
     by, value = ("line", _ref(talk, int(given))) if given.isdecimal() and given.isascii() else ("match", given)
     shown = perform(forget, talk.ws, ForgetRequest(by=by, value=value), talk.caller)
-    show_forgetting(call, shown)
+    show_forgetting(call, shown, Text("forget.nothing"))
     if confirm is None and not shown.is_empty:
-        call.say(Text("chat.forget_elsewhere"), 0)
+        call.say(Text("chat.forget_elsewhere", by=by, value=quote(value)), 0)
     if shown.is_empty or confirm is None or not confirm(call.render(Text("chat.forget_sure"))):
         return
     show_forgotten(call, perform(forget, talk.ws, ForgetRequest(by=by, value=value, yes=True, shown=shown.digest), talk.caller))

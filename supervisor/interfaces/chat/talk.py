@@ -98,7 +98,7 @@ class Talk:
         self.last_turn = made.id
         language = reply_language(self.ws, [asked.message], asked.chat)
         if self.ws.extracting:
-            turn.answer = from_memory(made).in_language(language)
+            turn.answer = from_memory(made, language)
             self._shows(turn.answer)
             return turn
         mark = mark_of(os.urandom(5))
@@ -183,10 +183,9 @@ class Talk:
 
     def _context(self, asked: Input) -> Injection:
         from recalld.supervisor.context.build import save_receipt
-        from recalld.supervisor.context.receipts import ReceiptStore
 
         ws = self.ws
         Visible(ws, self.caller, UNLIMITED).refresh()
         made = reply_turn(ws, [asked.message], asked.chat, self._clock())
-        save_receipt(made, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
+        save_receipt(made, receipts=ws.receipts, paths=ws.paths, events=ws.events)
         return made

@@ -46,13 +46,15 @@ class Editor:
             else:
                 event.current_buffer.insert_text(pasted)
 
-        self._session: PromptSession[str] = PromptSession(
-            history=history,
-            key_bindings=keys,
-            completer=WordCompleter(list(commands), sentence=True),
-            complete_while_typing=False,
-            complete_style=CompleteStyle.READLINE_LIKE,
-            enable_open_in_editor=False,
+        self._session: PromptSession[str] = _silent(
+            PromptSession(
+                history=history,
+                key_bindings=keys,
+                completer=WordCompleter(list(commands), sentence=True),
+                complete_while_typing=False,
+                complete_style=CompleteStyle.READLINE_LIKE,
+                enable_open_in_editor=False,
+            )
         )
 
     def read(self) -> str:
@@ -62,7 +64,13 @@ class Editor:
     def confirm(self, question: str) -> bool:
         """Return whether the user answers the question with yes; Ctrl-C and Ctrl-D are no."""
         try:
-            found = PromptSession[str]().prompt(f"{question} ")
+            found = _silent(PromptSession[str]()).prompt(f"{question} ")
         except (EOFError, KeyboardInterrupt):
             return False
         return found.strip().casefold() in {"y", "yes", "是", "好", "对"}
+
+
+def _silent(session: PromptSession[str]) -> PromptSession[str]:
+    """Return the session, which says nothing of a terminal that does not tell where its cursor is: only menus need that."""
+    session.app.renderer.cpr_not_supported_callback = None
+    return session

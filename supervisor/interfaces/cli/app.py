@@ -73,12 +73,15 @@ def _shows_help(call: Call) -> bool:
 def _parsed(commands: Any, call: Call) -> int:
     """Parse the arguments, run the command and return its exit code; its own errors are raised."""
     try:
-        if _shows_help(call) and call.language == "zh":
+        if _shows_help(call):
             from copy import deepcopy
 
-            from recalld.supervisor.interfaces.cli.help import in_chinese
+            from recalld.supervisor.interfaces.cli.help import in_chinese, in_english
 
-            commands = in_chinese(deepcopy(commands))
+            if call.language == "zh":
+                commands = in_chinese(deepcopy(commands))
+            elif COMPLETE not in os.environ:  # a completion shows a line for each
+                commands = in_english(deepcopy(commands))
         ended_with = commands(args=call.argv, prog_name="recalld", standalone_mode=False, obj=call)
     except typer.Exit as ended:
         return ended.exit_code
@@ -86,12 +89,13 @@ def _parsed(commands: Any, call: Call) -> int:
         raise KeyboardInterrupt from None
     except _USAGE as error:
         said = getattr(error, "format_message", error.__str__)()
+        command = getattr(getattr(error, "ctx", None), "command_path", "recalld")
         if call.language == "zh":
             from recalld.supervisor.interfaces.cli.help import usage_fault
 
-            return call.say(Text("usage.fault", fault=usage_fault(said)), BadRequest.exit_code)
+            return call.say(Text("usage.fault", fault=usage_fault(said), command=command), BadRequest.exit_code)
         code = "usage.question" if said.endswith("?") else "usage.fault"
-        return call.say(Text(code, fault=said.rstrip(".?")), BadRequest.exit_code)
+        return call.say(Text(code, fault=said.rstrip(".?"), command=command), BadRequest.exit_code)
     except SystemExit as ended:
         # fish asks by this exit code whether anything completes; typer also exits so if the reader of the output has gone
         return 1 if COMPLETE in os.environ and ended.code else 0

@@ -65,7 +65,19 @@ def append(
         raise BadRequest("--text", Text("append.empty"))
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
-    return _acknowledge(call, _append(call, ws, [raw], began), json=json)
+    code = _acknowledge(call, _append(call, ws, [raw], began), json=json)
+    if call.is_watched:
+        _tell_secret(call, ws, words)
+    return code
+
+
+def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
+    """Say to a person what has become of a secret in the words."""
+    from recalld.supervisor.text.marks import has_secret
+
+    privacy = ws.config.privacy
+    if privacy.redact != "off" and has_secret(words, privacy.forms):
+        call.say(Text(f"append.secret.{privacy.redact}"), 0)
 
 
 def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:

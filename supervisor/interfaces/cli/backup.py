@@ -15,8 +15,9 @@ import typer
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire
 from recalld.supervisor.interfaces.locate import version
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import fixed_clock, utc_now
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NoWorkspace
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -44,10 +45,13 @@ def backup_create(
     """Write a consistent state of the workspace into a new file, while everything runs."""
     call: Call = ctx.obj
     from recalld.supervisor.checks.backup import create
+    from recalld.supervisor.host.last_night import remember_backup
 
     _leave_nothing_when_ended()
     ws, at = call.opened(workspace, now)
     made = create(ws, _absolute(file), at, version())
+    with suppress(SupervisorError, OSError):  # a folder that can only be read is backed up, too
+        remember_backup(ws, made.file, at)
     found = _described(made.file, made.contents)
     if json or made.left_out:
         found["leftOut"] = list(made.left_out)
@@ -124,13 +128,16 @@ def backup_restore(
 
 
 def _forget_in(call: Call, folder: Path) -> None:
-    """Take out of a restored folder what was forgotten in the workspace of this command, if it has one."""
+    """Take out of a restored folder what was forgotten in the workspace of this command; say so where there is none."""
     from recalld.supervisor.forgetting.restored import forget_in
     from recalld.supervisor.storage.disk import RealDisk
     from recalld.supervisor.storage.files import Files
 
+    is_known = False
     with suppress(BadRequest, NoWorkspace):  # a new machine has none
-        forget_in(folder, call.root_of(None), Files(RealDisk()), os.environ, utc_now)
+        is_known = forget_in(folder, call.root_of(None), Files(RealDisk()), os.environ, utc_now)
+    if not is_known:
+        call.say(Text("backup.no_list"), 0)
 
 
 #: The signals that systemd sends, and a terminal that is closed.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -97,6 +97,8 @@ class Call:
         self.is_unattended = not self.is_served and is_journal(sys.stderr, os.environ)
         #: The workspace that the command has opened; None before.
         self.workspace: Workspace | None = None
+        #: The ids of what it did to memory, as `undo` takes them.
+        self.acts: list[str] = []
         #: Who reads what it prints; None before that is known.
         self.asker: Caller | None = None
 
@@ -228,14 +230,40 @@ class Call:
         return self.asker
 
     def perform(
-        self, operation: Operation[Q, A], request: Q, workspace: Path | None, now: str | None, session: str = "", chat: str = ""
+        self,
+        operation: Operation[Q, A],
+        request: Q,
+        workspace: Path | None,
+        now: str | None,
+        session: str = "",
+        chat: str = "",
+        *,
+        speaks: bool = False,
     ) -> A:
-        """Return the answer of the operation in the workspace, as of *now*, for the readers of *session* and *chat*."""
+        """
+        Return the answer of the operation in the workspace, as of *now*, for the readers of *session* and *chat*.
+
+        *speaks*: what it does depends on the language of the reader.
+        """
         from recalld.supervisor.operations.operation import perform
+        from recalld.supervisor.storage.noting import kept_ids
 
         ws, at = self.opened(workspace, now)
-        with self.control() as control:
-            return perform(operation, ws, request, self.caller(at, session, chat), control)
+        caller = self.caller(at, session, chat)
+        if speaks:
+            caller = replace(caller, language=self.language)
+        with self.control() as control, kept_ids() as self.acts:
+            return perform(operation, ws, request, caller, control)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a person at a terminal reads standard error; a client without one leaves its TERM out."""
+        return "TERM" in self.environ and (self.is_served or bool(sys.stderr and sys.stderr.isatty()))
+
+    def tell_undo(self) -> None:
+        """Say on standard error how what was done is taken back, to a person at a terminal."""
+        if self.acts and self.is_watched:
+            self.say(Text("diary.take_back", id=self.acts[0]), 0)
 
     @contextlib.contextmanager
     def control(self) -> Iterator[Control]:

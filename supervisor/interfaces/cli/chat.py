@@ -12,6 +12,7 @@ from recalld.supervisor.interfaces.cli.output import as_json
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import fixed_clock, utc_now
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
@@ -54,13 +55,17 @@ def chat(
     def do(operation: Operation[Any, Any], asked: Any, caller: Caller) -> Any:
         return perform(operation, ws, asked, caller)
 
-    with ModelProcess(ws, call.language) as model:
+    with acting("command", "chat"), ModelProcess(ws, call.language) as model:
         talk = Talk(ws, caller, do, model, (lambda _: None) if json else _show, _CHANNEL)
         if text is None:
             return _converse(talk, call)
         if not text.strip():
-            raise BadRequest("--message", Text("chat.empty"))
-        if is_command(text.strip()):
+            raise (
+                BadRequest("--message", Text("chat.empty"))
+                if message is not None
+                else BadRequest("chat", Text("chat.no_input"))
+            )
+        if is_command(text):
             if json:
                 raise BadRequest("--json", Text("chat.no_json"))
             run_one(talk, call, text.strip())
@@ -100,7 +105,7 @@ def _told(call: Call, turn: Turn, *, json: bool = False) -> int:
 
 def _converse(talk: Talk, call: Call) -> int:
     """Talk until the user ends it."""
-    from recalld.supervisor.interfaces.chat.commands import COMMANDS, run
+    from recalld.supervisor.interfaces.chat.commands import COMMANDS, is_command, run
     from recalld.supervisor.interfaces.chat.terminal import Editor
 
     editor = Editor(talk.said_before(), COMMANDS, _MUCH)
@@ -116,7 +121,7 @@ def _converse(talk: Talk, call: Call) -> int:
             return 0
         if not line:
             continue
-        if line.startswith("/"):
+        if is_command(line):
             if not run(talk, call, line, editor.confirm):
                 return 0
         elif len(line) <= _MUCH or editor.confirm(call.render(Text("chat.much", count=len(line)))):

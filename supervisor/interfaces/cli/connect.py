@@ -195,9 +195,7 @@ def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]
     names = dict.fromkeys(one.client for one in changes if one.kind != "there")
     notes = [call.render(Text(CLIENTS[name].note)) for name in names if CLIENTS[name].note]
     if logged := [name for name in names if name in _WITH_LOGS]:
-        notes.append(
-            call.render(Text("connect.import", names=", ".join(CLIENTS[name].title for name in logged), first=logged[0]))
-        )
+        notes.append(call.render(Text("connect.import", names=[CLIENTS[name].title for name in logged], first=logged[0])))
     if os.path.isdir("/run/systemd/system") and not socket_path(str(machine.paths.root)):
         notes.append(call.render(Text("connect.service")))
     return notes

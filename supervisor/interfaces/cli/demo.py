@@ -82,7 +82,7 @@ def _free(port: int) -> int:
 
 
 def _refused(port: int) -> NoService:
-    return NoService(Text("demo.port_refused", port=port), Text("demo.other_port"))
+    return NoService(Text("http.port_refused", port=port), Text("demo.other_port"))
 
 
 def _plain(environ: Mapping[str, str]) -> dict[str, str]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from recalld.supervisor.interfaces.cli.app import Context, Json  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json, as_text
 from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, restored
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, Busy
+from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, Busy, NoService
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from recalld.supervisor.fleet.settings import FleetPaths
     from recalld.supervisor.interfaces.cli.call import Call
@@ -63,13 +64,24 @@ def fleet_status(ctx: Context, root: Root = None, json: Json = False) -> None:
         if json:
             call.show(as_json({"root": str(paths.root), "pid": 0, "shards": [], "sick": [], "drained": []}))
         raise typer.Exit(call.say(Text("fleet.none_runs", root=paths.root), _NO_FLEET))
-    if json:
-        call.show(as_json(found))
-        return
-    refused = {one["name"]: one["why"] for shard in found["shards"] for one in shard.pop("refused", [])}
-    shards = {str(shard.pop("shard")): ", ".join(f"{key} {value}" for key, value in shard.items()) for shard in found["shards"]}
-    sick = {one["name"]: f"pid {one['pid']}" for one in found["sick"]}
-    call.show(as_text({**found, "shards": shards, "sick": sick, "refused": refused}, call.render))
+    rows = _rows(found)
+    call.show(as_json(found) if json else as_text(rows, call.render))
+
+
+def _rows(found: Mapping[str, Any]) -> dict[str, object]:
+    """Return the state of a fleet in sentences; what makes them again in another language is taken out of *found*."""
+    shards = [
+        Text("fleet.shard_row", memory=one["memoryMb"], **one) if one["pid"] else Text("fleet.shard_away", **one)
+        for one in found["shards"]
+    ]
+    refused = [one for shard in found["shards"] for one in shard.get("refused", ())]
+    return {
+        **found,
+        "shards": shards,
+        "sick": [Text("fleet.sick_row", **one) for one in found["sick"]],
+        "drained": [Text("fleet.name_row", name=name) for name in found["drained"]],
+        "refused": [Text("fleet.refused_row", name=one["name"], why=restored(one["why"], one.pop("said"))) for one in refused],
+    }
 
 
 @fleet.command("drain")
@@ -107,7 +119,8 @@ def fleet_adopt(ctx: Context, names: Names = None, root: Root = None, json: Json
     runs = files.disk.is_locked(paths.lock)
     for name in wanted if runs else ():
         lock = WorkspacePaths(paths.root / name).supervisor_lock
-        _until(lambda lock=lock: files.disk.is_locked(lock), lock)  # type: ignore[misc]
+        if name in away:  # another is the fleet's already, and may be dormant
+            _until(lambda lock=lock: files.disk.is_locked(lock), lock)  # type: ignore[misc]
     _show(call, "adopted", wanted, json=json)
     if not runs:
         raise typer.Exit(call.say(Text("fleet.none_runs", root=paths.root), _NO_FLEET))
@@ -166,6 +179,7 @@ def gateway(
     call: Call = ctx.obj
     import threading
 
+    from recalld.supervisor.host.notify import ServiceManager
     from recalld.supervisor.interfaces.http.gateway import GatewayThread
     from recalld.supervisor.interfaces.http.server import Place
     from recalld.supervisor.interfaces.locate import page_address
@@ -174,12 +188,19 @@ def gateway(
     place, stopping = Place(host, port, allow_remote), threading.Event()
     if place.is_remote and not allow_remote:
         raise BadRequest("--host", Text("fleet.remote"))
-    thread = GatewayThread([_paths(call, one).root for one in root] if root else [_paths(call, None).root], place)
+    roots = [_paths(call, one).root for one in root] if root else [_paths(call, None).root]
+    try:
+        thread = GatewayThread(roots, place)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        raise NoService(Text("http.port_refused", port=port), Text("fleet.other_port")) from error
     on_signals(stopping.set)
     thread.start()
     address = page_address(host, thread.port)
     call.show(as_json({"address": address}) if json else address)
     sys.stdout.flush()
+    ServiceManager(os.environ.get("NOTIFY_SOCKET", "")).round_done(address, has_index=True)
     stopping.wait()
     thread.end()
 

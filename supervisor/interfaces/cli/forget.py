@@ -12,6 +12,7 @@ from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # 
 from recalld.supervisor.interfaces.cli.output import as_json, wire
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.printable import shortened
 
 if TYPE_CHECKING:
     from recalld.supervisor.interfaces.cli.call import Call
@@ -49,7 +50,8 @@ def forget(
 
     shown = ask()
     if not json:
-        show_forgetting(call, shown)
+        missing = f"forget.none.{by}" if by in ("message", "session", "day", "file") else "forget.nothing"
+        show_forgetting(call, shown, Text(missing, value=value))
     if shown.is_empty or not (yes or _wants(call, json=json)):
         if json:
             call.show(as_json(asdict(shown)))
@@ -72,25 +74,27 @@ def _wants(call: Call, *, json: bool) -> bool:
 
 def show_forgotten(call: Call, done: Forgotten) -> None:
     """Print how much was forgotten, or that the supervisor goes on with it."""
-    call.show(call.render(Text("forget.done", **done.counts) if done.done else Text("forget.goes_on")))
+    call.show(call.render(Text("forget.done", amounts=done.amounts) if done.done else Text("forget.goes_on")))
 
 
-def show_forgetting(call: Call, shown: Forgotten) -> None:
-    """Print what would be forgotten, place by place, or that nothing would."""
+def show_forgetting(call: Call, shown: Forgotten, nothing: Text) -> None:
+    """Print what would be forgotten, place by place, or that nothing would; and which files of one's own have the words."""
+    left = [call.render(Text("forget.left", path=path)) for path in shown.left]
     if shown.is_empty:
-        call.show(call.render(Text("forget.nothing")))
+        call.show("\n".join([call.render(nothing), *left]))
         return
-    lines = [call.render(Text("forget.head", **shown.counts))]
-    lines += [_line(one) for one in (*shown.messages, *shown.lines)]
+    lines = [call.render(Text("forget.head", amounts=shown.amounts))]
+    lines += [_line(call, one) for one in (*shown.messages, *shown.lines)]
     lines += [f"  {name}" for name in shown.files]
     lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
-    lines += ["", *(call.render(Text("forget.left", path=path)) for path in shown.left)] if shown.left else []
+    lines += ["", *left] if left else []
     lines += ["", call.render(Text("forget.outside")), *(f"- {call.render(one)}" for one in shown.outside)]
     call.show("\n".join(lines))
 
 
-def _line(one: ToForget) -> str:
-    return "  " + "  ".join(filter(None, (one.ref, one.at[:10], one.role, " ".join(one.text.split()))))
+def _line(call: Call, one: ToForget) -> str:
+    ref = call.render(Text("forget.undone")) if one.is_undone else one.ref
+    return "  " + "  ".join(filter(None, (ref, one.at[:10], one.role, one.text)))
 
 
 def redact(
@@ -105,11 +109,11 @@ def redact(
     from recalld.supervisor.operations import redact as operations
 
     call: Call = ctx.obj
-    shown = call.perform(operations.redact, operations.RedactRequest(), workspace, now)
+    shown = call.perform(operations.redact, operations.RedactRequest(), workspace, now, speaks=True)
     is_empty = not any(shown.counts.values())
     if not json:
         lines = [f"  {one.ref}  {one.text}" for one in (*shown.messages, *shown.lines)]
-        head = Text("forget.no_secrets") if is_empty else Text("forget.secrets", **shown.counts)
+        head = Text("forget.no_secrets") if is_empty else Text("forget.secrets", amounts=shown.amounts)
         call.show("\n".join([call.render(head), *lines]))
     if is_empty or dry_run or not (yes or _wants(call, json=json)):
         if json:
@@ -117,8 +121,9 @@ def redact(
         elif not (is_empty or dry_run):
             call.say(Text("forget.not_redacted"), 0)
         return
-    done = call.perform(operations.redact, operations.RedactRequest(yes=True, shown=shown.digest), workspace, now)
-    text = Text("forget.redacted", **done.counts) if done.done else Text("forget.goes_on")
+    request = operations.RedactRequest(yes=True, shown=shown.digest)
+    done = call.perform(operations.redact, request, workspace, now, speaks=True)
+    text = Text("forget.redacted", amounts=done.amounts) if done.done else Text("forget.goes_on")
     call.show(as_json(asdict(done)) if json else call.render(text))
 
 
@@ -134,8 +139,10 @@ def undo(
 
     call: Call = ctx.obj
     done = call.perform(operations.undo, operations.UndoRequest(id=act), workspace, now)
-    code = "diary.did" if done.done else "diary.was_undone"
-    call.show(as_json(asdict(done)) if json else call.render(Text(code, what=done.what)))
+    lines = [Text("diary.did", what=done.what) if done.done else Text("diary.was_undone")]
+    lines += [Text("diary.taken", text=shortened(one)) for one in done.taken]
+    lines += [Text("diary.back", text=shortened(one)) for one in done.back]
+    call.show(as_json(asdict(done)) if json else "\n".join(map(call.render, lines)))
 
 
 def prune(
@@ -163,10 +170,11 @@ def prune(
     if json:
         call.show(as_json(wire(asdict(done))))
         return
-    code = "diary.would_prune" if dry_run else "diary.pruned_now"
+    code = "diary.would_prune" if dry_run else "diary.pruned_now" if done.files else "diary.pruned_none"
     lines = [call.render(Text(code, count=len(done.files), bytes=done.bytes)), *(f"  {name}" for name in done.files)]
     lines += [call.render(Text("diary.uncovered", count=done.uncovered))] if done.uncovered else []
     call.show("\n".join(lines))
+    call.tell_undo()
 
 
 def register(app: typer.Typer) -> None:

@@ -1,5 +1,5 @@
 """
-The help of commands, and the errors about arguments, in Chinese. In English both are the parser's own.
+The help of commands, and the errors about arguments, in Chinese; in English the list of commands in whole sentences.
 
 The English help of a command is its docstring; that of an option is at its definition. The Chinese help is in the catalogue,
 under the names of the command and the option.
@@ -56,6 +56,14 @@ def usage_fault(message: str) -> str:
                 fields["near"] = fields["near"].split(", ")
             return Text(code, **fields)
     return message
+
+
+def in_english(command: Any) -> Any:
+    """Return the *command*; its list says of each subcommand what it does in a whole sentence, which the parser would cut."""
+    for inner in getattr(command, "commands", {}).values():
+        in_english(inner)
+        inner.short_help = " ".join((inner.help or "").partition("\n\n")[0].split()).rstrip(".")
+    return command
 
 
 def in_chinese(command: Any, words: tuple[str, ...] = ()) -> Any:

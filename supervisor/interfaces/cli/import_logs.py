@@ -117,12 +117,15 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
         told += [Text("importing.note_too_large", name=name) for name in done.too_large]
     else:
         first, last = (f"{t.astimezone(zone):%Y-%m-%d}" if t else "-" for t in (done.first, done.last))
-        counts = {"messages": done.messages, "conversations": done.conversations, "first": first, "last": last}
-        told = [Text("importing.found", kinds=done.kinds, **counts)]
+        counts = {
+            "messages": _counted("messages", done.messages),
+            "conversations": _counted("conversations", done.conversations),
+        }
+        told = [Text("importing.found", kinds=done.kinds, **counts, first=first, last=last)]
         code = (
             "importing.known" if not done.added and not done.left else "importing.would_add" if dry_run else "importing.added"
         )
-        told.append(Text(code, added=done.added, days=done.days))
+        told.append(Text(code, added=_counted("messages", done.added), days=_counted("days", done.days)))
         if done.left:
             told.append(Text("importing.stopped", count=done.left))
         if done.undated:
@@ -134,6 +137,10 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
         elif done.added and not done.left and not dry_run:
             told.append(Text("importing.next"))
     return "\n".join(map(call.render, told))
+
+
+def _counted(what: str, count: int) -> Text:
+    return Text(f"importing.one.{what}" if count == 1 else f"importing.many.{what}", count=count)
 
 
 def register(app: typer.Typer) -> None:

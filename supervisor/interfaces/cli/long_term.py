@@ -24,8 +24,9 @@ def write(
         str, typer.Option("--source", help="where it comes from: a channel, or a session's name")
     ] = DEFAULT_SOURCE,
     replaces: Annotated[
-        str, typer.Option("--replaces", help="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it")
-    ] = "",
+        str | None,
+        typer.Option("--replaces", help="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),
+    ] = None,
     session: Session = "",
     chat: Kind = "",
     workspace: Folder = None,
@@ -34,8 +35,10 @@ def write(
 ) -> None:
     """Add a line to the long-term memory; it is safe when the command returns."""
     call: Call = ctx.obj
+    if replaces is not None and not replaces.strip():  # a variable of a shell that is empty
+        raise BadRequest("--replaces", Text("longterm.no_ref", ref=replaces))
     call.opened_made(workspace, now)
-    request = long_term.WriteRequest(content=text, source=source, replaces=replaces)
+    request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "")
     made = call.perform(long_term.write, request, workspace, now, session, chat)
     if not made.is_shown:
         from recalld.supervisor.interfaces.tools.definitions import not_shown
@@ -46,11 +49,13 @@ def write(
         call.show(as_json(fields) if json else f"{call.render(Text('longterm.written_plain'))}\n{call.render(note)}")
     elif json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
-        call.show(as_json(fields | ({"replaced": made.replaced} if made.replaced else {})))
+        fields |= {"replaced": made.replaced} if made.replaced else {}
+        call.show(as_json(fields | ({"act": call.acts[0]} if call.acts else {})))
     else:
         call.show(call.render(made.told()))
         if made.replaced:
             call.show(call.render(Text("longterm.replaced", line=made.replaced)))
+        call.tell_undo()
 
 
 def read(
@@ -95,6 +100,7 @@ def delete(
     done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), workspace, now, session, chat)
     fields = {"deleted": done.count, "total": done.total}
     call.show(as_json({"path": done.path, **fields}) if json else as_text(fields, call.renderer()))
+    call.tell_undo()
 
 
 def invalidate(
@@ -116,6 +122,7 @@ def invalidate(
         call.show(as_json({"place": done.place, "text": done.text, "until": str(done.until)}))
     else:
         call.show(call.render(Text("longterm.ended", place=done.place, until=str(done.until))))
+        call.tell_undo()
 
 
 def stats(

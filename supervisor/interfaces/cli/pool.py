@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, word
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig, NoService
+from recalld.supervisor.storage.errors import BadConfig, BadRequest, NoService
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,20 +46,33 @@ def pool_status(ctx: Context, broker: Address = "", workspace: Folder = None, js
     """Show who is there, what waits, what was spent today, and what was refused."""
     call: Call = ctx.obj
 
-    def stand(at: Broker) -> dict[str, object]:
+    def stand(at: Broker) -> dict[str, Any]:
         from recalld.supervisor.pool.standing import standing_of
 
         return asdict(standing_of(at))
 
     found = _at(call, broker, workspace, stand)
-    call.show(as_json(found) if json else as_text({key: value or 0 for key, value in found.items()}, call.renderer()))
+    call.show(as_json(found) if json else as_text(_rows(found), call.renderer()))
+
+
+def _rows(found: dict[str, Any]) -> dict[str, object]:
+    """Return how the pool stands in sentences."""
+    from recalld.supervisor.pool.sealing import refusal
+
+    refused = found.pop("refused")
+    return {
+        **found,
+        "paused": [Text("pool.paused_row", name=name, seconds=left) for name, left in found["paused"].items()],
+        "spent": [Text("pool.spent_row", name=name, **spent) for name, spent in found["spent"].items()],
+        "refusedTasks": [Text("pool.refused_row", count=count, why=refusal(why)) for why, count in refused.items()],
+    }
 
 
 @pool.command("pause")
 def pool_pause(
     ctx: Context,
     profile: Annotated[str, typer.Argument(help="the name of its section in pool.toml")],
-    seconds: Annotated[int, typer.Option("--seconds", help="for how long; 0 ends a pause")] = 3_600,
+    seconds: Annotated[int, typer.Option("--seconds", min=0, help="for how long; 0 ends a pause")] = 3_600,
     broker: Address = "",
     workspace: Folder = None,
 ) -> None:
@@ -67,8 +80,10 @@ def pool_pause(
     call: Call = ctx.obj
 
     def act(at: Broker) -> None:
-        from recalld.supervisor.pool.standing import pause
+        from recalld.supervisor.pool.standing import pause, profiles_of
 
+        if profile not in (known := profiles_of(at)):
+            raise BadRequest("PROFILE", Text("pool.no_profile", name=profile, names=known or Text("label.none")))
         pause(at, profile, seconds)
 
     _at(call, broker, workspace, act)
@@ -101,7 +116,7 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
         bad = [("bad", why) for why in at.unfit()]
         stands = standing_of(at)
         good = Text("pool.good", server=stands.server, version=stands.version, slots=stands.slots)
-        said = echo(at, seal) if stands.slots and not bad else Text("pool.echo_none", seconds=0)
+        said = echo(at, seal) if stands.slots and not bad else Text("pool.no_worker", server=stands.server)
         back = ("bad", said) if isinstance(said, Text) else ("good", Text("pool.echo_good", ms=said))
         return bad or [("good", good), back]
 

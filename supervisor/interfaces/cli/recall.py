@@ -119,6 +119,7 @@ def _hit(hit: Any) -> dict[str, Any]:
     """Return a hit with the fields of the tool `memory_search`, and the reasons for its score."""
     unit = hit.unit
     shown = {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text}
+    shown |= {"id": unit.message} if unit.message else {}
     return {**shown, "score": None if hit.score is None else round(hit.score, 4), "because": list(hit.because)}
 
 

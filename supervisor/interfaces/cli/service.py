@@ -16,7 +16,7 @@ from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_
 from recalld.supervisor.operations import upkeep
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import clock_from, fixed_clock, to_wire, utc_now
-from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.storage.errors import BadRequest, Busy
 
 if TYPE_CHECKING:
     from recalld.supervisor.host.round import Round
@@ -27,6 +27,7 @@ summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None
 
 def init(
     ctx: Context,
+    path: Annotated[Path | None, typer.Argument(metavar="[PATH]", help="the folder; the same as -w", readable=False)] = None,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -37,7 +38,10 @@ def init(
     from recalld.supervisor.workspace import open_workspace
 
     call.moment(now)
-    root = call.root_of(workspace)
+    named = workspace or call.given_workspace
+    if path and named and path.expanduser().resolve() != named.expanduser().resolve():
+        raise BadRequest("init", Text("service.two_folders"))
+    root = call.root_of(path or workspace)
     is_new = make_workspace(root, os.environ, call.language)
     ws = open_workspace(root, os.environ, utc_now)
     call.workspace = ws

@@ -119,10 +119,12 @@ def append(
     role: Annotated[str | None, typer.Option("--role", help="user, assistant, system or tool")] = None,
     text: Annotated[str | None, typer.Option("--text", help="the words; - reads standard input")] = None,
     at: Annotated[str | None, typer.Option("--at", help="the time of the message, ISO 8601")] = None,
-    session: Annotated[str | None, typer.Option("--session")] = None,
-    channel: Annotated[str | None, typer.Option("--channel")] = None,
+    session: Annotated[str | None, typer.Option("--session", help="the key of its conversation")] = None,
+    channel: Annotated[str | None, typer.Option("--channel", help="through which it came, such as telegram")] = None,
     chat: Annotated[str | None, typer.Option("--chat", help="direct, group or channel")] = None,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="many messages on standard input, a JSON object a line")] = False,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="many on standard input, a JSON object a line: role, text, createdAt, …")
+    ] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,

@@ -83,7 +83,7 @@ def service_install(
     root = Path(os.path.realpath(_root(call, workspace, system)))
     if not dry_run:
         check_made(root)
-    key, backups = _real(key_file) if key_file else None, _backups(backup_to, keep, None)
+    key, backups = real(key_file) if key_file else None, _backups(backup_to, keep, None)
     wanted = Installation(root, system, key, backups=backups, name=name, memory_max=memory_max)
     wanted.units()
     if not dry_run:
@@ -230,7 +230,8 @@ def _root(call: Call, workspace: Path | None, user: str) -> Path:
     return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
 
 
-def _real(path: Path) -> Path:
+def real(path: Path) -> Path:
+    """Return the path without links."""
     return Path(os.path.realpath(path.expanduser()))
 
 
@@ -238,7 +239,7 @@ def _backups(folder: Path | None, keep: int | None, before: Backups | None) -> B
     """Return the wanted backups: the options' values, else those of the previous installation."""
     if folder is None:
         return replace(before, keep=keep or before.keep) if before else None
-    return Backups(_real(folder), keep or (before.keep if before else _KEEP))
+    return Backups(real(folder), keep or (before.keep if before else _KEEP))
 
 
 def _before(wanted: Installation, files: Files, systemd: Systemd) -> Installation | None:

@@ -1,28 +1,9 @@
 // recalld for OpenCode: memory before each question, and what was said is kept. Written by `recalld connect`.
 import { spawn } from "node:child_process"
 
-const RECALLD = ["recalld"]
+const HOOK = ["recalld", "hook", "opencode"]
 
-// Give the hook an event and return the block that it answers with; "" whatever fails, and after two seconds.
-function hook(event) {
-  return new Promise((resolve) => {
-    let out = ""
-    const process = spawn(RECALLD[0], [...RECALLD.slice(1), "hook", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
-    const timer = setTimeout(() => process.kill(), 2500)
-    process.stdout.on("data", (data) => (out += data))
-    process.stdin.on("error", () => {})
-    process.on("error", () => resolve(""))
-    process.on("close", () => {
-      clearTimeout(timer)
-      try {
-        resolve(JSON.parse(out).hookSpecificOutput.additionalContext)
-      } catch {
-        resolve("")
-      }
-    })
-    process.stdin.end(JSON.stringify(event))
-  })
-}
+// hook.js
 
 const textOf = (parts) => parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\n")
 
@@ -36,7 +17,7 @@ export const Recalld = async ({ client, directory }) => {
       if (await isChild(session)) return // a subagent's talk is not the user's
       const about = { session_id: session, turn_id: output.message.id, cwd: directory }
       const prompt = textOf(output.parts)
-      blocks.set(session, await hook({ hook_event_name: "UserPromptSubmit", ...about, prompt }))
+      blocks.set(session, await hook(HOOK, { hook_event_name: "UserPromptSubmit", ...about, prompt }))
     },
     "experimental.chat.system.transform": async (input, output) => {
       const block = blocks.get(input.sessionID)
@@ -50,7 +31,7 @@ export const Recalld = async ({ client, directory }) => {
       if (!last || answered.has(last.info.id) || (await isChild(session))) return
       answered.add(last.info.id)
       const about = { session_id: session, turn_id: last.info.id, cwd: directory }
-      await hook({ hook_event_name: "Stop", ...about, last_assistant_message: textOf(last.parts) })
+      await hook(HOOK, { hook_event_name: "Stop", ...about, last_assistant_message: textOf(last.parts) })
     },
   }
 }

@@ -238,8 +238,14 @@ def plugin(place: Place) -> str:
     """Return OpenCode's plugin, which starts the hook of this environment."""
     import json
 
-    text = (Path(__file__).parent / "opencode.js").read_text(encoding="utf-8")
-    return text.replace('["recalld"]', json.dumps(list(place.argv), ensure_ascii=False), 1)
+    return plugin_text("opencode").replace('["recalld", ', json.dumps(list(place.argv), ensure_ascii=False)[:-1] + ", ", 1)
+
+
+def plugin_text(client: str) -> str:
+    """Return the plugin of the client in JavaScript: its own part, and in it how all of them ask the hook."""
+    folder = Path(__file__).parent
+    shared = (folder / "hook.js").read_text(encoding="utf-8")
+    return (folder / f"{client}.js").read_text(encoding="utf-8").replace("// hook.js\n", shared, 1)
 
 
 def lines_put_in(change: Change) -> Iterator[str]:

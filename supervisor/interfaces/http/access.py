@@ -35,16 +35,21 @@ class Access:
 
     def token(self) -> str:
         """Return the token; a new one is made where there is none, or where others could read it."""
+        if not (token := self.found()):
+            self._files.remove(self._path)
+            self._files.make_folder(self._path.parent)
+            token = secrets.token_urlsafe(_BYTES)
+            self._files.replace(self._path, f"{token}\n".encode(), None)
+        return token
+
+    def found(self) -> str:
+        """Return the token; "" where there is none, or where others could read it."""
         stat = self._files.disk.stat(self._path)
         if stat is None or stat != self._seen:
             version = self._files.read_stable(self._path)
-            token = version.data.decode("ascii", "replace").strip() if version else ""
-            if version is None or not token or version.stat.mode & _OTHERS:
-                self._files.remove(self._path)
-                self._files.make_folder(self._path.parent)
-                token = secrets.token_urlsafe(_BYTES)
-                self._files.replace(self._path, f"{token}\n".encode(), None)
-            self._token, self._seen = token, self._files.disk.stat(self._path)
+            is_own = version is not None and not version.stat.mode & _OTHERS
+            self._token = version.data.decode("ascii", "replace").strip() if version and is_own else ""
+            self._seen = version.stat if version else None
         return self._token
 
     def is_token(self, given: str) -> bool:

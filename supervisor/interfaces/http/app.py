@@ -26,7 +26,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import SupervisorError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from starlette.requests import Request
     from starlette.routing import BaseRoute
@@ -51,11 +51,15 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        watching = asyncio.create_task(site.changes.watch(lambda: site.workspace, site.run))
+        beside = [
+            asyncio.create_task(site.changes.watch(lambda: site.workspace, site.run)),
+            asyncio.create_task(proxy.begin()),
+        ]
         try:
             yield
         finally:
-            watching.cancel()
+            for task in beside:
+                task.cancel()
             await mcp.end()
             await proxy.end()
 
@@ -64,14 +68,26 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
         *_own_routes(site),
         Route("/mcp", mcp),
         Route(f"{PROXY}{{path:path}}", proxy),
-        *memory_routes(site),
-        *operation_routes(site),
+        *_routes_for_programs(site),
         *(page.routes(site) if page else ()),
     ]
+    return Gate(_application(routes, answer_error, lifespan), site, answer_error, is_remote=is_remote)
+
+
+def passed_app(site: Site, mcp: ASGIApp) -> ASGIApp:
+    """Return the application for a request that has passed a gateway; a client of MCP asks there by POST alone."""
+
+    async def answer_error(request: Request, error: Exception) -> Response:
+        return await site.run(_response, site, None, request, error)
+
+    return _application([Route("/mcp", mcp, methods=["POST"]), *_routes_for_programs(site)], answer_error)
+
+
+def _application(routes: Sequence[BaseRoute], answer_error: Any, lifespan: Any = None) -> ASGIApp:
     handlers: Any = dict.fromkeys((HTTPException, Refused, SupervisorError, Exception), answer_error)
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False
-    return Gate(app, site, answer_error, is_remote=is_remote)
+    return app
 
 
 #: What the router itself refuses.
@@ -93,12 +109,16 @@ def _response(site: Site, page: Any, request: Request, error: Exception) -> Resp
     return problem(status, sentence, headers, **more)
 
 
+def _routes_for_programs(site: Site) -> list[BaseRoute]:
+    async def figures(request: Request) -> Response:
+        return PlainTextResponse(await site.perform(request, metrics, StateRequest()), media_type=_FIGURES)
+
+    return [Route("/metrics", figures), *memory_routes(site), *operation_routes(site)]
+
+
 def _own_routes(site: Site) -> list[BaseRoute]:
     async def health(_: Request) -> Response:
         return PlainTextResponse("ok\n")
-
-    async def figures(request: Request) -> Response:
-        return PlainTextResponse(await site.perform(request, metrics, StateRequest()), media_type=_FIGURES)
 
     async def enter(request: Request) -> Response:
         """Return the cookie for the token, which comes as JSON from a script or as a form."""
@@ -124,7 +144,6 @@ def _own_routes(site: Site) -> list[BaseRoute]:
 
     return [
         Route("/healthz", health),
-        Route("/metrics", figures),
         Route("/session", session, methods=["POST", "DELETE"]),
         Route("/events", events),
     ]

@@ -25,7 +25,7 @@ RETRY_AFTER: Final = 5
 class Refused(Exception):
     """A request that HTTP itself refuses: a *status*, a sentence, headers, and the *field* that is wrong."""
 
-    def __init__(self, status: int, sentence: Text, headers: Mapping[str, str] | None = None, field: str = "") -> None:
+    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None, field: str = "") -> None:
         super().__init__(str(sentence))
         self.status, self.sentence, self.field = status, sentence, field
         self.headers = dict(headers or {})
@@ -50,7 +50,9 @@ def of_error(error: Exception, language: Language, root: str) -> tuple[int, str,
         return error.status, render(error.sentence, language), error.headers, {"field": error.field or None}
     if not isinstance(error, SupervisorError):
         return 500, render(Text("http.failed"), language), {}, {}
-    sentence = error.in_language(language).replace(f"{root}/", "").replace(root, ".")
+    sentence = error.in_language(language)
+    if root:  # the gateway has none
+        sentence = sentence.replace(f"{root}/", "").replace(root, ".")
     headers = {"Retry-After": str(RETRY_AFTER)} if error.http_status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     more: dict[str, Any] = {"code": error.code, "field": getattr(error, "field", None)}
     return error.http_status, sentence, headers, more

@@ -13,6 +13,7 @@ from recalld.supervisor.interfaces.locate import page_address
 from recalld.supervisor.operations.operation import Caller
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, InternalError, SupervisorError
+from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -95,7 +96,13 @@ class Site:
 
     async def perform(self, request: Request, operation: Operation[Q, A], asked: Q, caller: Caller | None = None) -> A:
         """Return the answer of the operation; those that change files run one after another, with those of the socket."""
-        return await self.run(lambda: self.answers.perform(operation, asked, caller or self.caller(request)))
+        client = "page" if self.cookie(request) else request.headers.get("user-agent", "").partition(" ")[0]
+
+        def answer() -> A:
+            with acting("http", client):
+                return self.answers.perform(operation, asked, caller or self.caller(request))
+
+        return await self.run(answer)
 
     async def run(self, function: Callable[..., A], *arguments: Any) -> A:
         """Return what the function returns; it runs in a thread, since it waits for files or locks."""

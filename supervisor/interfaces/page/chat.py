@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import StreamingResponse
 
+from recalld.supervisor.interfaces.chat.commands import MOST_NAME, is_command
 from recalld.supervisor.interfaces.chat.model_process import ModelProcess
 from recalld.supervisor.interfaces.chat.talk import Talk
 from recalld.supervisor.interfaces.http.problem import RETRY_AFTER, Refused
@@ -75,8 +76,13 @@ async def chat(site: Site, request: Request) -> Response:
     if request.method == "GET":
         return await _shown(view, view.query("session") or SESSION)
     form = await site.form(request)
-    command, words = command_of(form.get("do", "ask"), form.get("words", ""))
-    session = form.get("session", "") or SESSION
+    session, given = form.get("session", "") or SESSION, form.get("words", "")
+    try:
+        command, words = command_of(form.get("do", "ask"), given)
+    except BadRequest as error:
+        if _LIVE in request.headers.get("accept", ""):
+            raise
+        return await _shown(view, session, refused=error, given=given)
     if command == "ask":
         return await _ask(view, session, words)
     if command == "remember":
@@ -91,18 +97,18 @@ def command_of(command: str, words: str) -> tuple[str, str]:
     """
     Return what is asked for, and with which words; a line that begins with a slash says it itself.
 
-    BadRequest for what there is not, and where words are missing.
+    BadRequest for what there is not, and where words are missing. What is a command is the same in the terminal.
 
     >>> command_of("ask", "  备份在哪？ "), command_of("ask", "/remember 护照在保险柜")
     (('ask', '备份在哪？'), ('remember', '护照在保险柜'))
     """
     words = words.strip()
-    if words.startswith("/"):
+    if is_command(words):
         command, _, words = words[1:].partition(" ")
         words = words.strip()
     if command not in COMMANDS:
         names = ", ".join(f"/{name}" for name in COMMANDS[1:])
-        raise BadRequest(f"/{printable(command[:40])}", Text("chat.no_command", names=names))
+        raise BadRequest(f"/{printable(command[:MOST_NAME])}", Text("chat.no_command", names=names))
     if not words and command in _NEED_WORDS:
         raise (
             BadRequest("words", Text("chat.empty")) if command == "ask" else BadRequest(f"/{command}", Text("chat.needs_words"))
@@ -127,19 +133,24 @@ def _place(command: str, session: str, words: str) -> str:
     return _here(session, help=1) if command == "help" else _here(words or session)
 
 
-async def _shown(view: View, session: str, asked: str = "", made: Turn | None = None) -> Response:
-    """Show the conversation, at its end the turn that was *made* of what was *asked* now."""
+async def _shown(
+    view: View, session: str, asked: str = "", made: Turn | None = None, refused: BadRequest | None = None, given: str = ""
+) -> Response:
+    """Show the conversation, at its end the turn *made* of what was *asked* now, or why what is *given* is refused."""
     said = await view.ask(history.recent, history.HistoryRequest(session=session))
     known = await view.ask(turns.turns, turns.TurnsRequest(limit=turns.MOST_TURNS))
     talked_in = await view.ask(sessions.sessions, sessions.SessionsRequest(limit=50))
     return await view.show(
         "chat.html",
         "chat",
+        400 if refused else 200,
         session=session,
         said=_before(said, asked),
         asked=asked,
         why={one.question: one.id for one in reversed(known.turns) if one.session == session},
         made=made,
+        refused=refused,
+        given=given,
         known=[one.session for one in talked_in.sessions if one.session and one.chat == "direct"],
         line=view.number("line"),
         total=view.number("total"),

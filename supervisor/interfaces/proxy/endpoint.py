@@ -23,8 +23,9 @@ from recalld.supervisor.interfaces.proxy.changed import Left, Window, room, summ
 from recalld.supervisor.interfaces.proxy.talk import read_talk
 from recalld.supervisor.interfaces.proxy.turn import SESSION, keep_answer, keep_question, memory_for, session_given, turn_of
 from recalld.supervisor.interfaces.proxy.upstream import Upstream, returned_headers, sent_headers
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import as_supervisor_error
+from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -44,12 +45,16 @@ RECORD: Final = "x-recalld-record"
 _NO: Final = ("no", "false", "0")
 #: The most bytes of an answer that is read.
 _MOST_ANSWER: Final = 16 << 20
+#: The characters of a question that show its language.
+_MOST_READ: Final = 1_000
 #: Turns whose block is kept for the requests in which a model gets the result of a tool, and sessions whose extract is kept.
 _MOST_KEPT: Final = 64
 #: Searches that are made at once: many more take as long one by one. A question waits for its turn so many times as long as
 #: `recall.timeout_ms`, at most.
 _SEARCHES: Final = 4
 _TURNS: Final = 20
+#: Bytes of a request in which memory is put at once: to wait for a thread takes longer.
+_SHORT: Final = 64 << 10
 #: Seconds in which a request is sent.
 _ON_ITS_WAY_S: Final = 0.02
 #: Seconds that the end waits for what is still written.
@@ -109,6 +114,11 @@ class Proxy:
         if not answering.cancelled():
             answering.result()
 
+    async def begin(self) -> None:
+        """Load what the first request would wait for, if there is a server behind."""
+        if where := self._site.workspace.config.serve.upstream:
+            await self._site.run(self._upstream.load, where)
+
     async def end(self) -> None:
         """End it: what is still written has a moment, and the connections are closed."""
         if self._running:
@@ -128,7 +138,10 @@ class Proxy:
                 self._keep_question(asked)
         headers = sent_headers(request.headers.raw, ws.config, ws.environ, is_read=asked is not None)
         address = f"/{path}?{request.url.query}" if request.url.query else f"/{path}"
-        response = await self._upstream.send(ws.config, request.method, address, headers, body)
+        try:
+            response = await self._upstream.send(ws.config, request.method, address, headers, body)
+        except Refused as refused:
+            raise (_in_language_of(asked.turn.question, refused) if asked else refused) from None
         data = bytearray()
         try:
             await _pass_on(response, send, data if asked else None)
@@ -161,7 +174,8 @@ class Proxy:
             _keep_newest(self._blocks, key, block)  # while tools are called, the same one, so that the server's cache holds
         if not block and not asked.room.begin:
             return body
-        made = await self._alone("memory", with_memory, asked.talk, block, config.context.memory_in, asked.room.begin)
+        what = asked.talk, block, config.context.memory_in, asked.room.begin
+        made = await self._alone("memory", with_memory, *what, is_short=len(body) < _SHORT)
         return body if made is None else made
 
     async def _block(self, asked: _Asked) -> str:
@@ -232,10 +246,14 @@ class Proxy:
 
     # ── beside the answer ────────────────────────────────────────────────────
 
-    async def _alone(self, step: str, function: Callable[..., A], *arguments: Any) -> A | None:
-        """Return what the function returns in a thread; None if it fails: the client goes on, and an event says why."""
+    async def _alone(self, step: str, function: Callable[..., A], *arguments: Any, is_short: bool = False) -> A | None:
+        """
+        Return what the function returns, in a thread unless it *is_short*; None if it fails.
+
+        The client goes on then, and an event says why.
+        """
         try:
-            return await self._site.run(function, *arguments)
+            return function(*arguments) if is_short else await self._site.run(function, *arguments)
         except Exception as error:  # noqa: BLE001 - a broken memory is not the client's problem
             self._tell(as_supervisor_error(error, step, self._site.workspace.paths.root).sentence)
             return None
@@ -265,6 +283,11 @@ def _keep_newest(kept: dict[K, V], key: K, value: V) -> None:
 
 def _is_for_memory(request: Request) -> bool:
     return request.method == "POST" and request.headers.get(RECORD, "").strip().lower() not in _NO
+
+
+def _in_language_of(question: str, refused: Refused) -> Refused:
+    """Return the refusal in the language of the question: it stands where its answer would."""
+    return Refused(refused.status, render(refused.sentence, language_of(question[:_MOST_READ])), refused.headers)
 
 
 async def _pass_on(response: Any, send: Send, data: bytearray | None) -> None:

@@ -63,6 +63,10 @@ class Upstream:
             why = type(error).__name__
             raise Refused(502, Text("proxy.away", where=without_credentials(where), kind=why)) from None
 
+    def load(self, where: str) -> None:
+        """Load the library, and the certificates that it trusts: half a second that the first request would wait."""
+        self._client(where)
+
     async def close(self) -> None:
         """Close all connections."""
         for client in self._clients.values():
@@ -73,10 +77,11 @@ class Upstream:
         import httpx2
 
         is_here = is_local(where)
-        if is_here not in self._clients:
-            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-            self._clients[is_here] = httpx2.AsyncClient(trust_env=not is_here, limits=limits)
-        return self._clients[is_here]
+        if found := self._clients.get(is_here):
+            return found
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+        made = httpx2.AsyncClient(trust_env=not is_here, limits=limits)
+        return self._clients.setdefault(is_here, made)  # `load` may have made one meanwhile, in its thread
 
 
 def base_of(upstream: str) -> str:

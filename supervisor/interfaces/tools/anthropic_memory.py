@@ -17,7 +17,7 @@ import contextlib
 import itertools
 import stat as modes
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, assert_never
+from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from recalld.supervisor.interfaces.tools.anthropic_commands import (
     LONG_TERM,
@@ -45,10 +45,11 @@ from recalld.supervisor.protocol.paths import day_of_name, is_foreign
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.move_across import move_across
+from recalld.supervisor.storage.noting import acting, author, noting
 from recalld.supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -95,17 +96,28 @@ class AnthropicMemory:
     def __init__(self, memory: Memory, *, session: str = "", chat: str = "") -> None:
         if not memory.audience(session, chat).sees_all:
             raise BadRequest("chat", Text("memory_tool.for_user"))
-        self._workspace = memory.workspace
+        self._workspace, self._clock = memory.workspace, memory.clock
         self._files, self._paths = memory.workspace.files, memory.workspace.paths
 
     def __call__(self, command: object) -> Answer:
         """Carry out the command and return its documented answer; a wrong command is an answer, too, and never raises."""
         try:
-            return Answer(self._done(parse_command(command)))
+            with acting("tool", "anthropic"), noting() as noted:
+                try:
+                    return Answer(self._done(parse_command(command)))
+                finally:
+                    self._tell(noted)
         except Refused as error:
             return Answer(str(error), is_error=True)
         except (SupervisorError, OSError) as error:
             return Answer(str(as_supervisor_error(error, "memory", self._paths.root)), is_error=True)
+
+    def _tell(self, noted: Sequence[Mapping[str, Any]]) -> None:
+        """Write what was changed in the long-term file into the diary; notes are not in it."""
+        ws = self._workspace
+        acts = [one for one in noted if one.get("path") == ws.long_term.path]
+        if acts:
+            ws.attempt("diary", lambda: ws.diary.keep(acts, self._clock(), author("tool", "memory")), None)
 
     def _done(self, asked: Command) -> str:
         match asked:
@@ -149,7 +161,7 @@ class AnthropicMemory:
                 raise Refused(f"File {asked.path} already exists")
             check_name(place.parts, asked.path)
             text, answer = created(asked)
-            data = text.encode()
+            data = (self._workspace.mark or str)(text).encode()
             refuse_too_large(asked.path, data)
             self._files.make_folder(place.path.parent)
             try:
@@ -295,7 +307,7 @@ class _Note(LongTermFile):
 
     def __init__(self, workspace: Workspace, place: _Place) -> None:
         self._path = workspace.paths.relative(place.path)
-        super().__init__(workspace.files, workspace.paths, workspace.zone, self._path)
+        super().__init__(workspace.files, workspace.paths, workspace.zone, self._path, workspace.mark)
 
     @property
     def path(self) -> str:

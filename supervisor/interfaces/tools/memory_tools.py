@@ -213,7 +213,7 @@ class MemoryTools:
             raise BadRequest("ref", Text("tool.by_digest"))
         by = "line" if found[1].isdigit() else "message"
         done = self.memory.forget(by, found[0], yes=True, session=self._session, chat=self._chat)
-        text = Text("forget.nothing") if done.is_empty else Text("forget.done", **done.counts)
+        text = Text("forget.nothing") if done.is_empty else Text("forget.done", amounts=done.amounts)
         text = Text("forget.goes_on") if done.waits else text
         return ForgetAnswer(messages=len(done.messages), lines=len(done.lines), done=done.done, said=self._render(text))
 

@@ -26,6 +26,7 @@ from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.longterm.guidance import guidance
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.noting import acting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -181,7 +182,8 @@ class ToolRegistry:
         if tool is not None and not tool.is_of(self):
             return tool.call(arguments)
         try:
-            answer = self._answer(tool, name, arguments)
+            with acting("tool"):
+                answer = self._answer(tool, name, arguments)
         except Exception as error:  # noqa: BLE001 - the model gets the error, and the conversation goes on
             root = self.tools.memory.workspace.paths.root if self.tools else ""
             return Reply(render(as_supervisor_error(error, name[:40], root), self.language), is_error=True)

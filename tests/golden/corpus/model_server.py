@@ -18,7 +18,7 @@ FAULTS = {
 }
 TEXTS = {"empty": "", "refusing": "I'm sorry, but I can't help with that.", "vague": "They talked about several things."}
 #: What a line of the material begins with: time and role.
-_HEAD = re.compile(r"^(?:[0-9:]+ )?(?:user|assistant|USER|ASSISTANT): ")
+_HEAD = re.compile(r"^(?:[0-9:]+ )?(?:user|assistant|USER|ASSISTANT)(?: \([^)]*\)|（[^）]*）)?: ")
 #: A line of the material with words that are worth a summary.
 _TELLING = re.compile(r"[0-9]")
 _MOST = 6

@@ -18,11 +18,12 @@ TEXTS: Final = {
     "needs_words": "后面要写内容",
     "no_line": "长期记忆里没有第 {number} 行",
     "forget_sure": "永远忘掉这些吗？[y/N]",
-    "forget_elsewhere": "什么也没忘掉：这里没法问你；请用 `recalld forget --match WORDS --yes`。",
+    "forget_elsewhere": "什么也没忘掉：这里没法问你；请用 `recalld forget --{by} {value} --yes`。",
     "no_json": "聊天里的命令没有 JSON 输出；请用 `recalld search`、`why`、`write` 或 `forget`",
     "session": "会话 {session}。",
     "much": "一共 {count} 个字符，要发送吗？[y/N]",
     "empty": "里面没有字，请写点内容",
+    "no_input": "标准输入是空的：请通过标准输入传入消息，或者用 --message 给出，或者在终端里执行 `recalld chat`",
     "too_long": "超过 {most} MB，请缩短",
     "not_utf8": "不是 UTF-8，请先转换，例如用 `iconv`",
 }

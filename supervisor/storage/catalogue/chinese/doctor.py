@@ -18,6 +18,7 @@ TEXTS: Final = {
     "clock_set": "一天之内时钟被调过一小时以上；用 `timedatectl` 可看时钟。",
     "zone_differs": "记忆按 {zone} 分天，而这台机器在 {machine}；如果你也在那里，请在 recalld.toml 里设 archive.timezone，新工作区由 `recalld init` 设好。",
     "no_file_events": "工作区得不到文件事件：watch 已用 {watches} / {most}，instance 已用 {instances} / {limit}，而它需要 {needed} 和 {others}；用 `{command}` 提高这两个上限。",
+    "damaged": "坏了 {damaged} 个文件；用 `recalld fsck` 列出，用 `recalld fsck --repair` 修好能修的。",
     "damage": "丢了 {lost} 条消息，坏了 {damaged} 个文件；用 `recalld fsck` 列出，用 `recalld fsck --repair` 修好能修的。",
     "quarantine_full": "隔离区已满（{count} 个文件），不再保存损坏的文件；请看一看，删掉不需要的，在工作区里用 `ls .recalld/quarantine` 列出。",
     "two_long_term_files": "memory.md 和 MEMORY.md 同时存在；在工作区里用 `cat MEMORY.md >> memory.md && rm MEMORY.md` 合并。",

@@ -6,7 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "all_accounted": "{count} 条消息都在，没有问题。",
-    "not_whole": "{name} 已不完整：缺了开头或结尾，或含有零字节",
+    "not_whole": "{name} 已不完整：缺了开头或结尾，或含有零字节；用 `recalld fsck --repair`，下一次运行会重新写出它的消息",
     "id_repeats": "消息 {id} 出现了 {count} 次：{names}",
     "copy": "{copy} 是 {kept} 的副本",
     "attachment": "{name} {state}，而 {by} 提到它：请放回一份副本，或删掉那条消息",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "not_opened": "用这个令牌打不开叫这个名字的工作区；工作区的令牌在它的 .recalld/token 文件里。",
     "owner_away": "照管这个工作区的服务暂时没有回应；请稍后再试",
     "failed": "出错了；log.jsonl 里的 error 事件记录了出错的位置。",
     "token": "需要这个工作区的令牌：运行 `recalld open`，或在请求头里带上 Authorization: Bearer 令牌。",
@@ -13,6 +14,7 @@ TEXTS: Final = {
     "form_token": "这个表单已经失效；请刷新页面，再提交一次。",
     "many": "正在处理的请求太多；请稍后再试。",
     "no_http": "这不是有效的 HTTP 请求。",
+    "no_path_of_gateway": "这个地址下没有内容；每个工作区的地址都在 `/w/NAME/` 之下。",
     "no_path": "这个地址下没有内容；给程序用的地址见 `/openapi.json`，网页在 `/`。",
     "no_method": "这个地址不接受该方法；响应头 Allow 列出了可用的方法。",
     "no_json_body": "请求体的类型必须是 application/json。",
@@ -28,6 +30,7 @@ TEXTS: Final = {
     "start_supervisor": "请用 `recalld run` 或 `recalld service install` 启动",
     "no_token": "supervisor 还没有启动 HTTP 服务",
     "look_at_status": "`recalld status` 会说明原因",
+    "port_refused": "端口 {port} 已被占用，或当前用户无权使用",
     "port_taken": "HTTP 服务没有启动：端口 {port} 正被其他程序占用。请结束那个程序，或在 recalld.toml 的 `[serve]` 中换一个 `port`。",
     "port_forbidden": "HTTP 服务没有启动：当前用户无权使用端口 {port}。请在 recalld.toml 的 `[serve]` 中设置 1023 以上的 `port`。",
     "port_address": "HTTP 服务没有启动：{host} 不是本机的地址。请在 recalld.toml 的 `[serve]` 中把 `host` 设为本机的地址，例如 127.0.0.1。",

@@ -7,6 +7,7 @@ from typing import Final
 TEXTS: Final = {
     "from_memory": "还没有设置模型（`llm.base_url`、`llm.model`），以下是记忆里的内容：\n{passages}",
     "nothing_in_memory": "还没有设置模型（`llm.base_url`、`llm.model`），记忆里也没有合适的内容。",
+    "how_to_remember": "要写进长期记忆，请在聊天里输入 `/remember {line}`，或者运行 `recalld write`。",
     "looking": "我查一下。",
     "remembered": "记住了。",
     "remembered_line": "记住了：{line}",

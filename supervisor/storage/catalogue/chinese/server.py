@@ -29,4 +29,5 @@ TEXTS: Final = {
     "length": "回答因长度上限被截断",
     "refused": "模型拒绝了",
     "empty": "回答是空的",
+    "only_thought": "回答里只有思考过程",
 }

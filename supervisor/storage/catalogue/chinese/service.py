@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "two_folders": "PATH 和 -w 给的是两个文件夹；请只给一个",
     "started_again": "{unit} 已重新启动，运行正常。",
     "gone": "服务已卸载；记忆仍在 {path}。",
     "down": "{unit} 没有运行：{why}；用 `{command}` 查看它的输出。",
@@ -54,5 +55,8 @@ TEXTS: Final = {
     "key_unreadable": "{path} 读不了（{why}）；请把密钥写进去",
     "key_open": "别人可以读 {path}；请用 `{command}` 收回权限",
     "choose_linger": "请加 --linger，让它在你没有登录时继续运行，或加 --no-linger",
+    "program_runs": "{unit} 已经在运行，以后开机也会运行；用 `{command}` 可以看它的情况。",
+    "program_gone": "{unit} 已经删除；各个工作区原样不动。",
+    "program_needs": "{kind} 需要它：fleet 要一个文件夹，gateway 要一个或几个，worker 要写明模型的文件",
     "runs_now": "{unit} 已在运行，以后开机自动启动；用 `{command}` 查看状态。",
 }

@@ -6,8 +6,8 @@ from typing import Final
 
 TEXTS: Final = {
     "interrupted": "已中断。",
-    "fault": "{fault}。用法见 `recalld --help`。",
-    "question": "{fault}？用法见 `recalld --help`。",
+    "fault": "{fault}。用法见 `{command} --help`。",
+    "question": "{fault}？用法见 `{command} --help`。",
     "hook_by_hand": "这个命令由客户端运行，事件从标准输入读取",
     "no_command": "没有 {name} 这个命令",
     "no_option": "没有 {name} 这个选项",

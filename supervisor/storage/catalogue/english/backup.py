@@ -19,4 +19,5 @@ TEXTS: Final = {
     "exists": "{file} exists, and no backup replaces a file; choose another name",
     "folder_filled": "{folder} is not an empty folder; name a new one",
     "no_file": "{file} is not a file; check the path",
+    "no_list": "no workspace was found here that knows what was forgotten after this backup was made: if anything was, it is there again; forget it again in the restored folder, or restore again with `-w` and the workspace that forgot it",
 }

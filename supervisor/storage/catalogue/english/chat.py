@@ -18,11 +18,12 @@ TEXTS: Final = {
     "needs_words": "give words after it",
     "no_line": "the long-term memory has no line {number}",
     "forget_sure": "Forget this for good? [y/N]",
-    "forget_elsewhere": "Nothing was forgotten, since nobody can be asked here; `recalld forget --match WORDS --yes` does it.",
+    "forget_elsewhere": "Nothing was forgotten, since nobody can be asked here; `recalld forget --{by} {value} --yes` does it.",
     "no_json": "a command of the chat has none; use `recalld search`, `why`, `write` or `forget`",
     "session": "Session {session}.",
     "much": "These are {count} characters. Send them? [y/N]",
     "empty": "there are no words in it; give some",
+    "no_input": "standard input is empty: send the message on it, give it with --message, or call `recalld chat` at a terminal",
     "too_long": "it has more than {most} MB; give less",
     "not_utf8": "it is not UTF-8; convert it first, with `iconv` for example",
 }

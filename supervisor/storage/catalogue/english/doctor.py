@@ -18,6 +18,7 @@ TEXTS: Final = {
     "clock_set": "the clock was set by more than an hour since yesterday; `timedatectl` shows the clock.",
     "zone_differs": "the days of memory are those of {zone}, the machine's are those of {machine}; if they are yours, set archive.timezone in recalld.toml, as `recalld init` does in a new workspace.",
     "no_file_events": "there are no file events for the workspace: {watches} of {most} watches and {instances} of {limit} instances are used, and it needs {needed} and {others}; `{command}` raises both.",
+    "damaged": "files are damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair` mends what can be mended.",
     "damage": "messages are lost ({lost}) or files damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair` mends what can be mended.",
     "quarantine_full": "quarantine is full (files: {count}), and no more damaged files are kept; look at them and delete what you do not need, `ls .recalld/quarantine` in the workspace lists them.",
     "two_long_term_files": "memory.md and MEMORY.md are both there; `cat MEMORY.md >> memory.md && rm MEMORY.md` in the workspace makes one of them.",

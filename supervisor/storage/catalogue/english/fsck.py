@@ -6,7 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "all_accounted": "every message is accounted for ({count}), and nothing is wrong.",
-    "not_whole": "{name} is no longer whole: its head or its end is missing, or it holds zeros",
+    "not_whole": "{name} is no longer whole: its head or its end is missing, or it holds zeros; `recalld fsck --repair` has the next run write its messages again",
     "id_repeats": "message {id} is there {count} times: {names}",
     "copy": "{copy} is a copy of {kept}",
     "attachment": "{name} {state}, and {by} names it: put a copy of it back, or delete the message",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "not_opened": "no workspace of this name opens with this token; the token of a workspace is in its file .recalld/token.",
     "owner_away": "the owner of the workspace does not answer for now; try again soon",
     "failed": "this failed; the event `error` in log.jsonl says where.",
     "token": "this needs the token of the workspace: run `recalld open`, or send the header Authorization: Bearer TOKEN.",
@@ -13,6 +14,7 @@ TEXTS: Final = {
     "form_token": "this form is no longer valid; load the page again, and send it once more.",
     "many": "too many requests are being answered; try again soon.",
     "no_http": "this is no valid HTTP request.",
+    "no_path_of_gateway": "there is nothing at this address; what one workspace answers is below `/w/NAME/`.",
     "no_path": "there is nothing at this address; `/openapi.json` has the addresses for programs, `/` is the page.",
     "no_method": "this address does not take that method; the header Allow names those that it takes.",
     "no_json_body": "the body must have the type application/json.",
@@ -28,6 +30,7 @@ TEXTS: Final = {
     "start_supervisor": "start it with `recalld run`, or `recalld service install`",
     "no_token": "the supervisor has no HTTP service yet",
     "look_at_status": "`recalld status` says why",
+    "port_refused": "port {port} is taken, or this user may not use it",
     "port_taken": "There is no HTTP service: another program uses port {port}. End that program, or set another `port` in `[serve]` of recalld.toml.",
     "port_forbidden": "There is no HTTP service: this user may not use port {port}. Set a `port` above 1023 in `[serve]` of recalld.toml.",
     "port_address": "There is no HTTP service: {host} is no address of this machine. Set `host` in `[serve]` of recalld.toml to one that is, such as 127.0.0.1.",

@@ -16,7 +16,7 @@ TEXTS: Final = {
     "max_hits": "The most hits in the memory block; 0: no limit.",
     "memory_tokens": "The token budget of the memory block, and of what a tool answers.",
     "history_tokens": "The token budget of the history block.",
-    "redact": "Where secrets are hidden. llm: in what a model gets for summaries and embeddings; off: not there. In either case memory and its index keep them, names of files and log.jsonl have none; for what a turn shows see reveal.",
+    "redact": "Where secrets are hidden. llm: in what a model gets for summaries and embeddings; store: there, and a mark stands in their place in messages, lines and turns before these are stored; off: nowhere. With llm and off memory and its index keep them. Names of files and log.jsonl have none; for what a turn shows see reveal.",
     "port": "The port that the service listens on, such as 8377; 0: there is no service.",
     "upstream": "The model server behind the proxy at `/v1`, such as http://127.0.0.1:11434/v1; its key is that of `llm.api_key_env`.",
     "skip": "Further patterns of prompts that a client sends for itself, such as for a title: no memory, not recorded.",

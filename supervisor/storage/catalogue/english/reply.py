@@ -7,6 +7,7 @@ from typing import Final
 TEXTS: Final = {
     "from_memory": "No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}",
     "nothing_in_memory": "No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.",
+    "how_to_remember": "`/remember {line}` in the chat, or `recalld write`, writes that to long-term memory.",
     "looking": "Let me look that up.",
     "remembered": "Remembered.",
     "remembered_line": "Remembered: {line}",

@@ -29,4 +29,5 @@ TEXTS: Final = {
     "length": "the answer was cut off at its length",
     "refused": "the model refused",
     "empty": "the answer is empty",
+    "only_thought": "the answer is only thinking",
 }

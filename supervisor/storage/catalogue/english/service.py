@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "two_folders": "PATH and -w name two folders; give one",
     "started_again": "{unit} was started again, and is ready.",
     "gone": "the service is gone; the memory is still in {path}.",
     "down": "{unit} does not run: {why}; `{command}` shows its output.",
@@ -54,5 +55,8 @@ TEXTS: Final = {
     "key_unreadable": "{path} can't be read ({why}); write the key into it",
     "key_open": "others may read {path}; `{command}` takes that from them",
     "choose_linger": "give --linger to let it go on while you are not logged in, or --no-linger",
+    "program_runs": "{unit} runs now, and whenever the machine starts; `{command}` says how it is.",
+    "program_gone": "{unit} is gone; the workspaces are as they were.",
+    "program_needs": "{kind} needs it: a fleet has one folder, a gateway one or more, a worker the file that names its models",
     "runs_now": "{unit} runs now, and whenever the machine starts; `{command}` says how it is.",
 }

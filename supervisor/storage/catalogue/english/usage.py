@@ -6,8 +6,8 @@ from typing import Final
 
 TEXTS: Final = {
     "interrupted": "interrupted.",
-    "fault": "{fault}. See `recalld --help`.",
-    "question": "{fault}? See `recalld --help`.",
+    "fault": "{fault}. See `{command} --help`.",
+    "question": "{fault}? See `{command} --help`.",
     "hook_by_hand": "a client runs this command, with an event on standard input",
     "no_command": "No such command {name}",
     "no_option": "No such option: {name}",

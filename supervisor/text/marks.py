@@ -1,0 +1,85 @@
+"""
+Marks that stand in the place of secrets in what is stored: "[redacted: password]", and none of the secret.
+
+The caller decides what is marked: `recalld redact` what is stored already, `privacy.redact = "store"` what is about to be. The
+same text has the same marks at any time, since the id of a message may be made of them. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.personal import kind_of
+from recalld.supervisor.text.redact import find_secrets, redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.text.redact import Secret
+
+#: A function that puts marks in the place of secrets.
+Mark: TypeAlias = "Callable[[str], str]"
+#: What is written in place of a secret, with what it was and without; the rules for secrets know it, and find none in it.
+_MARKS: Final = {"en": ("[redacted: {label}]", "[redacted]"), "zh": ("[已隐去：{label}]", "[已隐去]")}
+#: An address to which mail goes: it is hidden from models, and is no secret where it is stored.
+_MAIL: Final = lazy_re(r"[^\s@:/]+@[^\s@:/]+\.\w{2,}")
+
+
+def marked(text: str, patterns: Iterable[str] = (), language: Language | None = None) -> str:
+    """
+    Return the text with a mark in the place of each secret, which says what stood there; *language* None: that of the text.
+
+    >>> marked("登录 password: hunter2-demo 即可"), marked("the pin of my card is 8841")
+    ('登录 [已隐去：password] 即可', 'the [redacted: pin of my card]')
+    >>> marked("门锁是 4471-kestrel，在楼下")
+    '门锁是 [已隐去]，在楼下'
+    """
+
+    def mark(secret: Secret) -> str:
+        of = language or language_of(text)
+        said = secret.named or (secret.label if secret.label in text else "")  # else these are the words of a question for it
+        label = said or kind_of(text[secret.start : secret.end], known, of)
+        return _MARKS[of][0].format(label=label) if label else _MARKS[of][1]
+
+    known = tuple(patterns)
+    return redacted(text, mark, known, lambda secret: _is_kept(text, secret, known))
+
+
+def has_secret(text: str, patterns: Iterable[str] = ()) -> bool:
+    """Return whether a mark would stand in the text."""
+    known = tuple(patterns)
+    return any(not _is_kept(text, one, known) for one in find_secrets(text, known))
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Puts marks into what is about to be stored; *patterns* are those of the configuration."""
+
+    patterns: tuple[str, ...] = ()
+
+    def __call__(self, text: str) -> str:
+        """Return the text with marks in the place of its secrets."""
+        return marked(text, self.patterns)
+
+    def lines(self, before: str, after: str) -> str:
+        r"""
+        Return *after*, a file's new text, with marks in the lines that *before* lacks; new lines in a row are one text.
+
+        >>> Marks().lines("pin: 8841\n", "pin: 8841\npassword: hunter2-demo\n")
+        'pin: 8841\n[redacted: password]\n'
+        """
+        old = set(before.splitlines())
+        parts = groupby(after.splitlines(keepends=True), lambda line: line.rstrip("\r\n") in old)
+        return "".join("".join(lines) if is_old else self("".join(lines)) for is_old, lines in parts)
+
+
+def _is_kept(text: str, secret: Secret, patterns: tuple[str, ...]) -> bool:
+    """Return whether it is a mail address that no pattern asks for."""
+    found = text[secret.start : secret.end]
+    return bool(_MAIL.fullmatch(found)) and not any(re.fullmatch(pattern, found) for pattern in patterns)

@@ -1,0 +1,73 @@
+"""The diary is whole after a crash: what was kept from CHANGES.md is told from the list of acts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checker.diary import diary
+from tests.world import Diarist, World, at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = Diarist(tmp_path / "w", at("2026-01-31T10:00"), 'language = "zh"\n')
+    for count in (1, 2, 3):
+        keep(world, count)
+    return world
+
+
+def keep(world: World, *counts: int) -> None:
+    """Let a new process note that so many messages were filed."""
+    world.reopen().ws.diary.keep([{"kind": "archived", "messages": count} for count in counts], world.clock())
+
+
+def told(world: World) -> list[str]:
+    return re.findall(r"归档了 (\d) 条", (world.read("CHANGES.md") or b"").decode())
+
+
+@pytest.mark.parametrize("cut", [1, 9, 30, 44, 45, 46, 47, 70, 100])
+@pytest.mark.parametrize("zeros", [0, 7])
+def test_diary_completes_what_a_crash_cut_short(world: World, cut: int, zeros: int) -> None:
+    data = world.read("CHANGES.md") or b""
+    world.put("CHANGES.md", data[:-cut] + bytes(zeros))
+    keep(world)
+    assert world.read("CHANGES.md") == data
+    keep(world, 4, 5)
+    assert told(world) == ["1", "2", "3", "4", "5"]
+    assert diary(world.tree(internal=True), calm=True) == []
+
+
+def test_diary_leaves_what_a_person_writes_at_its_end(world: World) -> None:
+    world.put("CHANGES.md", (world.read("CHANGES.md") or b"") + "- 我的话".encode())
+    keep(world, 4)
+    assert "\n- 我的话\n- 2026" in (world.read("CHANGES.md") or b"").decode()
+
+
+@pytest.mark.parametrize("left", [None, b""])
+def test_diary_begins_anew_where_a_person_deleted_it(world: World, left: bytes | None) -> None:
+    world.paths.diary.unlink()
+    if left is not None:
+        world.put("CHANGES.md", left)
+    keep(world, 4)
+    keep(world, 5)
+    assert told(world) == ["4", "5"]
+    assert diary(world.tree(internal=True), calm=True) == []
+
+
+def test_diary_gives_equal_acts_of_one_moment_ids_of_their_own(world: World) -> None:
+    keep(world, 3)
+    keep(world, 3, 3)
+    assert len(world.ws.diary.acts()) == 6
+
+
+def test_checker_finds_a_diary_that_is_not_whole(world: World) -> None:
+    files = world.tree(internal=True)
+    data = files["CHANGES.md"]
+    for damaged in (data[:-3], data + data.splitlines(keepends=True)[-1], data.rpartition(b"- ")[0], data + bytes(9) + b"\n"):
+        assert diary({**files, "CHANGES.md": damaged}, calm=True) != []

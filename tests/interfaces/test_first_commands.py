@@ -1,0 +1,59 @@
+"""What a new user types first: a workspace by its path, a message with a password, a chat without a message."""
+
+from __future__ import annotations
+
+import io
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.archive.diary import amounts_of
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import Call, ServedCall
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.storage.catalogue import render
+from recalld.supervisor.storage.errors import BadRequest
+from tests.world import World, at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_init_makes_the_workspace_at_the_path_that_is_given(tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_command(commands(), Call(["init", "记忆", "--json"])) == 0
+    assert json.loads(capsys.readouterr().out)["workspace"] == str(tmp_path / "记忆")
+    assert (tmp_path / "记忆" / "recalld.toml").exists()
+
+
+def test_init_refuses_two_folders(tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_command(commands(), Call(["-w", "a", "init", "b"])) == BadRequest.exit_code
+    assert "PATH and -w name two folders" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert run_command(commands(), Call(["-w", str(tmp_path / "a"), "init", "a"])) == 0, "one folder, named twice"
+
+
+@pytest.mark.parametrize(("redact", "said"), [("llm", "hidden from models"), ("store", "a mark was stored"), ("off", "")])
+def test_append_says_at_a_terminal_what_becomes_of_a_secret(tmp_path: Path, redact, said):
+    world = World(tmp_path, at("2026-01-31T10:00"), f'[privacy]\nredact = "{redact}"\n')
+    for words, expected in {"the wifi password is hunter2-demo": said, "call Jonas on Friday": ""}.items():
+        call = ServedCall(["append", "--role", "user", "--text", words], {"TERM": "xterm"}, None, "", world.ws)
+        assert run_command(commands(), call) == 0
+        assert (expected in "".join(call.err), bool(call.err)) == (True, bool(expected))
+    call = ServedCall(["append", "--role", "user", "--text", "PIN: 8841"], {}, None, "", world.ws)
+    assert (run_command(commands(), call), call.err) == (0, []), "a program reads no sentence"
+
+
+def test_chat_with_an_empty_standard_input_says_so(tmp_path: Path, capsys, monkeypatch):
+    World(tmp_path, at("2026-01-31T10:00"))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False, buffer=io.BytesIO(b"")))
+    assert run_command(commands(), Call(["-w", str(tmp_path), "chat"])) == BadRequest.exit_code
+    assert "chat: standard input is empty" in capsys.readouterr().err
+
+
+def test_amounts_are_in_the_singular_and_the_plural():
+    amounts = amounts_of({"messages": 1, "lines": 2, "files": 0})
+    assert (render(amounts, "en"), render(amounts, "zh")) == ("1 message, 2 lines", "1 条消息、2 行长期记忆")
