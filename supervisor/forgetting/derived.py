@@ -40,11 +40,12 @@ def forget_tables(aim: Aim) -> None:
     """Delete the index, the vectors and the tables, which are made again, and give files in the log their new names."""
     paths, files = aim.ws.paths, aim.ws.files
     for folder, lock in ((paths.state / "index", "index.lock"), (paths.vectors, "vectors.lock")):
-        there = list(files_below(aim.ws, folder))
-        if there and aim.note(folder):
-            with files.lock(paths.state / lock):
+        if any(files_below(aim.ws, folder)) and aim.note(folder):
+            with files.lock(paths.state / lock):  # listed under it: its writer deletes what it has merged
+                there = files_below(aim.ws, folder)
                 for path in sorted(there, key=lambda path: path.name != "meta.json"):  # the list before what it names
-                    files.disk.unlink(path)
+                    with suppress(FileNotFoundError):  # an engine that is still open deletes files of its own, too
+                        files.disk.unlink(path)
                 files.disk.sync_folder(folder)
     if aim.applies:
         aim.ws.index.close()  # it is opened again when it is made

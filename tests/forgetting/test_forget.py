@@ -19,6 +19,7 @@ from recalld.supervisor.host.last_night import remember_backup
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import World, at, message
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.task import Task
+    from recalld.supervisor.storage.disk import Stat
 
 SECRET = "暗号是山茶花十七号"  # noqa: S105 - a message
 OTHER = "The door code is hunter2-kestrel, please keep it."
@@ -76,6 +78,20 @@ def test_forget_takes_the_words_out_of_every_place(world: World) -> None:
     told = forget(world, "match", "山茶花")
     assert (told.done, len(told.messages)) == (True, 2)
     assert where(world, "山茶花", "shanchahua", "暗号") == []
+
+
+def test_forget_deletes_an_index_whose_engine_deletes_files_meanwhile(world: World) -> None:
+    class Merging(RealDisk):
+        def stats(self, folder: Path) -> dict[str, Stat]:
+            found = super().stats(folder)
+            if folder.name == "index" and len(found) > 2:
+                (folder / max(name for name in found if name != "meta.json")).unlink()
+            return found
+
+    world.refresh()
+    world.reopen(disk=Merging())
+    assert forget(world, "match", "山茶花").done
+    assert where(world, "山茶花") == []
 
 
 def test_forget_reaches_answers_in_the_making_and_inputs_set_aside(world: World) -> None:
