@@ -24,6 +24,7 @@ from recalld.supervisor.operations import prune as pruning
 from recalld.supervisor.operations import redact as redacting
 from recalld.supervisor.operations import undo as undoing
 from recalld.supervisor.operations.operation import A, Caller, Q, perform
+from recalld.supervisor.protocol.making import check_folder
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED
@@ -351,6 +352,5 @@ def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock
         raise BadRequest("clock", Text("argument.not_clock", kind=type(clock).__name__))
     # subtle: Path.expanduser raises where there is no such user
     folder = Path(os.path.expanduser(os.fsdecode(root))).absolute()
-    if not folder.is_dir():
-        raise BadRequest("root", Text("argument.no_workspace", root=folder, same=folder))
+    check_folder(folder, "root")
     return open_workspace(folder, environ, clock)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.protocol.config import load, render_default
@@ -13,15 +15,29 @@ from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from recalld.supervisor.text.language import Language
 
 
+def is_made(root: Path) -> bool:
+    """Return whether somebody has made a workspace at *root*."""
+    return any(map(RealDisk().stat, WorkspacePaths(root).made_with))
+
+
 def check_made(root: Path) -> None:
     """Raise NoWorkspace where nobody has made a workspace: under the mount point of its disk a second memory would begin."""
-    if not any(map(RealDisk().stat, WorkspacePaths(root).made_with)):
+    if not is_made(root):
         raise NoWorkspace(root)
+
+
+def check_folder(root: Path, field: str = "--workspace") -> None:
+    """Raise BadRequest where *root*, which *field* has given, is no folder; it names the workspace in the current one."""
+    if root.is_dir():
+        return
+    if root.exists():
+        raise BadRequest(field, Text("argument.file_for_folder", root=root))
+    code = "no_workspace_but_here" if is_made(Path.cwd()) else "no_workspace"
+    raise BadRequest(field, Text(f"argument.{code}", root=root, same=quote(str(root))))
 
 
 def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:
@@ -34,8 +50,8 @@ def make_workspace(root: Path, environ: Mapping[str, str], language: Language = 
     from recalld.supervisor.storage.clock import machine_zone
 
     files, paths = Files(RealDisk()), WorkspacePaths(root)
-    if root.exists() and not root.is_dir():
-        raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
+    if root.exists():
+        check_folder(root)
     written = files.read_stable(paths.config)
     config = load(written.data if written else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)

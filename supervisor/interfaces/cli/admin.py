@@ -14,7 +14,7 @@ from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_
 from recalld.supervisor.operations import upkeep
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.storage.errors import BadFile, BadRequest
+from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.text.printable import printable_line
 
 if TYPE_CHECKING:
@@ -141,10 +141,10 @@ def doctor(
     call: Call = ctx.obj
     from recalld.supervisor.checks.check import Look
     from recalld.supervisor.checks.table import examine, opened_anyway
+    from recalld.supervisor.protocol.making import check_folder
 
     root = call.root_of(workspace)
-    if not root.is_dir():
-        raise BadRequest("--workspace", Text("argument.no_workspace", root=root, same=root))
+    check_folder(root)
     if broker:
         from recalld.supervisor.interfaces.cli.pool import show_pool
 

@@ -204,12 +204,10 @@ class Call:
         return ws, at
 
     def _open(self, root: Path, clock: Clock) -> Workspace:
-        if root.exists() and not root.is_dir():
-            raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
-        if not root.is_dir():
-            raise BadRequest("--workspace", Text("argument.no_workspace", root=root, same=root))
+        from recalld.supervisor.protocol.making import check_folder
         from recalld.supervisor.workspace import open_workspace
 
+        check_folder(root)
         ws = open_workspace(root, self.environ, clock)
         if self.is_mute:
             ws.events.transition("supervisor_mute", True)

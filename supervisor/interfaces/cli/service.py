@@ -68,7 +68,7 @@ def run(
     from recalld.supervisor.host.round import until_settled as run_until_settled
     from recalld.supervisor.interfaces.cli.output import progress
     from recalld.supervisor.interfaces.serve import serve
-    from recalld.supervisor.protocol.making import check_made, make_workspace
+    from recalld.supervisor.protocol.making import check_made
     from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.signals import on_signals
     from recalld.supervisor.workspace import open_workspace
@@ -82,10 +82,10 @@ def run(
 
                 check_made(root)
                 refuse_open_keys(root, os.environ)
-            make_workspace(root, os.environ, call.language)
+            _make(call, root)
             serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
         return
-    make_workspace(root, os.environ, call.language)
+    _make(call, root)
     clock = utc_now if at is None else fixed_clock(at)
     ws = open_workspace(root, os.environ, clock)
     call.workspace = ws
@@ -98,6 +98,16 @@ def run(
         if not stop.is_set():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
     _print_total(call, ws, total, json=json, has_worker=not no_worker)
+
+
+def _make(call: Call, root: Path) -> None:
+    """Make the workspace if there is none, and say so: the folder may be another than was meant."""
+    from recalld.supervisor.protocol.making import is_made, make_workspace
+
+    is_new = not is_made(root)
+    make_workspace(root, os.environ, call.language)
+    if is_new:
+        call.say(Text("service.made_workspace", root=root), 0)
 
 
 def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:

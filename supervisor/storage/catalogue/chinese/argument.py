@@ -15,6 +15,7 @@ TEXTS: Final = {
     "not_folder_path": "它必须是文件夹的路径，不能是 {kind}",
     "plain_folder": "{root} 不是工作区；用 `recalld init -w {root}` 把它建成工作区",
     "no_workspace": "{root} 不存在；用 `recalld init -w {same}` 建一个",
+    "no_workspace_but_here": "{root} 不存在；当前文件夹就是一个工作区，用 `-w .` 指定它，或者用 `recalld init -w {same}` 新建一个",
     "file_for_folder": "{root} 是文件，不是文件夹",
     "not_whole_number": "它必须是整数，不能是 {kind}",
     "bad_slug": "{slug!r} 只能有 a-z、0-9 和 -",

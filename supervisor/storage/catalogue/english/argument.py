@@ -15,6 +15,7 @@ TEXTS: Final = {
     "not_folder_path": "it must be the path of a folder, not {kind}",
     "plain_folder": "{root} is no workspace; `recalld init -w {root}` makes it one",
     "no_workspace": "{root} is not there; make it with `recalld init -w {same}`",
+    "no_workspace_but_here": "{root} is not there; name the workspace of the current folder with `-w .`, or make one with `recalld init -w {same}`",
     "file_for_folder": "{root} is a file, not a folder",
     "not_whole_number": "it must be a whole number, not {kind}",
     "bad_slug": "{slug!r} may hold only a-z, 0-9 and -",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "made_workspace": "there was no workspace at {root}; a new one was made.",
     "two_folders": "PATH and -w name two folders; give one",
     "started_again": "{unit} was started again, and is ready.",
     "gone": "the service is gone; the memory is still in {path}.",
