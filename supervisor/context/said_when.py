@@ -50,7 +50,8 @@ def with_days(text: str, said: date) -> str:
         return text
     read = text[:MOST_CHARS]
     code = [match.span() for match in _CODE.finditer(read)]
-    dates = [span for span in spans(read, said) if _DIGIT.search(text[span.start : span.end])]
+    dates = [one for one in spans(read, said) if _DIGIT.search(text[one.start : one.end])]
+    dates = [one for one in dates if not any(one.start < span.end and span.start < one.end for span in found)]
     unsaid = [span for span in found if not _is_said(span, dates, code)]
     each = [span for n, span in enumerate(unsaid) if not n or span.days != unsaid[n - 1].days]  # 明天（周三） is one
     for span in reversed(each[:_MOST]):

@@ -91,6 +91,18 @@ def day_of_month_back(today: date, months: int, day: int) -> Days | None:
     return month and single_day(month.first.year, month.first.month, day)
 
 
+def latest_numbered(today: date, day: int) -> Days | None:
+    """Return that day of this month, or of the one before if it is still to come; None if that month has no such day."""
+    found = single_day(today.year, today.month, day)
+    return found if found and found.first <= today else day_of_month_back(today, 1, day)
+
+
+def next_numbered(said: date, day: int) -> Days | None:
+    """Return that day of this month, or of the next that has it if it is over."""
+    months = (day_of_month_back(said, -ahead, day) for ahead in range(3))
+    return next((found for found in months if found and found.first >= said), None)
+
+
 def months_back(today: date, count: int) -> Days | None:
     """Return the calendar month *count* months before today's."""
     index = today.year * 12 + today.month - 1 - count

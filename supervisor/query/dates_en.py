@@ -14,6 +14,7 @@ from recalld.supervisor.query.calendar import (
     latest_day,
     latest_holiday,
     latest_month,
+    latest_numbered,
     latest_season,
     month_of,
     months_back,
@@ -185,9 +186,7 @@ def _half_year(_match: re.Match[str], today: date) -> Days | None:
 
 
 def _number_only(match: re.Match[str], today: date) -> Days | None:
-    day = int(match["day"])
-    found = single_day(today.year, today.month, day)
-    return found if found and found.first <= today else day_of_month_back(today, 1, day)
+    return latest_numbered(today, int(match["day"]))
 
 
 def _count(text: str) -> int:

@@ -13,6 +13,7 @@ from recalld.supervisor.query.calendar import (
     latest_day,
     latest_holiday,
     latest_month,
+    latest_numbered,
     latest_season,
     month_of,
     months_back,
@@ -36,6 +37,11 @@ _DIGITS: Final = {
     char: n for n, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for char in chars
 }
 _N: Final = "(?:[0-9]{1,2}|[一二两三四五六七八九十廿]{1,3})"
+#: A day without its month; others have such numbers, too: 3号线, 92号汽油.
+NUMBERED: Final = (
+    f"(?<![0-9第.:年月个一二三四五六七八九十-])(?P<day>{_N})号"
+    "(?!线|楼|院|店|馆|码|机|位|桌|房|门|字|床|柜|车|库|厅|球|电池|汽油|选手|文件|公路|窗|出口|口|站|技师|会议|仓|棚|坑|井)"
+)
 _YEAR: Final = "(?P<year>(?:[0-9]{4}|[〇零一二三四五六七八九]{4})年|今年|去年|前年|大前年)的?"
 _YEARS_BACK: Final = {"今年": 0, "去年": 1, "前年": 2, "大前年": 3}
 _PART: Final = {"初": "begin", "上旬": "early", "中旬": "mid", "中": "mid", "下旬": "late", "底": "end", "末": "end"}
@@ -146,9 +152,7 @@ def _past(match: re.Match[str], today: date) -> Days | None:
 
 
 def _number_only(match: re.Match[str], today: date) -> Days | None:
-    day = number(match["day"])
-    found = single_day(today.year, today.month, day)
-    return found if found and found.first <= today else day_of_month_back(today, 1, day)
+    return latest_numbered(today, number(match["day"]))
 
 
 def _near_day(match: re.Match[str], today: date) -> Days | None:
@@ -236,8 +240,5 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
         ),
         _ago,
     ),
-    (
-        lazy_re(f"(?<![0-9第.:年月一二三四五六七八九十-])(?P<day>{_N})号(?!线|楼|院|店|馆|码|机|位|桌|房|门|馆|字)"),
-        _number_only,
-    ),
+    (lazy_re(NUMBERED), _number_only),
 )

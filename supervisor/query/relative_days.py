@@ -4,7 +4,8 @@ The days that a message means by "tomorrow", "next Tuesday", 后天 or 下周二
 `dates` reads the days of a question, which are in the past; the days of a message may be in the future. So a bare weekday means
 the next one if its sentence is about the future (周五要交, "due on Friday"); otherwise it is left alone: 天文馆周一闭馆 is
 about every Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") names no day. With its number
-("Thursday 12th", 12号周四) a weekday is the nearest such day that has it.
+("Thursday 12th", 12号周四) a weekday is the nearest such day that has it, and alone ("for the 12th", 12号) such a number is
+the next one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.calendar import Days, month_of, single_day
+from recalld.supervisor.query.calendar import Days, latest_numbered, month_of, next_numbered, single_day
 from recalld.supervisor.query.dates import Span, spans
 from recalld.supervisor.text.lazy_re import lazy_re
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 #: Only so many characters of a message are read, and only if one of these is in it.
 MOST_CHARS: Final = 4_000
 _HINT: Final = lazy_re(
-    r"[今明后昨前]|周|星期|礼拜|月|[天日]|\d[-/.]\d|day|night|week|tom?m?o?rr?ow|tmrw|month|fortnight"
+    r"[今明后昨前]|周|星期|礼拜|月|[天日号]|\d[-/.]\d|\d(?:st|nd|rd|th)\b|day|night|week|tom?m?o?rr?ow|tmrw|month|fortnight"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
@@ -37,6 +38,8 @@ _DATED: Final = lazy_re(
 )
 #: A span of at most so many days is about each of them, a longer one about none.
 _LONGEST: Final = 9
+#: A day that was so many days ago may be meant by its number alone, as well as the next one.
+_JUST: Final = 5
 _LATIN: Final = lazy_re("[A-Za-z]")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _COUNTS: Final = {
@@ -62,7 +65,7 @@ _NEAR_EN: Final = (
 _HAN_WEEK: Final = "个?(?:周|星期|礼拜)"
 _HAN_N: Final = "[0-9]{1,2}|[一二两三四五六七八九十]{1,3}"
 #: Signs that a sentence is about the past, or about the future; 天文馆周一闭馆 has neither, it is about every Monday.
-_OVER: Final = lazy_re(r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|\w{3,}ed)\b", re.IGNORECASE)
+_OVER: Final = lazy_re(r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|paid|bought|sent|gave|spent|sold|spoke|left|\w{3,}ed)\b", re.IGNORECASE)
 _AHEAD: Final = lazy_re(
     r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
     r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
@@ -185,6 +188,15 @@ def _numbered(match: re.Match[str], said: date, weekday: int) -> Days | None:
     return min((day for day in days if day.first.weekday() == weekday), key=lambda day: abs(day.first - said), default=None)
 
 
+def _numbered_only(match: re.Match[str], said: date) -> Days | None:
+    """Return the next day with this number, unless its sentence is about the past ("asked for the 12th" is not), or it just was."""
+    if not match.groupdict().get("ahead") and _is_over(match):
+        return None
+    day = _number(match["day"])
+    just = latest_numbered(said, day)
+    return None if just and 0 < (said - just.first).days <= _JUST else next_numbered(said, day)
+
+
 def _is_over(match: re.Match[str]) -> bool:
     """Return whether the sentence of the match is about the past."""
     sentence = _sentence(match)
@@ -226,6 +238,8 @@ def _han_weekday(match: re.Match[str]) -> int:
 
 
 def _number(text: str) -> int:
+    if text.isascii():
+        return int(text)
     from recalld.supervisor.query.dates_zh import number
 
     return number(text)
@@ -300,7 +314,10 @@ def _rules(*rules: tuple[str, Callable[[re.Match[str], date], Days | None]]) -> 
 
 @cache
 def _chinese() -> _Rules:
+    from recalld.supervisor.query.dates_zh import NUMBERED
+
     return _rules(
+        (rf"每个?月的?(?:{_HAN_N})[号日]", _habit),
         (
             rf"(?:每|隔|逢)个?{_HAN_WEEK}[一二三四五六日天末]|{_HAN_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_HAN_WEEK})?[一二三四五六日天]",
             _habit,
@@ -323,6 +340,7 @@ def _chinese() -> _Rules:
         ),
         (rf"(?P<week>下下|下|这|本){_HAN_WEEK}(?P<part>)", _week_zh),
         (rf"(?<![第0-9])(?P<n>{_HAN_N})个?(?P<unit>天|周|星期|礼拜)(?:之?后|以后)", _later_zh),
+        (NUMBERED, _numbered_only),
     )
 
 
@@ -341,4 +359,10 @@ def _english() -> _Rules:
         (rf"\b(?:in\s+){_COUNT}\s+(?P<unit>day|week)s?(?:['’]?\s+time)?\b(?!\s+(?:ago|of|or))", _later_en),
         (rf"\b{_COUNT}\s+(?P<unit>day|week)s?\s+from\s+(?:now|today)\b", _later_en),
         (r"\b(?:the\s+)?end\s+of\s+(?:the|this)\s+month\b", _month_end_en),
+        (
+            rf"\b(?:(?P<ahead>by|until|till?|for|to|have|off|do|make)|on|from|before|after)\s+the\s+(?P<day>[0-3]?[0-9]){_ORDINAL}"
+            r"(?=\s*(?:[?.,!;:)]|$)|\s+(?:after\s+all|off|at|in\s+the|and|or|but|so|if|then|instead|please|with|because"
+            r"|when|for|from|to|until|i|we|he|she|they|it|is|works?|morning|afternoon|evening|night)\b)",
+            _numbered_only,
+        ),
     )

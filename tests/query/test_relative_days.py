@@ -49,6 +49,11 @@ WEDNESDAY = date(2026, 11, 25)
         ("moved to the 3rd (Thursday)", "2026-12-03"),
         ("预约改到14号周一", "2026-12-14"),
         ("周五20号要去研学", "2026-11-20"),
+        ("Pawel can't do the 12th after all", "2026-12-12"),
+        ("she asked for the 3rd off", "2026-12-03"),
+        ("the dentist is on the 30th", "2026-11-30"),
+        ("小林12号请假", "2026-12-12"),
+        ("三十号发工资", "2026-11-30"),
     ],
 )
 def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
@@ -61,6 +66,8 @@ def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
         "every Friday we swim", "on Mondays", "we went there on Friday", "the weekend was great", "每周三开会", "周一到周五上班",
         "周五去了一趟", "第二天就好了", "一周两次", "三年前", "以前住苏州", "5月底", "today I went home", "今天去了医院", "天文馆周一闭馆", "超市周四会员日", "the museum is closed on Mondays", "the museum is closed on Monday", "", "hello",
         "I usually have to work on Friday", "周五下午我一般要开会", "the meeting is on Monday 19th of April", "交到4月19日周一",
+        "on the 12th floor", "for the 2nd time", "the 3rd one was better", "I paid on the 5th", "as I said on the 23rd", "the 12th of May",
+        "坐3号线", "他住12号楼", "每月15号交房租", "7号电池", "12号去看了牙", "发工资是24号",
     ],
 )  # fmt: skip
 def test_relative_days_leaves_habits_and_what_is_over_alone(text):
