@@ -23,7 +23,7 @@ import pytest
 
 from tests.llm.server import Act, Server
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.proof
 
 ROOT: Final = Path(__file__).parent.parent
 LANGUAGES: Final = {"en": "", "zh": ".zh-CN"}

@@ -73,7 +73,6 @@ def test_readme_tree_shows_everything_in_a_workspace(text, tmp_path):
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(240)
 @pytest.mark.skipif(sys.prefix != str(ROOT / ".venv"), reason="the demo would install what it needs")
 def test_demo_fits_two_screens_in_the_language_of_the_terminal():
     shown = {}

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("myst_parser", reason="the site needs the extra docs: script/docs installs it, and builds the site")
 pytest.importorskip("furo", reason="the site needs the extra docs: script/docs installs it, and builds the site")
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.proof
 
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -23,6 +23,7 @@ from recalld.supervisor.operations.codec import from_json, schema, to_json
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.storage.catalogue import render
+from tests.patience import PATIENCE_S
 from tests.process.command import Command
 from tests.world import message
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(120)
 
 #: Private words, and those that a line or a group shares.
 PRIVATE, SHARED = ("青霉素", "penicillin", "保险柜"), "信箱"
@@ -123,10 +123,10 @@ def rest(workspace: Workspace) -> Iterator[httpx2.Client]:
     answers = Answers(lambda: workspace.memory.workspace)
     service = HttpThread(Place("127.0.0.1", 0, False), answers, Changes(), _now, lambda _: opened.set())
     service.start()
-    assert opened.wait(30)
+    assert opened.wait(PATIENCE_S)
     token = (workspace.command.root / ".recalld" / "token").read_text().strip()
     headers = {"Authorization": f"Bearer {token}"}
-    with httpx2.Client(base_url=f"http://127.0.0.1:{service.port}/api/", headers=headers, timeout=60) as client:
+    with httpx2.Client(base_url=f"http://127.0.0.1:{service.port}/api/", headers=headers, timeout=PATIENCE_S) as client:
         yield client
     service.end()
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.proof
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def left(command):
 
 
 def asked(site, path, token):
-    with contextlib.closing(HTTPConnection(site.removeprefix("http://"), timeout=60)) as line:
+    with contextlib.closing(HTTPConnection(site.removeprefix("http://"), timeout=PATIENCE_S)) as line:
         line.request("POST", path, b"{}", {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
         answer = line.getresponse()
         return answer.status, json.loads(answer.read())

@@ -751,7 +751,6 @@ def test_extract_of_a_day_with_60_messages_has_at_most_1400_characters():
     assert len(extract(list(crowd(1, 60)), period="2026-06-01", zone=SHANGHAI, kind="day")) <= 1_400
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "text", ["a b. " * 40_000, "……" * 100_000, "- " * 100_000 + "x", "（" * 100_000, "!" * 200_000 + "a", "| a " * 50_000]
 )

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from recalld.supervisor.fleet.file_events import FileEvents
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -32,15 +33,15 @@ def test_file_events_of_a_hundred_folders_need_one_descriptor(events, tmp_path):
         stops.append(events.watch_folders((tmp_path / str(n),), lambda name, n=n: heard.put((n, name))))
     assert (threading.active_count(), _inotify()) == (threads, descriptors)
     (tmp_path / "7" / "历史.json").write_text("[]")
-    assert heard.get(timeout=20) == (7, "历史.json")
+    assert heard.get(timeout=PATIENCE_S) == (7, "历史.json")
     for stop in stops:
         stop()
     (tmp_path / "8" / "a.json").write_text("[]")
     events.watch_folders((tmp_path / "9",), lambda name: heard.put((-1, name)))
     (tmp_path / "9" / "b.json").write_text("[]")
-    names = {heard.get(timeout=20)}
+    names = {heard.get(timeout=PATIENCE_S)}
     while (-1, "b.json") not in names:
-        names.add(heard.get(timeout=20))
+        names.add(heard.get(timeout=PATIENCE_S))
     assert (8, "a.json") not in names
 
 
@@ -49,7 +50,7 @@ def test_file_events_tell_nothing_of_state_and_of_temporary_files(events, tmp_pa
     events.watch_folders((tmp_path,), heard.put)
     for name in (".recalld", "history.json.lock", "log.jsonl", "notes.md~", "history.json"):
         (tmp_path / name).write_text("")
-    assert heard.get(timeout=20) == "history.json"
+    assert heard.get(timeout=PATIENCE_S) == "history.json"
 
 
 def test_file_events_refuse_a_folder_that_is_not_there_and_keep_no_watch(events, tmp_path):

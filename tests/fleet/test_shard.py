@@ -16,6 +16,7 @@ from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NoWorkspace
+from tests.patience import PATIENCE_S
 from tests.process.command import until
 from tests.world import IN_SHANGHAI, EventList, UnsyncedDisk, World, at, message
 
@@ -46,7 +47,7 @@ class Root:
 
     def open(self, root: Path, _before: object, _reopened: object) -> Supervisor:
         if root.name in self.hangs:
-            self.may_end.wait(60)
+            self.may_end.wait(PATIENCE_S)
         if not root.is_dir():
             raise NoWorkspace(root)
         world = World(root, self.clock(), None, disk=UnsyncedDisk()) if root.name not in self.worlds else self.worlds[root.name]

@@ -13,7 +13,6 @@ from recalld.supervisor.storage.control import Control
 from tests.world import FaultyDisk, message
 
 #: Far above what anything here takes: reached only when something is broken.
-DEADLINE_S = 30.0
 
 
 @pytest.fixture

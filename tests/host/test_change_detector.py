@@ -9,6 +9,7 @@ from queue import SimpleQueue
 import pytest
 
 from recalld.supervisor.host.watcher import ChangeDetector, watch
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -84,11 +85,11 @@ def test_watch_tells_of_messages_and_requests_until_a_folder_is_deleted(world, m
     try:
         for path in (world.paths.archive_request, world.paths.drop_box / "1.json", world.paths.root / "inbox.json"):
             path.write_bytes(b"{}")
-            while heard.get(timeout=20) != path.name:
+            while heard.get(timeout=PATIENCE_S) != path.name:
                 pass
         assert watching.sees_all()
         shutil.rmtree(world.paths.drop_box)
-        while heard.get(timeout=20) != world.paths.drop_box.name:
+        while heard.get(timeout=PATIENCE_S) != world.paths.drop_box.name:
             pass
         assert not watching.sees_all()
     finally:

@@ -98,7 +98,6 @@ def test_config_watch_of_a_comment_tells_nothing(watched):
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_run_uses_a_changed_configuration_and_keeps_it_when_wrong(tmp_path):
     recalld = Command(tmp_path / "工作区")
     assert recalld("init").code == 0

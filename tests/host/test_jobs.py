@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.host.jobs import NEVER_S, Job, Threads
+from tests.patience import PATIENCE_S
 from tests.world import EventList, at
 
 if TYPE_CHECKING:
     from recalld.supervisor.storage.control import Control
 
 #: Far above what anything here takes: reached only when something is broken.
-DEADLINE_S = 30.0
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_threads_run_a_job_again_that_is_woken_while_it_runs(events):
         running.append(1)
         at_once.append(len(running))
         runs.set()
-        goes_on.wait(DEADLINE_S)
+        goes_on.wait(PATIENCE_S)
         running.pop()
         ran.release()
         return NEVER_S
@@ -123,12 +123,12 @@ def test_threads_run_a_job_again_that_is_woken_while_it_runs(events):
     threads, job = Threads(3), Job("索引", step, events.report)
     threads.start()
     threads.wake(job)
-    assert runs.wait(DEADLINE_S)
+    assert runs.wait(PATIENCE_S)
     threads.wake(job)
     goes_on.set()
-    assert ran.acquire(timeout=DEADLINE_S)
-    assert ran.acquire(timeout=DEADLINE_S)
-    threads.stop(DEADLINE_S)
+    assert ran.acquire(timeout=PATIENCE_S)
+    assert ran.acquire(timeout=PATIENCE_S)
+    threads.stop(PATIENCE_S)
     assert at_once == [1, 1]
     assert not any(one.name.startswith("jobs ") for one in threading.enumerate())
 
@@ -138,7 +138,7 @@ def test_threads_keep_one_free_of_long_jobs(events):
 
     def long(*_: Control) -> float:
         started.release()
-        goes_on.wait(DEADLINE_S)
+        goes_on.wait(PATIENCE_S)
         return NEVER_S
 
     def short(*_: Control) -> float:
@@ -149,14 +149,14 @@ def test_threads_keep_one_free_of_long_jobs(events):
     threads.start()
     for n in range(9):
         threads.wake(Job(f"long {n}", long, events.report, is_long=True))
-    assert started.acquire(timeout=DEADLINE_S)
-    assert started.acquire(timeout=DEADLINE_S)
+    assert started.acquire(timeout=PATIENCE_S)
+    assert started.acquire(timeout=PATIENCE_S)
     threads.wake(Job("short", short, events.report))
-    assert short_ran.wait(DEADLINE_S), "no thread was left for a round"
+    assert short_ran.wait(PATIENCE_S), "no thread was left for a round"
     goes_on.set()
     for _ in range(7):
-        assert started.acquire(timeout=DEADLINE_S)
-    threads.stop(DEADLINE_S)
+        assert started.acquire(timeout=PATIENCE_S)
+    threads.stop(PATIENCE_S)
 
 
 def test_job_that_was_ended_lets_go_what_its_step_works_on():

@@ -17,6 +17,7 @@ from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.round import Round
+from tests.patience import PATIENCE_S
 from tests.world import talk
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.host.daemon import Supervisor
 
 #: Far above what anything here takes: reached only when something is broken.
-DEADLINE_S = 30.0
 
 
 class Listening:
@@ -36,7 +36,7 @@ class Listening:
         self.address = address
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._line.bind(f"\0{address[1:]}" if address.startswith("@") else address)
-        self._line.settimeout(DEADLINE_S)
+        self._line.settimeout(PATIENCE_S)
 
     def next(self) -> list[str]:
         """The lines of the next message, once it is there."""
@@ -56,7 +56,7 @@ class Listening:
         except BlockingIOError:
             return True
         finally:
-            self._line.settimeout(DEADLINE_S)
+            self._line.settimeout(PATIENCE_S)
 
     def close(self) -> None:
         self._line.close()
@@ -138,7 +138,7 @@ def hosted(world, listening, threads: Threads) -> Iterator[threading.Thread]:
         running.start()
         yield running
         host.stop()
-        running.join(DEADLINE_S)
+        running.join(PATIENCE_S)
 
 
 def test_supervisor_tells_that_it_is_ready_works_and_ends(world, listening):
@@ -155,12 +155,12 @@ def test_supervisor_that_hangs_in_a_round_feeds_no_watchdog(world, listening, mo
 
     def hang(*_given: object, **_more: object) -> Round:
         hangs.set()
-        goes_on.wait(DEADLINE_S)
+        goes_on.wait(PATIENCE_S)
         return Round()
 
     monkeypatch.setattr("recalld.supervisor.host.daemon.run_round", hang)
     with hosted(world, listening, Threads(4)):
-        assert hangs.wait(DEADLINE_S)
+        assert hangs.wait(PATIENCE_S)
         assert listening.is_empty()
         goes_on.set()
 

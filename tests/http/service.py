@@ -13,6 +13,7 @@ import httpx2
 from recalld.supervisor.interfaces.http.changes import Changes
 from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.serve import Answers
+from tests.patience import PATIENCE_S
 from tests.world import WITHOUT_MODEL, World, at
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ class Service:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._open.wait(30), "it does not answer"
-        self.client = httpx2.Client(base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=30)
+        assert self._open.wait(PATIENCE_S), "it does not answer"
+        self.client = httpx2.Client(base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=PATIENCE_S)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -69,7 +70,7 @@ class Service:
 
     def stranger(self, **headers: str) -> httpx2.Client:
         """A client without the token."""
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=30)
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
 
     def ask(self, method: str, path: str, body: Any = None, **headers: Any) -> httpx2.Response:
         """The answer to a request whose body, if there is one, is JSON."""

@@ -12,7 +12,7 @@ import pytest
 from recalld.supervisor.interfaces.locate import folder_id
 from tests.process.command import Command, until
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.proof
 
 
 def free_port() -> int:

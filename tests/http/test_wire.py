@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from recalld.supervisor.interfaces.http import gate, server
+from tests.patience import PATIENCE_S
 from tests.process.command import until
 from tests.world import FaultyDisk
 
@@ -137,11 +138,11 @@ def test_lock_that_another_holds_is_503_with_retry_after(service: Service, monke
     def hold() -> None:
         with service.world.files.lock(service.world.paths.long_term_lock):
             held.set()
-            free.wait(30)
+            free.wait(PATIENCE_S)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    held.wait(30)
+    held.wait(PATIENCE_S)
     try:
         answer = service.ask("PUT", LONG_TERM, {"content": "新的"})
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")

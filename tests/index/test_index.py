@@ -30,6 +30,7 @@ from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile
+from tests.patience import PATIENCE_S
 from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message, talk
 
 ROOT = Path(__file__).parents[2]
@@ -485,10 +486,10 @@ def test_search_keeps_a_new_line_when_an_older_scan_is_committed(filled, look):
     filled.reopen(disk=Meeting(filled.root / ".recalld/index/meta.json", look))
     other, scanned = filled.another(), threading.Event()
     filled.note("idea.md", "买一台电钢琴\n")
-    other.control = Control(lambda: scanned.set() or not filled.disk.met.wait(30))
+    other.control = Control(lambda: scanned.set() or not filled.disk.met.wait(PATIENCE_S))
     writer = threading.Thread(target=other.refresh)
     writer.start()
-    assert scanned.wait(30)
+    assert scanned.wait(PATIENCE_S)
     filled.put("memory.md", "2026-01-30|web|小屋的钥匙挂在 tango 后面\n")
     filled.disk.meet = writer.join
     for _ in range(2):
@@ -564,7 +565,7 @@ def test_index_keeps_the_old_commit_after_an_interrupt(filled):
         "kill = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
         "ws.searcher.refresh(control=Control(progress=kill))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == -signal.SIGINT or b"KeyboardInterrupt" in done.stderr
     assert (filled.root / ".recalld/index/meta.json").read_bytes() == before
     assert filled.reopen().refresh(5.0) == Changes(read=4000)
@@ -578,7 +579,7 @@ def test_search_command_answers_two_processes_at_once(filled):
     command = [sys.executable, "-P", "-m", "recalld", "-w", str(filled.root), "search", "zz007a", "--json"]
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "RECALLD_RECALL_TIMEOUT_MS": "60000", "LC_ALL": "en_US.UTF-8"}
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) for _ in range(2)]
-    answers = [one.communicate(timeout=60) for one in both]
+    answers = [one.communicate(timeout=PATIENCE_S) for one in both]
     assert all(one.returncode == 0 for one in both)
     assert all(b"idea-7.md" in out for out, _ in answers)
     # the one that finds the index being written holds the newest files alone, and says so

@@ -48,7 +48,7 @@ BAD = (
 )
 
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 
 def written(day: str) -> list[dict[str, object]]:

@@ -14,9 +14,8 @@ from tests.llm.injected import INJECTED
 from tests.llm.server import ACTS, TEXT, Act
 from tests.llm.shop import KEY, ServedWorld, long_day
 from tests.llm.test_writing import SMALL, TALK
+from tests.patience import PATIENCE_S
 from tests.process.command import until
-
-pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def test_worker_resumes_after_a_kill_without_repeating_finished_pieces(tmp_path,
     put_back(shop)
 
     second = shop.start_worker()
-    second.communicate(timeout=30)
+    second.communicate(timeout=PATIENCE_S)
 
     (result,) = shop.results()
     assert (result.status, result.usage["calls"]) == ("done", 2)
@@ -61,7 +60,7 @@ def test_worker_on_sigterm_closes_the_stream_and_requeues_the_task(shop, server,
     until(lambda: server.seen.at_once == 1)
 
     os.kill(worker.pid, signal.SIGTERM)
-    out, err = worker.communicate(timeout=50)
+    out, err = worker.communicate(timeout=PATIENCE_S)
 
     assert (worker.returncode, err) == (0, "")
     assert shop.queued() == ["day-2026-01-15"]
@@ -81,7 +80,7 @@ def test_worker_closes_the_stream_when_its_task_is_withdrawn(shop, server):
 
     until(lambda: server.seen.gone == 1)
     os.kill(worker.pid, signal.SIGTERM)
-    worker.communicate(timeout=10)
+    worker.communicate(timeout=PATIENCE_S)
     assert shop.results() == []
     assert shop.queued() == []
 
@@ -92,7 +91,7 @@ def test_worker_suspended_past_its_lease_delivers_no_result(shop, server):
 
     def slow_first(number, _prompt):
         if number == 1:
-            going_on.wait(30)
+            going_on.wait(PATIENCE_S)
             return Act(text="## 迟到的\n\n不该出现。")
         return ACTS["say"]
 
@@ -103,13 +102,13 @@ def test_worker_suspended_past_its_lease_delivers_no_result(shop, server):
     os.kill(first.pid, signal.SIGSTOP)
     put_back(shop)
     second = shop.start_worker()
-    second.communicate(timeout=30)
+    second.communicate(timeout=PATIENCE_S)
     (result,) = shop.results()
     shop.task_queue.discard(shop.task_queue.results / f"{result.id}.json")  # the supervisor has taken it in
 
     going_on.set()
     os.kill(first.pid, signal.SIGCONT)
-    first.communicate(timeout=30)
+    first.communicate(timeout=PATIENCE_S)
 
     assert result.text == TEXT
     assert shop.results() == []
@@ -125,7 +124,7 @@ def test_workers_share_the_queue_and_do_each_task_once(shop, server):
 
     workers = [shop.start_worker(), shop.start_worker()]
     for worker in workers:
-        worker.communicate(timeout=40)
+        worker.communicate(timeout=PATIENCE_S)
 
     assert [result.group for result in shop.results()] == [f"day-{day}" for day in days]
     assert server.seen.calls == len(days)
@@ -139,14 +138,14 @@ def test_worker_drops_its_task_when_another_worker_has_claimed_it(shop, server):
     first = shop.start_worker(idle_s=60)
     until(lambda: server.seen.calls == 1)
     shop.task_queue.requeue(f"{task.id}.json")  # the supervisor thinks that it died
-    shop.start_worker().communicate(timeout=30)
+    shop.start_worker().communicate(timeout=PATIENCE_S)
 
     until(lambda: server.seen.gone == 1)  # its next beat finds the file gone, or another's
 
     (result,) = shop.results()
     assert result.text == TEXT
     os.kill(first.pid, signal.SIGTERM)
-    first.communicate(timeout=10)
+    first.communicate(timeout=PATIENCE_S)
     assert len(shop.results()) == 1
 
 
@@ -162,7 +161,7 @@ def test_worker_writes_the_key_to_no_argument_output_or_file(shop, server, act):
 
     time.sleep(0.3 if act == "bad key" else 0)
     os.kill(worker.pid, signal.SIGTERM)
-    out, err = worker.communicate(timeout=10)
+    out, err = worker.communicate(timeout=PATIENCE_S)
 
     assert KEY not in out + err
     assert not [name for name, data in shop.tree(internal=True).items() if KEY.encode() in data]
@@ -173,7 +172,7 @@ def test_worker_exits_78_and_names_a_wrong_prompt_file(shop):
     (shop.root / "prompts").mkdir()
     (shop.root / "prompts" / "merge-summary.en.md").write_text("{messages}")
     worker = shop.start_worker()
-    _, err = worker.communicate(timeout=10)
+    _, err = worker.communicate(timeout=PATIENCE_S)
 
     assert worker.returncode == 78
     assert "prompts/merge-summary.en.md: it lacks {previous}" in err
@@ -187,7 +186,7 @@ def test_worker_exits_78_and_keeps_its_task_queued_if_a_prompt_breaks(shop, serv
     (shop.root / "prompts").mkdir()
     (shop.root / "prompts" / "daily-summary.zh.md").write_text("{date}")
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
-    _, err = worker.communicate(timeout=20)
+    _, err = worker.communicate(timeout=PATIENCE_S)
 
     assert worker.returncode == 78
     assert "prompts/daily-summary.zh.md: it lacks {messages}" in err

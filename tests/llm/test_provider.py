@@ -20,7 +20,6 @@ from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
 
 #: A server that never answers would hold a test for ever.
-pytestmark = pytest.mark.timeout(60)
 
 KEY = "sk-test-4f9a1c77e2d84b0f"
 PROMPT = "请写摘要：\n```\n09:02 user: 把 {nginx} 的配置备份到 /srv/backup，端口 8443。\n```"

@@ -22,11 +22,11 @@ from recalld.worker.providers import Cancelled, ProviderError, Usage
 from recalld.worker.providers.openai import OpenAi
 from tests.llm.llama import CONTEXT, IS_THERE, Llama
 from tests.llm.shop import ServedWorld, long_day
+from tests.patience import PATIENCE_S
 
 pytestmark = [
     pytest.mark.llm,
     pytest.mark.skipif(not IS_THERE, reason="needs a model: script/test-llm"),
-    pytest.mark.timeout(300),
 ]
 #: English, since a Chinese character costs this model four tokens and more.
 TALK = (
@@ -158,7 +158,7 @@ def test_worker_requeues_its_task_on_sigterm_during_a_stream(shop):
     _claimed(shop, worker)
     time.sleep(1)
     os.kill(worker.pid, signal.SIGTERM)
-    worker.communicate(timeout=50)
+    worker.communicate(timeout=PATIENCE_S)
 
     assert worker.returncode == 0
     assert shop.queued() == ["day-2026-01-15"] or shop.results()
@@ -186,7 +186,7 @@ def test_worker_reports_a_killed_server_as_a_temporary_fault(shop, server):
     _claimed(shop, worker)
     time.sleep(1)
     server.kill()
-    worker.communicate(timeout=60)
+    worker.communicate(timeout=PATIENCE_S)
     (result,) = shop.results()
     assert (result.status, result.reason) in {("failed", "timeout"), ("failed", "provider")}
     assert result.usage["calls"] >= 1
@@ -240,7 +240,7 @@ def test_chat_keeps_what_was_seen_when_the_server_is_killed(shop, server):
     talking = chat(shop, "--message", LONG)
     assert talking.stdout.read(1), talking.stderr.read()
     server.kill()
-    _, errors = talking.communicate(timeout=60)
+    _, errors = talking.communicate(timeout=PATIENCE_S)
     assert (talking.returncode, b"Traceback" in errors, errors.count(b"\n")) == (69, False, 1)
     question, half = shop.history()
     assert (question["text"], half["role"], half["cut"]) == (LONG, "assistant", True)

@@ -19,7 +19,6 @@ CHROMIUM: Final = shutil.which("chromium") or shutil.which("chromium-browser") o
 NEEDS_CHROMIUM: Final = [
     pytest.mark.browser,
     pytest.mark.skipif(not (CHROMIUM and find_spec("playwright")), reason="no Chromium here: script/test-page"),
-    pytest.mark.timeout(300),
 ]
 #: Keeps what the policy reports, before a page can run anything.
 _KEEP_REPORTS: Final = """

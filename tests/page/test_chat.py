@@ -111,7 +111,6 @@ def pieces(answer: httpx2.Response) -> list[dict[str, str]]:
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(180)
 def test_answer_of_a_model_comes_piece_by_piece_and_is_text(talking, server):
     server.play(*(Act(text=attack, parts=7) for attack in ATTACKS[:6]))
     with entered(talking) as client:
@@ -127,7 +126,6 @@ def test_answer_of_a_model_comes_piece_by_piece_and_is_text(talking, server):
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(180)
 def test_answer_ends_with_the_connection_and_is_kept_as_far_as_it_came(talking, server):
     server.play(Act(text="一二三四五六七八九十" * 20, parts=200, pause_s=0.05), Act(status=500, message="out of memory"))
     with entered(talking) as client:
@@ -138,7 +136,7 @@ def test_answer_ends_with_the_connection_and_is_kept_as_far_as_it_came(talking, 
                 seen += text
                 if "一二三" in re.sub(r"[^一二三]", "", seen):
                     break
-        until(lambda: history(talking)[-1]["role"] == "assistant", most_s=30)
+        until(lambda: history(talking)[-1]["role"] == "assistant")
         assert history(talking)[-1]["cut"] is True
         until(lambda: server.seen.gone)
         failed = told(client, "还在吗？")

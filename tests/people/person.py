@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.patience import PATIENCE_S
 from tests.process.command import until
 from tests.process.prepared import Process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_HANGS_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -47,12 +46,12 @@ class Window:
 
     def wait_for(self, words: str, times: int = 1) -> str:
         """What it has printed, once *words* are among it so many *times*."""
-        return str(until(lambda: text if (text := self.text()).count(words) >= times else None, most_s=_HANGS_S))
+        return str(until(lambda: text if (text := self.text()).count(words) >= times else None))
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Its exit code after this signal, or that it had already."""
         self.process.send_signal(number)
-        return self.process.wait(_HANGS_S)
+        return self.process.wait(PATIENCE_S)
 
 
 class Person:
@@ -77,7 +76,7 @@ class Person:
             capture_output=True,
             encoding="utf-8",
             check=False,
-            timeout=_HANGS_S,
+            timeout=PATIENCE_S,
         )
         return _printed(line, Printed(done.returncode, done.stdout, done.stderr), expects)
 
@@ -93,7 +92,7 @@ class Person:
             stderr=pipe,
             encoding="utf-8",
         )
-        out, err = process.communicate(stdin, timeout=_HANGS_S)
+        out, err = process.communicate(stdin, timeout=PATIENCE_S)
         return _printed(words, Printed(process.returncode, out, err), expects)
 
     def python(self, program: str) -> str:
@@ -116,7 +115,7 @@ class Person:
             )
         opened = Window(process, path)
         try:
-            until(lambda: shows in opened.text(), process, _HANGS_S)
+            until(lambda: shows in opened.text(), process)
             yield opened
         finally:
             opened.end()

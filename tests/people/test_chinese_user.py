@@ -12,7 +12,7 @@ from tests.people.person import Person, Printed, lines_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.proof
 
 HAN = re.compile("[\u4e00-\u9fff]")
 COMMAND = re.compile("`[^`]*`")

@@ -14,7 +14,7 @@ from tests.people.person import Person, lines_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.proof
 
 WIFI = "the wifi password of the cabin is plum-orchid-77"
 QUESTION = "what is the wifi password of the cabin?"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.llm.server import ACTS, Act, Server
+from tests.patience import PATIENCE_S
 from tests.people.person import Person, lines_of
 from tests.process.command import until
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.proof
 
 WELL = "all is well; the supervisor runs.\n"
 SUMMARY = "## Switches\n\nRack 3 has a new switch on port 8403, rack 4 on port 8404; Jonas replaced both."
@@ -151,7 +152,7 @@ def test_operator_has_a_full_disk_and_makes_room(me: Person):
 def test_operator_stops_the_service_in_the_middle_of_a_summary(me: Person, server: Server):
     server.script = lambda _number, _prompt: ACTS["hang"]
     with me.supervisor() as service:
-        assert server.sent.wait(120)
+        assert server.sent.wait(PATIENCE_S)
         me.recalld("run", expects=75)  # the second one is told that there is a first
         assert service.end(signal.SIGTERM) == 0
         assert service.text().endswith(" stopped\n")

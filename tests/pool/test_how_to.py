@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.proof,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(PROGRAM is None, reason="needs redis-server: apt-get install redis-server"),
 ]
 

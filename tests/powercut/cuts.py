@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.storage.disk import RealDisk
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Given, check
+from tests.patience import PATIENCE_S
 from tests.powercut.rig import JOURNAL, NO_JOURNAL, Rig
 from tests.process import forked
 from tests.process.feeder import Feeder
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 ENVIRON: Final = forked.plain_environ(**HURRY)
 _ZONE: Final = HURRY["RECALLD_ARCHIVE_TIMEZONE"]
 _LONGEST_S: Final = 0.6
-_PATIENCE_S: Final = 30.0  # until a supervisor that lives has archived something
 
 
 class Cuts:
@@ -89,7 +89,7 @@ class Cuts:
         ]
         supervisor = self._start(("run",))
         until = time.monotonic() + self.random.uniform(0.05, _LONGEST_S)
-        latest = time.monotonic() + _PATIENCE_S
+        latest = time.monotonic() + PATIENCE_S
         while (now := time.monotonic()) < until or (not self.archived and now < latest):
             self.archived = self.archived or archived_in(self.root)
             for feeder in self.feeders:

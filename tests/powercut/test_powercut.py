@@ -21,7 +21,6 @@ def cut(*words: str) -> tuple[int, str]:
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_power_cut_loses_no_acknowledged_message():
     code, said = cut("--cuts", "6", "--a-round", "3", "--fs", "ext4", "--seed", "7")
 
@@ -30,7 +29,6 @@ def test_power_cut_loses_no_acknowledged_message():
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_power_cut_rig_detects_missing_fsyncs():
     code, said = cut("--cuts", "40", "--a-round", "4", "--fs", "ext4", "--seed", "7", "--control", "all")
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Acked, Given, check
+from tests.patience import PATIENCE_S
 from tests.process import forked
 from tests.process.feeder import Feeder
 from tests.process.programs import move_into
@@ -37,8 +38,6 @@ ODD = frozenset(
     {"put_back", "history_invalid", "history_restored", "file_quarantined", "message_odd", "copy_found", "degraded", "error"}
 )
 _PAUSE_S = 0.005
-#: The longest wait for the first archive run.
-_FIRST_RUN_S = 60.0
 
 
 class Busy:
@@ -85,7 +84,7 @@ class Busy:
     def backups(self, count: int, place: Path) -> list[tuple[Path, list[Acked], int, float]]:
         """Make so many; of each its file, what was promised before it began, its exit code, and how long the lock was held."""
         supervisor = self._start(("run",))
-        ends = time.monotonic() + _FIRST_RUN_S
+        ends = time.monotonic() + PATIENCE_S
         while not self.archived and time.monotonic() < ends:  # the first run loads what makes names of files
             self.write()
         made = []

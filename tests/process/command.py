@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from tests.patience import PATIENCE_S
 from tests.process.prepared import Process
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 #: Compiled modules are kept between the processes of all these tests, as they are where the package is installed.
 _COMPILED = str(Path(tempfile.gettempdir()) / f"recalld-tests-{os.getuid()}")
 _FRONT = ("-m", "recalld")
-_DEADLINE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,20 @@ class Command:
             yield process
         finally:
             process.terminate()
-            process.communicate(timeout=_DEADLINE_S)
+            ended(process)
 
 
 def ended(process: subprocess.Popen[str], stdin: str = "") -> Ended:
-    out, err = process.communicate(stdin, timeout=_DEADLINE_S)
-    return Ended(process.returncode, out or "", err)
+    """What it left at its end; where it hangs it is killed, so that it keeps no lock, and the test fails with what it printed."""
+    try:
+        out, err = process.communicate(stdin, timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"{process.args} did not end in {PATIENCE_S:g} s: {process.communicate()}") from None
+    return Ended(process.returncode, out or "", err or "")
 
 
-def until(holds: Callable[[], Any], process: subprocess.Popen[str] | None = None, most_s: float = 50.0) -> Any:
+def until(holds: Callable[[], Any], process: subprocess.Popen[str] | None = None, most_s: float = PATIENCE_S) -> Any:
     """What *holds* returns once it is true; *process* has to live until then."""
     deadline, turn = time.monotonic() + most_s, threading.Event()
     while not (found := holds()):

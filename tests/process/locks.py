@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Acked, Given, check
+from tests.patience import PATIENCE_S
 from tests.process import foreign, forked
 from tests.process.lockers import KINDS, OURS, Writers
 from tests.process.rounds import Rounds
@@ -51,7 +52,7 @@ class LockStorm:
         self._gone = (folder / "gone").open("w+b")
         self._null = os.open(os.devnull, os.O_RDWR)
 
-    def run(self, appends: int, most_s: float = 120.0) -> list[str]:
+    def run(self, appends: int, most_s: float = 300.0) -> list[str]:
         """The violations once *appends* messages are acknowledged, and everything is settled; with a rogue, not before a put-back."""
         forked.run(self.root, "init", environ=ENVIRON)
         supervisor = self._child(forked.command(self.root, "run"), self._null)
@@ -65,13 +66,13 @@ class LockStorm:
         os.close(out)
         wrong = self._until(appends, reader, most_s)
         self.stop.touch()
-        wrong += [f"writer {n} ended with {code}" for n, child in enumerate(children) if (code := child.wait(60))]
+        wrong += [f"writer {n} ended with {code}" for n, child in enumerate(children) if (code := child.wait(PATIENCE_S))]
         self._collect(reader, b"")
         os.close(reader)
         if (code := supervisor.poll()) is not None:
             wrong.append(f"the supervisor had ended by itself with {code}")
         supervisor.terminate()
-        if code := supervisor.wait(30):
+        if code := supervisor.wait(PATIENCE_S):
             wrong.append(f"the supervisor ended with {code}")
         return [*wrong, *self._judge()]
 

@@ -29,6 +29,7 @@ from recalld import AnthropicMemory, Memory, MemoryStore
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.longterm.lines import cut, parse_entry
 from recalld.supervisor.storage.errors import Conflict
+from tests.patience import PATIENCE_S
 from tests.process import forked
 from tests.process.rounds import Rounds
 
@@ -213,7 +214,7 @@ class Round:
             os.close(out)
             wrong = self._until(lines, reader)
             self.stop.touch()
-            wrong += [f"{name} ended with {code}" for name, child in children.items() if (code := child.wait(60))]
+            wrong += [f"{name} ended with {code}" for name, child in children.items() if (code := child.wait(PATIENCE_S))]
             self._collect(reader, b"")
             os.close(reader)
             told.seek(0)

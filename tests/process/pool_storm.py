@@ -33,6 +33,7 @@ from tests.checker.__main__ import read_folder
 from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import read_summary
 from tests.llm.server import Act, Server
+from tests.patience import PATIENCE_S
 from tests.pool.redis_server import PROGRAM, RedisServer
 
 HURRY: Final = {
@@ -161,7 +162,7 @@ class Storm:
         for process in processes:
             process.terminate()
         for process in processes:
-            process.wait(120)
+            process.wait(PATIENCE_S)
 
     def wrong(self, calls: Counter[str]) -> list[str]:
         """What does not hold."""

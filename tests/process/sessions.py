@@ -29,6 +29,7 @@ from recalld.supervisor.conversation.chat_files import ChatFiles
 from recalld.supervisor.protocol.making import make_workspace
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from tests.llm.server import Act, Server
+from tests.patience import PATIENCE_S
 from tests.process import forked
 from tests.process.rounds import Rounds
 
@@ -67,7 +68,7 @@ class OnLoopback:
         self._port = port
 
     def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Iterator[str]:
-        with contextlib.closing(HTTPConnection("127.0.0.1", self._port, timeout=60)) as connection:
+        with contextlib.closing(HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE_S)) as connection:
             connection.request("POST", "/v1/chat/completions", json.dumps({"messages": messages, "temperature": temperature}))
             yield json.load(connection.getresponse())["choices"][0]["message"]["content"]
 
@@ -141,7 +142,7 @@ class Round:
             with server:
                 wrong = self._talk(memory, messages)
                 self.stop.touch()
-                wrong += [f"{name} ended with {code}" for name, child in children.items() if (code := child.wait(60))]
+                wrong += [f"{name} ended with {code}" for name, child in children.items() if (code := child.wait(PATIENCE_S))]
             told.seek(0)
             wrong += list(filter(None, [told.read().decode()[-2000:]]))
             return [*wrong, *self._judge_lines(server), *self._judge_chat(names)]

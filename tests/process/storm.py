@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Given, check
+from tests.patience import PATIENCE_S
 from tests.process import forked
 from tests.process.editor import Saves, edit
 from tests.process.feeder import Feeder
@@ -56,7 +57,6 @@ _ACTS = 0.03
 #: In the calm run a worker that the machine lets wait is no dead one.
 _CALM = {"RECALLD_WORKER_LEASE": "120s"}
 #: Seconds in which a supervisor that lives has archived something.
-_PATIENCE_S = 30.0
 
 
 class Storm:
@@ -179,7 +179,7 @@ class Storm:
         self._open_editor()
         killed = 0
         due = time.monotonic() + pause_s
-        until = time.monotonic() + _PATIENCE_S + 10 * kills * pause_s
+        until = time.monotonic() + PATIENCE_S + 10 * kills * pause_s
         # a starved supervisor may come to no archive run between two kills: the calm run archives then
         while killed < kills or (not archived_in(self.root) and time.monotonic() < until):
             for feeder in self.feeders:
@@ -210,10 +210,10 @@ class Storm:
             wrong.append(f"the supervisor had ended by itself with {code}")
         self.supervisor.terminate()
         try:
-            self.supervisor.wait(timeout=60)
+            self.supervisor.wait(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.supervisor.kill()
-            wrong.append("SIGTERM did not end it in a minute")
+            wrong.append(f"SIGTERM did not end it in {PATIENCE_S:.0f} s")
         for number in self.pipe:
             if number >= 0:
                 os.close(number)
@@ -224,7 +224,7 @@ class Storm:
     def _calm(self) -> list[str]:
         """Settle everything, once nobody lives any more, and judge."""
         forked.end_orphans()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             began = time.monotonic()
             code, _, err = forked.run(self.root, "run", "--until-settled", environ=self.environ | _CALM)

@@ -20,7 +20,7 @@ from tests.process.command import Command, ended, until
 from tests.process.test_storm import ROOT, stormed
 from tests.test_examples import Shell
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from recalld.supervisor.archive.places import place_of
 from tests.http.test_command import free_port, health
 from tests.llm.server import Act, Server
+from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from tests.process.command import Ended
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.proof
 
 #: The rare words of all secrets; the second has a name of a file in pinyin, too.
 WORDS = ("kestrel", "鸮岭")
@@ -99,7 +100,7 @@ class Life(NamedTuple):
         address = f"http://127.0.0.1:{self.command.environ['RECALLD_SERVE_PORT']}{path}"
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "X-Recalld-Session": "proxy"}
         asked = urllib.request.Request(address, json.dumps(body).encode(), headers, method=method)
-        with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310 - of loopback
+        with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:  # noqa: S310 - of loopback
             return json.loads(answer.read())
 
     def history(self) -> list[dict[str, Any]]:
@@ -227,7 +228,7 @@ def forgotten(life: Life) -> Life:
 
     def waits(number: int, prompt: str) -> Act:
         asked.set()
-        goes_on.wait(60)
+        goes_on.wait(PATIENCE_S)
         return summarised(number, prompt)
 
     life.model.script = waits

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.llm.server import Act
+from tests.patience import PATIENCE_S
 from tests.process.command import until
 from tests.replies.turning import request
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from tests.llm.server import Server
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.proof
 
 RECALLD = [sys.executable, "-P", "-m", "recalld"]
 #: The editor takes pastes: it waits for a line.
@@ -70,7 +71,7 @@ class Chat:
             data = data[os.write(self._line, data) :]
 
     def expect(self, *texts: str) -> None:
-        until(lambda: all(text in self.seen for text in texts) or self.process.poll() is not None, most_s=20)
+        until(lambda: all(text in self.seen for text in texts) or self.process.poll() is not None)
         assert all(text in self.seen for text in texts), self.seen[-2000:]
 
     def ask(self, line: str, *answers: str) -> None:
@@ -102,7 +103,7 @@ def chatting(tmp_path: Path, environ: dict[str, str], columns: int = 80) -> Iter
     chat.expect("/help shows the commands", READY)
     yield chat
     chat.type("\x04")
-    assert chat.process.wait(10) == 0, chat.seen[-2000:]
+    assert chat.process.wait(PATIENCE_S) == 0, chat.seen[-2000:]
 
 
 def test_chat_does_every_command(tmp_path, environ):

@@ -18,7 +18,7 @@ from recalld.supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
 from tests.process.conftest import NOW
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 C_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 

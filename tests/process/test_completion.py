@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+from tests.patience import PATIENCE_S
+
+pytestmark = pytest.mark.proof
 
 ROOT = Path(__file__).parents[2]
 #: What each shell is told to complete the line; it prints the words that come of it.
@@ -51,7 +53,7 @@ def test_completion_completes_commands_options_and_files(shell, line, tmp_path):
         "LANG": "C.UTF-8",
     }
     words = [shell, "-c", SHELLS[shell], *([] if shell == "fish" else [shell]), line, *LINES[line]]
-    done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.stdout.split() == LINES[line], done.stderr
 
 

@@ -26,7 +26,7 @@ from tests.process.command import Command, ended
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 NOW = "2026-01-31T10:00:00+08:00"
 HERE = {"RECALLD_NOW": NOW, "TZ": "Asia/Shanghai", "LC_ALL": "C.UTF-8"}

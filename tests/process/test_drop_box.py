@@ -17,7 +17,7 @@ from tests.process.command import Command, until
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 _NOREPLACE, _EXCHANGE, _AT_FDCWD = 1, 2, -100
 

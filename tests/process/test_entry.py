@@ -22,13 +22,14 @@ from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import parse_request
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.workspace import open_workspace
+from tests.patience import PATIENCE_S
 from tests.process.command import Command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 NOW = "2026-01-31T10:00:00+08:00"
 
 
@@ -114,7 +115,7 @@ def ends_before_it_answers(root: Path, settings: Mapping[str, str]) -> Iterator[
         thread = threading.Thread(target=serve)
         thread.start()
         yield
-        thread.join(30)
+        thread.join(PATIENCE_S)
 
 
 @pytest.mark.parametrize("more", [[], ["--at", "2026-01-31T09:00:00+08:00"], ["--json"]])

@@ -138,7 +138,6 @@ def test_cli_has_exactly_the_commands_of_the_table_of_json_answers():
     assert leaves(commands()) - WITHOUT_JSON == set(ANSWERS) | OF_SYSTEMD | OF_REDIS
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_command_answers_json_in_one_line_with_the_promised_keys(talked, name):
     words, keys = ANSWERS[name]

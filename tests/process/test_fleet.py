@@ -23,6 +23,7 @@ from recalld.supervisor.fleet.settings import FleetPaths
 from recalld.supervisor.interfaces.fleet import _own_command, _shard_command, ask_fleet
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.disk import RealDisk
+from tests.patience import PATIENCE_S
 from tests.process.command import Command, Ended, ended, until
 from tests.world import EventList
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.proof
 NAMES = ("安娜", "ben", "carla", "dora")
 
 
@@ -69,7 +70,7 @@ class Root:
             yield process
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(PATIENCE_S)
 
     def status(self) -> dict[str, Any]:
         return ask_fleet(FleetPaths(self.folder)) or {"shards": []}
@@ -150,7 +151,7 @@ def test_fleet_loses_nothing_acknowledged_when_its_processes_are_killed(root):
             say()
             until(root.all_run, first)
         first.kill()
-        first.wait(60)
+        first.wait(PATIENCE_S)
         say()
     with root.fleet() as second:
         say()
@@ -201,7 +202,7 @@ def gateway(root: Root) -> Iterator[str]:
         yield process.stdout.readline().strip()
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
 
 
 class Asked:
@@ -219,7 +220,7 @@ class Asked:
 
     def __call__(self, path: str, token: str, **request: Any) -> tuple[int, Any, str]:
         head = {"Authorization": f"Bearer {token}"}
-        found = httpx2.post(f"{self.address}/w/{urllib.parse.quote(path)}", headers=head, json=request, timeout=60)
+        found = httpx2.post(f"{self.address}/w/{urllib.parse.quote(path)}", headers=head, json=request, timeout=PATIENCE_S)
         return found.status_code, found.json(), found.headers.get("Retry-After", "")
 
     def tool(self, name: str, tool: str, **arguments: Any) -> str:
@@ -227,7 +228,7 @@ class Asked:
 
         async def main() -> str:
             head = {"Authorization": f"Bearer {self.token(name)}"}
-            async with httpx2.AsyncClient(headers=head, timeout=60) as line:
+            async with httpx2.AsyncClient(headers=head, timeout=PATIENCE_S) as line:
                 transport = streamable_http_client(f"{self.address}/w/{urllib.parse.quote(name)}/mcp", http_client=line)
                 async with Client(transport) as client:
                     return str((await client.call_tool(tool, arguments)).content[0].text)  # type: ignore[union-attr]

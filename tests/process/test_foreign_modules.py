@@ -12,7 +12,7 @@ import pytest
 
 from tests.world import message_on
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_BY_MISTAKE = "import pathlib; pathlib.Path({path!r}).write_text('运行了')\n"

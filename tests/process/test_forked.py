@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.process import rounds
 from tests.process.command import Command, ended
 from tests.process.rounds import Rounds
@@ -37,7 +38,6 @@ print(*forked.run(pathlib.Path("工作区"), "run", environ={}))
 """
 
 
-@pytest.mark.timeout(60)
 def test_forked_kills_a_command_that_never_ends_and_reports_it():
     done = subprocess.run([sys.executable, "-c", HANGS], cwd=ROOT, capture_output=True, text=True, check=True)
 
@@ -89,4 +89,4 @@ def test_forked_supervisor_ends_by_signals_like_a_new_one(recalld, number, code)
     with recalld.supervised() as process:
         assert Path(f"/proc/{process.pid}/cwd").readlink() == recalld.root.parent
         process.send_signal(number)
-        assert process.wait(30) == code
+        assert process.wait(PATIENCE_S) == code

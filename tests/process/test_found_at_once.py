@@ -11,7 +11,7 @@ from recalld.supervisor.interfaces.api import Memory
 from tests.process.command import Command
 from tests.process.test_recall_ready import Running
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.proof
 
 FACT = "the wifi password of the cabin is plum-orchid-77"
 

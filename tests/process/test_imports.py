@@ -13,7 +13,7 @@ import pytest
 
 from tests.process.command import Command, ended
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 #: Loaded for a lock, for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
 HEAVY = {

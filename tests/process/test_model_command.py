@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.llm.server import Act, Server
+from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def test_context_makes_the_summary_of_a_session_without_being_asked(recalld: Com
 
     def script(_number: int, _prompt: str) -> Act:
         asked.set()
-        may_answer.wait(60)
+        may_answer.wait(PATIENCE_S)
         return Act(text=SUMMARY)
 
     server.script = script
@@ -176,7 +177,7 @@ def test_turn_that_waits_for_the_model_keeps_no_other_command_waiting(recalld: C
 
     def script(_number: int, _prompt: str) -> Act:
         asked.set()
-        may_answer.wait(60)
+        may_answer.wait(PATIENCE_S)
         return Act(text=SUMMARY)
 
     server.script = script

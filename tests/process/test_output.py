@@ -21,7 +21,7 @@ from tests.world import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 
 @pytest.fixture

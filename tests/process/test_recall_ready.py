@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld.supervisor.interfaces.locate import folder_id
+from tests.patience import PATIENCE_S
 from tests.process.command import Command, until
 from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 
 class Running(Command):
@@ -36,7 +37,7 @@ class Running(Command):
     def end(self) -> tuple[int, str]:
         """The exit code, and all that was said."""
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(60)
+        code = self.process.wait(PATIENCE_S)
         self.told.seek(0)
         said = self.told.read().decode()
         self.told.close()

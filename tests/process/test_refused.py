@@ -17,7 +17,7 @@ from tests.world import message
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 
 @pytest.fixture

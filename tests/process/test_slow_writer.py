@@ -14,7 +14,7 @@ from tests.world import message, talk
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.proof
 
 
 def test_restore_keeps_what_a_slow_writer_still_writes(tmp_path: Path) -> None:

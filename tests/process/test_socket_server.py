@@ -18,6 +18,7 @@ import pytest
 from recalld.supervisor.interfaces import entry
 from recalld.supervisor.interfaces.locate import folder_id, version
 from recalld.supervisor.interfaces.socket_server import Answering, Connections, running_version, serve_socket
+from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
 from tests.world import World, message
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.proof
 GOOD = {"version": 3, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
 #: What is no request, and what is said of it ("": nothing, since nothing is wrong with who asks so).
 REFUSED = {
@@ -136,7 +137,7 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
     free = threading.Event()
 
     def slow(request: Request) -> dict[str, Any]:
-        assert free.wait(20)
+        assert free.wait(PATIENCE_S)
         return answer(request)
 
     with served(world, slow, told), socket.socket(socket.AF_UNIX) as line:
@@ -272,7 +273,7 @@ def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, mo
     thread = threading.Thread(target=serve)
     thread.start()
     assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (("慢慢来", "", 0), False)
-    thread.join(20)
+    thread.join(PATIENCE_S)
 
 
 def test_entry_does_not_report_a_refusing_supervisor_as_mute(world, listening):
@@ -282,7 +283,7 @@ def test_entry_does_not_report_a_refusing_supervisor_as_mute(world, listening):
     thread = threading.Thread(target=refuse)
     thread.start()
     assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, False)
-    thread.join(20)
+    thread.join(PATIENCE_S)
 
 
 def test_entry_sends_nothing_to_a_socket_of_another_user(world, listening, monkeypatch):
@@ -419,7 +420,7 @@ def test_run_answers_nothing_for_a_copy_of_its_workspace(tmp_path):
         ]
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE_S)
     assert ["花生" in one.out for one in found] == [True, True, True, False]
     assert ["榛子" in one.out for one in found] == [False, False, False, True]
     assert (original.root / ".recalld" / "socket.path").exists()

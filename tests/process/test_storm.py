@@ -25,7 +25,6 @@ def stormed(module: str, *words: str) -> str:
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_pipeline_loses_and_duplicates_nothing_under_random_kills():
     """Beside a program with a sliding window, and one that drops files of one name."""
     said = stormed("storm", "--kills", "15", "--seed", "2")
@@ -38,7 +37,6 @@ def test_pipeline_loses_and_duplicates_nothing_under_random_kills():
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
     said = stormed("locks", "--appends", "400", "--a-round", "200", "--seed", "7")
 
@@ -46,7 +44,6 @@ def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_long_term_file_loses_no_line_of_eight_writers():
     """In the second round beside programs without the lock."""
     said = stormed("long_term", "--lines", "400", "--a-round", "200", "--quick")
@@ -56,7 +53,6 @@ def test_long_term_file_loses_no_line_of_eight_writers():
 
 @pytest.mark.feature("000.42")
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_session_lines_tell_each_message_once_with_eight_processes():
     """They add to one chat of LlamaIndex, too."""
     said = stormed("sessions", "--messages", "80")
@@ -93,7 +89,6 @@ def test_by_hand_excludes_an_unedited_machine_part_of_a_summary():
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(180)
 def test_file_turn_answers_each_input_once_under_random_kills():
     said = stormed("reply_storm", "--kills", "8", "--inputs", "30", "--seed", "3")
 

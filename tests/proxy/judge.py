@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.http.service import Service
+from tests.patience import PATIENCE_S
 from tests.proxy.clients import CLIENTS, QUESTION
 from tests.proxy.conftest import MEMORY, Proxied
 from tests.proxy.model_server import (
@@ -123,7 +124,7 @@ def ran(python: str, name: str, url: str, key: str) -> object:
         [python, Path(__file__).with_name("clients.py"), name, url, key],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     if done.returncode:

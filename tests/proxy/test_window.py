@@ -122,7 +122,6 @@ def test_window_is_never_passed_where_the_last_turns_fit_it(count, words, window
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(300)
 def test_long_talk_stays_in_the_window_and_its_beginning_is_remembered(proxied: Proxied):
     found = long_talk(proxied, turns=150)
     assert found.largest <= WINDOW

@@ -19,7 +19,6 @@ from recalld.supervisor.storage.disk import RealDisk
 from tests.world import WITHOUT_MODEL, FaultyDisk, message, talk
 
 #: A recall that hangs fails; that it keeps its deadline is shown below by a cranked clock.
-pytestmark = pytest.mark.timeout(120)
 #: What the event says of an error that no code expects.
 UNEXPECTED = "unexpected error"
 SAID = [

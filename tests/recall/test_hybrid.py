@@ -361,7 +361,6 @@ def test_vector_store_has_each_text_once_and_the_last_vector_of_it(tmp_path_fact
 # ── what goes wrong changes nothing but what is found by meaning ─────────────
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_hybrid_has_what_the_words_find_when_the_server_fails(ready, server, fault):
     words = by_words(ready)

@@ -14,6 +14,7 @@ from typing import Any
 
 from recalld.supervisor.text.tokenizer import tokens
 from tests.loopback import Handler, Loopback
+from tests.patience import PATIENCE_S
 
 SIZE = 256
 #: What the model knows to mean the same, as the tokeniser spells it.
@@ -60,7 +61,7 @@ class _Handler(Handler):
             case "another model":
                 rows = [{"index": n, "embedding": vector(text, 1)} for n, text in enumerate(texts)]
             case "hang":
-                self.server.ended.wait(30)
+                self.server.ended.wait(PATIENCE_S)
             case "drip":
                 self._drip()
                 return

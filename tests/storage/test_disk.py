@@ -18,6 +18,7 @@ from recalld.supervisor.storage import disk as module
 from recalld.supervisor.storage.disk import RealDisk, read_outside
 from recalld.supervisor.storage.errors import Busy, from_os_error, why_refused
 from tests.kinds import NO_FILES
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -238,7 +239,7 @@ def other(way: str, path: Path, wait_s: float) -> Iterator[subprocess.Popen[str]
         assert process.stdout
         assert process.stdout.readline() == "asks\n"
         yield process
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("holder", WAYS)
@@ -252,7 +253,7 @@ def test_disk_locks_of_each_kind_exclude_and_wait_for_each_other(tmp_path, holde
             pass
         with other(taker, side, 60) as patient:
             assert patient.stdout
-            first.communicate(timeout=60)
+            first.communicate(timeout=PATIENCE_S)
             assert patient.stdout.readline() == "holds\n"
     assert (first.returncode, refused.returncode, patient.returncode) == (0, 75, 0)
 

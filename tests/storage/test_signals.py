@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from recalld.supervisor.storage.signals import on_signals
+from tests.patience import PATIENCE_S
 from tests.world import signals_as_they_were
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_on_signals_sets_the_event_without_deadlock_while_it_is_locked(number: int) -> None:
     told = threading.Event()
@@ -22,4 +22,4 @@ def test_on_signals_sets_the_event_without_deadlock_while_it_is_locked(number: i
             os.kill(os.getpid(), number)
             for _ in range(1_000):
                 pass  # the handler runs between two steps of this very thread
-        assert told.wait(20)
+        assert told.wait(PATIENCE_S)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Given, check
+from tests.patience import PATIENCE_S
 from tests.powercut.rig import Refused, enter_namespace
 from tests.process import forked
 from tests.process.feeder import say
@@ -44,7 +45,6 @@ ENVIRON: Final = forked.plain_environ(
 )
 #: What a tmpfs may be short of.
 SHORT: Final = {"bytes": "size=3m", "inodes": "size=64m,nr_inodes=400"}
-_PATIENCE_S: Final = 45.0  # a round comes after half a minute at the latest
 #: How often nobody says a word after room was made, so that the supervisor has to find out by itself.
 _SILENT: Final = 0.1
 
@@ -83,7 +83,7 @@ class Full:
             if wrong:
                 break
         supervisor.terminate()
-        if code := supervisor.wait(30):
+        if code := supervisor.wait(PATIENCE_S):
             wrong.append(f"the supervisor ended with {code}")
         if b"Traceback" in (said := os.pread(told, 1 << 24, 0)):
             wrong.append(said.decode()[-2000:])
@@ -151,7 +151,7 @@ class Full:
         return files
 
     def _await(self, told: int, began: int, event: str, meanwhile: Callable[[], None] = lambda: None) -> list[str]:
-        until = time.monotonic() + _PATIENCE_S
+        until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             for line in os.pread(told, 1 << 24, began).splitlines():
                 with contextlib.suppress(ValueError):

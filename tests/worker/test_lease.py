@@ -14,6 +14,7 @@ from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Task, task_id
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
+from tests.patience import PATIENCE_S
 from tests.world import GOOD_SUMMARY, WITH_MODEL, FaultyDisk, message_on
 
 SOURCES = (Source("2026-01-15-部署.md", "9f8a3c0012345678", 3),)
@@ -109,7 +110,7 @@ def test_worker_goes_on_when_the_disk_refuses_a_heartbeat(world, call):
 
     def write(_task, _blocks):
         disk.refuses = refuse
-        assert refused.wait(20)
+        assert refused.wait(PATIENCE_S)
         return GOOD_SUMMARY
 
     world.model.script = write
