@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -32,9 +34,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave the proofs out where neither files nor marks are named."""
+    """Leave the proofs out where neither files nor marks are named; nothing of what is loaded is garbage."""
     if config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.markexpr:
         config.option.markexpr = "not proof"
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage look at what the tests make, and no more at the thousands of tests themselves."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Load no module of which all tests, or none, are proofs, where the others are wanted: loading all takes seconds."""
+    if config.option.markexpr not in {"proof", "not proof"} or not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    has_proofs, is_proof = "mark.proof" in text, re.search(r"^pytestmark = \[?\s*pytest\.mark\.proof\b", text, re.MULTILINE)
+    return (not has_proofs if config.option.markexpr == "proof" else bool(is_proof)) or None
 
 
 @pytest.fixture
