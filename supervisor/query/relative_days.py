@@ -65,7 +65,10 @@ _NEAR_EN: Final = (
 _HAN_WEEK: Final = "个?(?:周|星期|礼拜)"
 _HAN_N: Final = "[0-9]{1,2}|[一二两三四五六七八九十]{1,3}"
 #: Signs that a sentence is about the past, or about the future; 天文馆周一闭馆 has neither, it is about every Monday.
-_OVER: Final = lazy_re(r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|paid|bought|sent|gave|spent|sold|spoke|left|\w{3,}ed)\b", re.IGNORECASE)
+_OVER: Final = lazy_re(
+    r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|paid|bought|sent|gave|spent|sold|spoke|left|\w{3,}ed)\b",
+    re.IGNORECASE,
+)
 _AHEAD: Final = lazy_re(
     r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
     r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
@@ -189,7 +192,7 @@ def _numbered(match: re.Match[str], said: date, weekday: int) -> Days | None:
 
 
 def _numbered_only(match: re.Match[str], said: date) -> Days | None:
-    """Return the next day with this number, unless its sentence is about the past ("asked for the 12th" is not), or it just was."""
+    """Return the next day with this number; None if it just was, or its sentence is about the past: "I paid on the 12th"."""
     if not match.groupdict().get("ahead") and _is_over(match):
         return None
     day = _number(match["day"])
@@ -360,9 +363,11 @@ def _english() -> _Rules:
         (rf"\b{_COUNT}\s+(?P<unit>day|week)s?\s+from\s+(?:now|today)\b", _later_en),
         (r"\b(?:the\s+)?end\s+of\s+(?:the|this)\s+month\b", _month_end_en),
         (
-            rf"\b(?:(?P<ahead>by|until|till?|for|to|have|off|do|make)|on|from|before|after)\s+the\s+(?P<day>[0-3]?[0-9]){_ORDINAL}"
-            r"(?=\s*(?:[?.,!;:)]|$)|\s+(?:after\s+all|off|at|in\s+the|and|or|but|so|if|then|instead|please|with|because"
-            r"|when|for|from|to|until|i|we|he|she|they|it|is|works?|morning|afternoon|evening|night)\b)",
+            (
+                rf"\b(?:(?P<ahead>by|until|till?|for|to|have|off|do|make)|on|from|before|after)\s+the\s+(?P<day>[0-3]?[0-9]){_ORDINAL}"
+                r"(?=\s*(?:[?.,!;:)]|$)|\s+(?:after\s+all|off|at|in\s+the|and|or|but|so|if|then|instead|please|with|because"
+                r"|when|for|from|to|until|i|we|he|she|they|it|is|works?|morning|afternoon|evening|night)\b)"
+            ),
             _numbered_only,
         ),
     )
