@@ -77,6 +77,7 @@ HOMES: Final = {
     "Stemmer": {"recalld.supervisor.text.tokenizer"},
     "regex": {"recalld.supervisor.text.snippet"},
     "tantivy": {"recalld.supervisor.index.engine"},
+    "rank_bm25": {"recalld.supervisor.index.bm25"},
     "numpy": {
         "recalld.supervisor.index.bm25",
         *(f"recalld.supervisor.recall.{name}" for name in ("embeddings", "hybrid", "meaning", "vectors")),

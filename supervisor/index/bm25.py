@@ -1,5 +1,5 @@
 """
-BM25 with the formula of rank-bm25, for the candidates of a question and with the statistics of all passages.
+BM25 as rank-bm25 computes it, for the candidates of a question and with the statistics of all passages.
 
 The idf is Lucene's, which is never negative: with rank-bm25's own a perfect match in a memory of one message scores below zero.
 Each term is a number, so that it can be counted in hundreds of passages at once; a term is scored once for all sentences.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 CONTEXT_WIDTHS: Final = (0, 1, 3)
 #: A quick test of a term: if no term of the question has the same last bits, it is not one of them.
 _LAST_BITS: Final = 0xFFFF
+#: The only term of each document that rank-bm25 sees.
+_IT: Final = "it"
 
 
 class Candidate(NamedTuple):
@@ -108,21 +111,18 @@ class TermCounts:
         import numpy as np
 
         self._related = related
-        self._corpora, self._k1 = corpora, k1
+        self._corpora, self._k1, self._b = corpora, k1, b
         self._words = np.frombuffer(b"".join([candidate.words for candidate in candidates]), dtype=np.uint32)
-        self._last_bits = self._words.astype(np.uint16)
-        lengths = np.array([candidate.lengths for candidate in candidates])
-        ends = lengths[:, -1].cumsum()
-        #: Where the words that each field of a candidate adds end among all words.
-        self._ends = (lengths + (ends - lengths[:, -1])[:, None]).ravel()
-        # fields × candidates: what a count is divided by, besides itself; lengths are relative to the average of their field
-        relative = lengths.T / np.array([[one.average or 1.0] for one in corpora])
-        self._norms = k1 * (1 - b + b * relative)
+        lengths = np.array([candidate.lengths for candidate in candidates]).T
+        own = np.diff(lengths, axis=0, prepend=0)  # the words that each field adds to the narrower one
+        self._places = np.repeat(np.arange(lengths.size).reshape(lengths.shape).T.ravel(), own.T.ravel())
+        #: Fields × candidates: the length of each, relative to the average of its field.
+        self._lengths = lengths / np.array([[one.average or 1.0] for one in corpora])
         self._known: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
 
-    def scores(self, words: Mapping[str, float]) -> Any:
+    def scores(self, words: Mapping[str, float]) -> list[float]:
         """
-        Return an array: the score of each candidate for these words with their weights, the sum over the fields.
+        Return the score of each candidate for these words with their weights: the sum over the fields.
 
         The score of a word is its own or that of a related word, whichever is higher.
         """
@@ -134,20 +134,23 @@ class TermCounts:
         for word in new:
             for other, worth in self._related.get(word, {}).items():
                 self._known[word] = np.maximum(self._known[word], worth * self._known[other])
-        total = np.zeros(self._norms.shape[1])
+        total = np.zeros(self._lengths.shape[1])
         for word, counts in words.items():
-            total += self._known[word] if counts == 1.0 else counts * self._known[word]
-        return total
+            total += counts * self._known[word]
+        scores: list[float] = total.tolist()
+        return scores
 
     def _weigh(self, words: Sequence[str]) -> None:
-        """Score the words as rank-bm25 does (`BM25Okapi.get_scores`), each with the idf of its field."""
+        """Let rank-bm25 score the words: each word in a field of a candidate is a document of its own."""
         import numpy as np
 
         if not words:
             return
         counts = self._counts(words)
-        # a passage without words, where only the length counts (b = 1), would be divided by zero
-        scores = np.divide(counts * (self._k1 + 1), counts + self._norms, out=np.zeros(counts.shape), where=counts > 0)
+        there = counts.nonzero()
+        scores = np.zeros(counts.shape)
+        if len(there[0]):
+            scores[there] = _of_counts()(counts[there].tolist(), self._lengths[there[1:]], self._k1, self._b).get_scores([_IT])
         worth = np.array([[[corpus.idf(word)] for corpus in self._corpora] for word in words])
         self._known.update(zip(words, (scores * worth).sum(axis=1), strict=True))
 
@@ -155,18 +158,39 @@ class TermCounts:
         """Return how often each word occurs, words × fields × candidates; a field includes the narrower one."""
         import numpy as np
 
-        number_of = {word: term_number(word) for word in words}
-        numbers = np.array(sorted({*number_of.values()}), dtype=np.uint32)
+        numbers, of_word = np.unique(np.array([term_number(word) for word in words], dtype=np.uint32), return_inverse=True)
         may_be = np.zeros(_LAST_BITS + 1, dtype=bool)
         may_be[numbers & _LAST_BITS] = True
-        near = may_be[self._last_bits].nonzero()[0]
+        near = np.flatnonzero(may_be[self._words & _LAST_BITS])
         terms = self._words[near]
-        found = numbers.searchsorted(terms)
+        found = np.searchsorted(numbers, terms)
         found[found == len(numbers)] = 0
         is_one = numbers[found] == terms
-        places = self._ends.searchsorted(near[is_one], side="right")
-        size = self._ends.size
-        fields, candidates = self._norms.shape
-        counts = np.bincount(found[is_one] * size + places, minlength=len(numbers) * size)
-        each = counts.reshape(len(numbers), candidates, fields).cumsum(axis=2)
-        return each[numbers.searchsorted([*number_of.values()])].transpose(0, 2, 1)
+        size = self._lengths.size
+        counts = np.bincount(found[is_one] * size + self._places[near[is_one]], minlength=len(numbers) * size)
+        each = counts.reshape(len(numbers), *self._lengths.shape)[of_word.ravel()]
+        for reach in range(1, len(self._lengths)):
+            each[:, reach] += each[:, reach - 1]
+        return each
+
+
+@cache
+def _of_counts() -> Any:
+    from rank_bm25 import BM25Okapi
+
+    class OfCounts(BM25Okapi):  # type: ignore[misc]
+        """rank-bm25 over documents of one term with idf 1, *counts* times in each; the average of *lengths* is 1."""
+
+        def __init__(self, counts: Sequence[int], lengths: Sequence[float], k1: float, b: float) -> None:
+            self._lengths = lengths
+            documents = {count: {_IT: count} for count in set(counts)}
+            super().__init__([documents[count] for count in counts], k1=k1, b=b)
+
+        def _initialize(self, counted: Sequence[Mapping[str, int]]) -> None:
+            self.corpus_size, self.avgdl, self.doc_len, self.doc_freqs = len(counted), 1.0, self._lengths, counted
+
+        def _calc_idf(self, _counted: object) -> None:
+            """Do nothing: the idf is applied later, since each field has its own."""
+            self.idf = {_IT: 1.0}
+
+    return OfCounts

@@ -10,7 +10,7 @@ the day, the first words of a message, the days that the question names, and the
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.documents import decode_passage
@@ -138,13 +138,11 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         return sorted(found, key=lambda one: -one.score)
     counted = TermCounts(candidates, corpora, k1, b, query.related)
     query = replace(query, words=weighed(query))
-    plain = counted.scores(query.words)
-    best = float(plain.max()) or 1.0
-    scores = _scores(query, candidates, counted, corpora[0], plain)
+    best = max(counted.scores(query.words)) or 1.0
+    scores = _scores(query, candidates, counted, corpora[0], best)
     of_day: dict[str, float] = {}
     for candidate, score in zip(candidates, scores, strict=True):
-        if score > of_day.get(candidate.group, -1.0):
-            of_day[candidate.group] = score
+        of_day[candidate.group] = max(of_day.get(candidate.group, 0.0), score)
     found = []
     for candidate, score in zip(candidates, scores, strict=True):
         one = Scored(candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0)
@@ -333,29 +331,30 @@ def _nearness(days: Days, day: date) -> float:
     return worth * next((part for most, part in AFTER if 0 < away <= most), 0.0)
 
 
-def _scores(query: Query, candidates: Sequence[Candidate], counted: TermCounts, corpus: Corpus, plain: Any) -> list[float]:
-    """Return the scores by words, of the whole question and of the best sentence; *plain* are those of its own words."""
-    best = plain.max() or 1.0
+def _scores(query: Query, candidates: Sequence[Candidate], counted: TermCounts, corpus: Corpus, best: float) -> Sequence[float]:
+    """Return the scores by words, of the whole question and of the best sentence; *best* is the highest plain score."""
 
-    def answered(scores: Any) -> Any:
+    def answered(words: Mapping[str, float]) -> list[float]:
+        scores = counted.scores(words)
         feedback = _feedback_words(query, candidates, scores, corpus)
         shared = counted.scores(dict.fromkeys(feedback, 1.0))
-        worth = _FEEDBACK_WORTH * scores.max() / (shared.max() or 1.0)
-        return best / (scores.max() or 1.0) * (scores + worth * shared)
+        worth = _FEEDBACK_WORTH * max(scores) / (max(shared) or 1.0)
+        scale = best / (max(scores) or 1.0)
+        return [scale * (score + worth * more) for score, more in zip(scores, shared, strict=True)]
 
-    whole: list[float] = answered(plain).tolist()
-    if len(query.asked) <= 1:
+    whole = answered(query.words)
+    each = [answered({word: query.words[word] for word in asked}) for asked in query.asked] if len(query.asked) > 1 else []
+    if not each:
         return whole
-    each = [answered(counted.scores({word: query.words[word] for word in asked})).tolist() for asked in query.asked]
     return [(1 - _EACH_WORTH) * score + _EACH_WORTH * max(parts) for score, *parts in zip(whole, *each, strict=True)]
 
 
-def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Any, corpus: Corpus) -> list[str]:
+def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Sequence[float], corpus: Corpus) -> list[str]:
     """Return the rarest words of the best answers that are not in the question, but in other passages too."""
+    examples = sorted((n for n, score in enumerate(scores) if score > 0), key=lambda n: -scores[n])[:_FEEDBACK_ANSWERS]
     weight: dict[str, float] = {}
-    for n in (-scores).argsort(kind="stable")[:_FEEDBACK_ANSWERS].tolist():
-        score = float(scores[n])
-        for word in dict.fromkeys(candidates[n].text.split()) if score > 0 else ():
+    for n in examples:
+        for word in dict.fromkeys(candidates[n].text.split()):
             if word not in query.words and corpus.frequency(word) > 1:
-                weight[word] = weight.get(word, 0.0) + corpus.idf(word) * score
+                weight[word] = weight.get(word, 0.0) + corpus.idf(word) * scores[n]
     return sorted(weight, key=lambda word: -weight[word])[:_FEEDBACK_WORDS]

@@ -145,8 +145,6 @@ UNUSED = {
     ),
     "search": (
         "openai",
-        "rank_bm25",
-        "multiprocessing",
         "recalld.supervisor.archive.slug",
         "recalld.supervisor.summaries",
         "recalld.supervisor.text.llm_output",
