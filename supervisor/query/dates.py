@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days, latest_day, month_of, single_day
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,8 @@ _FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
 #: Between the first and the last day of a span: 5月2号到5月4号, "May 2 to May 4".
 _TO: Final = lazy_re(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.IGNORECASE)
 _LATIN: Final = lazy_re("[A-Za-z]")
+#: Many who write Chinese set numbers apart: 11 月 28 号.
+_APART: Final = lazy_re(rf"(?<=[0-9]) (?=[{HAN}])|(?<=[{HAN}]) (?=[0-9])")
 _MONTH: Final = lazy_re(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
 
 #: The first conversation with the assistant; "the first conversation with Anna" is another one.
@@ -64,7 +67,7 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
     >>> [span.days.label for span in spans("5月2号和上周三说了什么，还有 in June 2025?", date(2026, 1, 31))]
     ['2025-05-02', '2026-01-21', '2025-06-01..2025-06-30']
     """
-    rest = unicodedata.normalize("NFKC", text)
+    rest, placed = set_solid(unicodedata.normalize("NFKC", text))
     found: list[Span] = []
     for pattern, days_of in _rules(rest):
 
@@ -75,7 +78,23 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
             return "\0" * len(match[0])  # a day that does not exist (2月30日) must not be read as another date
 
         rest = pattern.sub(taken, rest)
-    return tuple(_joined(sorted(found, key=lambda span: span.start), rest))
+    return tuple(map(placed, _joined(sorted(found, key=lambda span: span.start), rest)))
+
+
+def set_solid(text: str) -> tuple[str, Callable[[Span], Span]]:
+    """
+    Return the text without the blanks between numbers and Chinese, and what gives a span of it its place in *text*.
+
+    >>> set_solid("下个月 8 号 to 12 May")[0]
+    '下个月8号 to 12 May'
+    """
+    gaps = frozenset(match.start() for match in _APART.finditer(text)) if not text.isascii() else ()
+    if not gaps:
+        return text, lambda span: span
+    kept = [place for place in range(len(text)) if place not in gaps]
+    return "".join(text[place] for place in kept), lambda span: replace(
+        span, start=kept[span.start], end=kept[span.end - 1] + 1
+    )
 
 
 def first_talk(text: str, first_day: Callable[[], date | None]) -> tuple[Span, ...]:

@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days, latest_numbered, month_of, next_numbered, single_day
-from recalld.supervisor.query.dates import Span, spans
+from recalld.supervisor.query.dates import Span, set_solid, spans
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ def relative_days(text: str, said: date) -> tuple[Span, ...]:
     if not may_name_a_day(text):
         return ()
     found: list[Span] = []
-    rest = text[:MOST_CHARS]
+    rest, placed = set_solid(text[:MOST_CHARS])
     for pattern, days_of in _chinese() if not text.isascii() else ():
         rest = _read(pattern, days_of, rest, said, found)
     for pattern, days_of in _english() if _LATIN.search(text) else ():
         rest = _read(pattern, days_of, rest, said, found)
-    return tuple(sorted(found, key=lambda span: span.start))
+    return tuple(map(placed, sorted(found, key=lambda span: span.start)))
 
 
 def may_name_a_day(text: str) -> bool:

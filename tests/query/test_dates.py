@@ -68,6 +68,16 @@ def test_dates_resolves_each_expression_to_its_days(said, days):
     assert [span.days.label for span in spans(said, TODAY)] == [days]
 
 
+@pytest.mark.parametrize(
+    "said", [said for said in re.findall(r"(\S+) \d{4}", CHINESE) if re.search(r"\d", said) and "/" not in said]
+)
+def test_dates_reads_numbers_that_are_set_apart_from_chinese(said):
+    apart = re.sub(r"(?<=\d)(?=[^\d:.-])|(?<=[^\d:.-])(?=\d)", " ", said)
+    solid, found = spans(said, TODAY), spans(f"查 {apart}", TODAY)
+    assert [span.days for span in found] == [span.days for span in solid]
+    assert [f"查 {apart}"[span.start : span.end].replace(" ", "") for span in found] == [said[s.start : s.end] for s in solid]
+
+
 @pytest.mark.parametrize("said", [case for case, _ in _cases(CHINESE)])
 def test_dates_finds_a_chinese_date_inside_a_question(said):
     alone = spans(said, TODAY)[0].days

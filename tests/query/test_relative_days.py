@@ -54,6 +54,8 @@ WEDNESDAY = date(2026, 11, 25)
         ("the dentist is on the 30th", "2026-11-30"),
         ("小林12号请假", "2026-12-12"),
         ("三十号发工资", "2026-11-30"),
+        ("下个月 8 号考级", "2026-12-08"),
+        ("程师傅 28 号上午来", "2026-11-28"),
     ],
 )
 def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
@@ -88,6 +90,7 @@ def test_relative_days_are_apart_and_in_the_order_of_the_text(text, said):
     [
         ("the surveyor comes on 7 January", ["2027-01-07"]),
         ("11月30日体检", ["2026-11-30"]),
+        ("寒假班 1 月 18 号开", ["2027-01-18"]),
         ("2025年11月30日体检", ["2025-11-30"]),
         ("we met on 20 November", ["2026-11-20"]),
         ("this weekend we paint", ["2026-11-28", "2026-11-29"]),
