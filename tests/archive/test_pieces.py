@@ -19,10 +19,10 @@ PIECES = ("history.json", "memory/2026", "memory/originals", "memory/summary", "
 ORDERS = [order for order in permutations(PIECES) if order.index("history.json") < 3]
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> World:
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> World:
     """A workspace with a month of memory: a day in two files, days under summaries, and less in history.json than was said."""
-    world = World(tmp_path / "别处", at("2026-01-29T20:00"))
+    world = World(tmp_path_factory.mktemp("别处"), at("2026-01-29T20:00"))
     world.write(talk("2026-01-10T09:00", 4) + talk("2026-01-12T09:00", 4))
     world.settle()
     for hour in (9, 10):

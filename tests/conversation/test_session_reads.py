@@ -85,14 +85,24 @@ def reads(world: World, act: Callable[[Memory], object]) -> list[str]:
     return sorted(path.relative_to(world.root).as_posix() for call, path in disk.made if call == "read" and path)
 
 
-@pytest.mark.parametrize("name", ACTS)
-def test_session_reads_as_many_files_after_3000_messages_as_after_600(tmp_path: Path, name: str) -> None:
-    counts = []
+@pytest.fixture(scope="module")
+def long_talks(tmp_path_factory: pytest.TempPathFactory) -> list[World]:
+    """Workspaces with 600 and 3,000 messages, indexed: else the second time would go on with what the first could not finish."""
+    worlds = []
     for size in (600, 3_000):
-        (root := tmp_path / str(size)).mkdir()
-        world = World(root, at("2026-01-31T10:00"))
+        worlds.append(world := World(tmp_path_factory.mktemp(f"talk-{size}-"), at("2026-01-31T10:00")))
         file_days(world, size)
-        world.refresh()  # else the second time goes on with an index that the first could not finish
+        world.refresh()
+    return worlds
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_session_reads_as_many_files_after_3000_messages_as_after_600(
+    tmp_path: Path, long_talks: list[World], name: str
+) -> None:
+    counts = []
+    for n, talk in enumerate(long_talks):
+        world = talk.copied(tmp_path / str(n))
         ACTS[name](Memory(world.ws, clock=world.clock))  # the first time all is read, and summed up where it is asked for
         world.add(*(message(f"new{n}", f"2026-01-31T09:0{n}", f"新的第 {n} 件事", session=SESSION) for n in range(6)))
         counts.append(len(reads(world, ACTS[name])))

@@ -105,12 +105,20 @@ def test_import_with_dry_run_says_the_same_and_changes_nothing(world, log):
     assert run(world, path) == would
 
 
-@pytest.mark.parametrize("call", range(0, 100, 2))
-def test_import_that_was_killed_ends_with_the_same_files(tmp_path, log, monkeypatch, call):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """A log of six days, and the dated files that an import of it makes."""
+    path = days_of_talk(tmp_path_factory.mktemp("log"), 6, 8)
+    world = World(tmp_path_factory.mktemp("whole"), NOW)
+    run(world, path)
+    return path, dated(world)
+
+
+@pytest.mark.parametrize("call", range(0, 100, 3))
+def test_import_that_was_killed_ends_with_the_same_files(tmp_path, whole, monkeypatch, call):
     monkeypatch.setattr("recalld.supervisor.importing.run._BATCH", 10)
-    path = days_of_talk(log, 6, 8)
-    whole, killed = World(tmp_path / "whole", NOW), World(tmp_path / "killed", NOW)
-    run(whole, path)
+    path, files = whole
+    killed = World(tmp_path, NOW)
     calls = iter(range(1_000))
 
     def die(_call: str, _path: Path | None) -> bool:
@@ -124,7 +132,7 @@ def test_import_that_was_killed_ends_with_the_same_files(tmp_path, log, monkeypa
     killed.reopen()
     killed.round("all")
     run(killed, path)
-    assert dated(killed) == dated(whole)
+    assert dated(killed) == files
 
 
 def test_import_takes_no_message_that_the_clients_hook_has_recorded(world, log):

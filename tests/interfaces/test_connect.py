@@ -61,7 +61,7 @@ JSON = {
     "another's hook named alike": '{"hooks": {"Stop": [{"hooks": [{"command": "recalled hook me"}]}]}}',
     "empty servers": '{"mcpServers": {}, "tools": {"mcpServers": {}}}',
     "deep": '{"a": ' * 60 + "1" + "}" * 60,
-    "large": json.dumps({"projects": {f"/home/mia/{n}": {"allowed": [], "history": ["x" * 50]} for n in range(500)}}),
+    "large": json.dumps({"projects": {f"/home/mia/{n}": {"allowed": [], "history": ["x" * 50]} for n in range(60)}}),
     "empty file": "",
     "blank file": " \n\n",
     "spread": '{\n\n  "model"\n  :\n  "x"\n\n}\n',

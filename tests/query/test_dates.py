@@ -155,12 +155,13 @@ def test_dates_accepts_any_text_and_returns_ordered_spans(text, today):
     assert all(one.end <= other.start for one, other in pairwise(found))
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "piece", ["1", "一", "去年", "5月", "5/2 ", "last ", "the ", "May ", "a ", "2025-", "上个", "\n", "到至", "in "]
 )
-def test_dates_reads_250000_characters_of_any_repeated_piece(piece):
+def test_dates_reads_100000_characters_of_any_repeated_piece(piece):
     """A quadratic rule takes minutes; bench/promises.py compares the work for twice the text."""
-    text = piece * (250_000 // len(piece))
+    text = piece * (100_000 // len(piece))
     found = spans(text, TODAY)
     assert all(0 <= span.start < span.end <= len(text) for span in found)
     assert all(one.end <= other.start for one, other in pairwise(found))

@@ -18,7 +18,7 @@ from recalld.supervisor.recall.hybrid import Hybrid
 from recalld.supervisor.recall.meaning import FOREIGN, calibrate, parse_calibration, products
 from recalld.supervisor.recall.vectors import VectorStore
 from tests.recall.vectors import FAULTS, SIZE, Server
-from tests.world import WITHOUT_MODEL, message
+from tests.world import WITHOUT_MODEL, World, at, message
 
 CAR = "上个月买了一辆轿车，花了十二万。"
 SAID = [
@@ -50,12 +50,18 @@ def server():
         yield found
 
 
-@pytest.fixture
-def filled(world, server):
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("settled"), at("2026-01-31T10:00"), WITHOUT_MODEL)
     world.write(SAID)
-    world.reopen(WITHOUT_MODEL)
     world.settle()
-    world.reopen(hybrid(server.url))
+    world.refresh()
+    return world
+
+
+@pytest.fixture
+def filled(settled, tmp_path, server):
+    world = settled.copied(tmp_path).reopen(hybrid(server.url))
     world.refresh()
     return world
 

@@ -28,12 +28,13 @@ def direction(word: str, seed: int) -> tuple[float, ...]:
     return tuple(chance.gauss() for _ in range(SIZE))
 
 
-def vector(text: str, seed: int = 0) -> list[float]:
+@cache
+def vector(text: str, seed: int = 0) -> tuple[float, ...]:
     """The vector of a text, by the model *seed*."""
     words = [SAME.get(word, word) for word in tokens(text)]
     found = [sum(parts) for parts in zip(direction("", seed), *(direction(word, seed) for word in words), strict=True)]
     length = math.sqrt(sum(x * x for x in found))
-    return [x / length for x in found]
+    return tuple(x / length for x in found)
 
 
 class Server(Loopback):

