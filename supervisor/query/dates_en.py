@@ -226,7 +226,7 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
     (_rule(rf"\bthe\s+{_DAY}\s+of\s+(?P<near>last|this)\s+month\b"), _day_of_near_month),
     (_rule(rf"\bthe\s+{_WEEKDAY}\s+before\s+last\b"), _weekday_before_last),
     (_rule(rf"\b(?P<n>{_COUNT})\s+years?\s+ago\s+today\b"), _years_ago_today),
-    (_rule(rf"\b{_MONTH}\s+{_DAY}{_YEAR}"), _day),
+    (_rule(rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}"), _day),
     (_rule(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}"), _day),
     # subtle: "may", "march" and "sun" are words too: a month needs a preposition or the like before it, or a year after it
     (_rule(rf"\b{_OF}{_MONTH}{_YEAR}"), _of_month),

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 #: Only so many characters of a message are read, and only if one of these is in it.
 MOST_CHARS: Final = 4_000
 _HINT: Final = lazy_re(
-    r"[今明后昨前]|周|星期|礼拜|月|[天日号]|\d[-/.]\d|\d(?:st|nd|rd|th)\b|day|night|week|tom?m?o?rr?ow|tmrw|month|fortnight"
+    r"[今明后昨前]|周|星期|礼拜|月|[天日号]|\d[-/.]\d|\d(?:st|nd|rd|th)\b|day|nigh?t|week|tom?m?o?rr?ow|tm[rw]|tomoz|2mo|tonite|month|fortnight"
+    r"|\b(?:mon|tues?|weds?|thur?s?|fri|sat|sun)\b"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
@@ -55,11 +56,13 @@ _COUNTS: Final = {
     "ten": 10,
 }
 _WEEKDAY: Final = r"(?P<weekday>mon|tues?|wednes|thurs?|fri|satur|sun)day\b"
+#: As words "sun" and "sat" are no days: an abbreviation needs a number, or a word before it.
+_SHORT_WEEKDAY: Final = r"(?P<weekday>mon|tues?|wed(?:nes|s)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _ORDINAL: Final = r"(?:st|nd|rd|th)\b"
 _COUNT: Final = rf"(?P<n>\d\d?|{'|'.join(_COUNTS)})"
 _NEAR_EN: Final = (
-    r"\b(?:(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)|tomm?orr?ow|tmrw|today|tonight|yesterday|last\s+night"
+    r"\b(?:(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)|tomm?orr?ow|tomoz|tmr?w?|2mor+o?w?|today|toni(?:ght|te)|yesterday|last\s+night"
     r"|this\s+(?:morning|afternoon|evening))\b"
 )
 _HAN_WEEK: Final = "个?(?:周|星期|礼拜)"
@@ -266,7 +269,7 @@ def _near_en(match: re.Match[str], said: date) -> Days | None:
     near = " ".join(match[0].lower().split())
     if near.startswith(("the day", "day")):
         return _day(said, 2 if "tom" in near else -2)
-    if near.startswith(("tom", "tm")):
+    if near.startswith(("tom", "tm", "2m")):
         return _day(said, 1)
     if near.startswith(("yesterday", "last")):
         return _day(said, -1)
@@ -276,6 +279,10 @@ def _near_en(match: re.Match[str], said: date) -> Days | None:
 def _weekday_en(match: re.Match[str], said: date) -> Days | None:
     week = {"next": 1, "last": -1, "this": 0}.get((match["near"] or "").lower())
     return _weekday(match, said, _english_weekday(match), week)
+
+
+def _week_from_weekday(match: re.Match[str], said: date) -> Days | None:
+    return _day(said, (_english_weekday(match) - said.weekday() - 1) % 7 + 8)
 
 
 def _english_weekday(match: re.Match[str]) -> int:
@@ -332,7 +339,7 @@ def _chinese() -> _Rules:
         (rf"{_HAN_WEEK}(?P<part>[一二三四五六日天])[，,、(（]?(?P<month>)(?P<n>{_HAN_N})[号日]", _numbered_zh),
         ("(?:每天|天天|第二天|前天晚上说|今后|明后天|今明两天|今天的话)", _habit),
         (
-            r"(?<![以之目提从早有])(?P<near>大前|大后|前|昨|今|明|后)(?:天|日(?!子|报)|晚|早(?!已)|儿(?=[，。个要去])|夜)",
+            r"(?<![以之目提从早有])(?P<near>大前|大后|前|昨|今|明|后)(?:天|日(?!子|报)|晚|早(?!已)|儿(?![子童媳女])|夜)",
             _near_zh,
         ),
         (rf"(?P<month>下个?月)的?(?:(?P<day>{_HAN_N})[号日]|(?P<end>[底末]))", _month_zh),
@@ -354,10 +361,14 @@ def _english() -> _Rules:
             rf"\b(?:every|each|most|on)\s+(?:other\s+)?(?:mon|tues|wednes|thurs|fri|satur|sun)days\b|\b(?:every|each|most)\s+{_WEEKDAY}",
             _habit,
         ),
-        (rf"\b{_WEEKDAY},?\s+(?:the\s+)?(?P<n>\d\d?){_ORDINAL}(?P<month>\s+(?:of\s+)?{_MONTH})?", _numbered_en),
-        (rf"(?P<month>{_MONTH}\s+)?\b(?P<n>\d\d?){_ORDINAL},?\s+\(?{_WEEKDAY}", _numbered_en),
+        (rf"\b{_SHORT_WEEKDAY},?\s+(?:the\s+)?(?P<n>\d\d?){_ORDINAL}(?P<month>\s+(?:of\s+)?{_MONTH})?", _numbered_en),
+        (rf"(?P<month>{_MONTH}\s+)?\b(?P<n>\d\d?){_ORDINAL},?\s+\(?{_SHORT_WEEKDAY}", _numbered_en),
         (_NEAR_EN, _near_en),
+        (rf"\b{_WEEKDAY}\s+week\b", _week_from_weekday),
+        (rf"\ba\s+week\s+on\s+{_WEEKDAY}", _week_from_weekday),
         (rf"\b(?:(?P<near>next|this|last|coming)\s+)?{_WEEKDAY}(?!s)", _weekday_en),
+        (rf"\b(?:(?P<near>next|this|coming)|on|by|until|till)\s+(?!sun\b|sat\s+nav){_SHORT_WEEKDAY}(?!['’-])", _weekday_en),
+        (r"\bin\s+a\s+fortnight\b", lambda _match, said: _day(said, 14)),
         (r"\b(?P<near>next|this|the(?=\s+weekend))\s+(?P<unit>weekend|week)\b(?!\s+(?:after|before|of)\b)", _week_en),
         (rf"\b(?:in\s+){_COUNT}\s+(?P<unit>day|week)s?(?:['’]?\s+time)?\b(?!\s+(?:ago|of|or))", _later_en),
         (rf"\b{_COUNT}\s+(?P<unit>day|week)s?\s+from\s+(?:now|today)\b", _later_en),
