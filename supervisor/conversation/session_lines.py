@@ -22,7 +22,9 @@ from recalld.supervisor.conversation.sessions import (
     session_digest,
     source_of,
 )
-from recalld.supervisor.extracts.worth import count_words, is_of_self, is_question
+from recalld.supervisor.extracts.courtesy import count_words
+from recalld.supervisor.extracts.cues import is_of_self
+from recalld.supervisor.extracts.replies import is_question
 from recalld.supervisor.longterm.lines import one_line
 from recalld.supervisor.protocol.marks import without_marks
 from recalld.supervisor.protocol.parts import said_as

@@ -13,19 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.extracts.cues import cue_worth, event_in, takes_back
+from recalld.supervisor.extracts.replies import asks_for_yes, denial, is_offer, is_question, is_reply, without_yes
 from recalld.supervisor.extracts.sentences import clean, cut, end_of, last_clause, sentences, units
-from recalld.supervisor.extracts.worth import (
-    asks_for_yes,
-    cue_worth,
-    denial,
-    event_in,
-    is_offer,
-    is_question,
-    is_reply,
-    takes_back,
-    weight,
-    without_yes,
-)
+from recalld.supervisor.extracts.worth import weight
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import spelled

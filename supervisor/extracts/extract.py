@@ -19,8 +19,9 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from recalld.supervisor.extracts.candidates import NOBODY, Line, lines_of, taken_back
+from recalld.supervisor.extracts.cues import takes_back
 from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, joint
-from recalld.supervisor.extracts.worth import is_of_the_day, takes_back
+from recalld.supervisor.extracts.worth import is_of_the_day
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.storage.clock import from_wire, local, local_day
 from recalld.supervisor.text.language import language_of

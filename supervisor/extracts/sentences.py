@@ -10,17 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.extracts.courtesy import count_words, is_thanks
+from recalld.supervisor.extracts.cues import cue_worth, is_of_self
 from recalld.supervisor.extracts.lines import lines
-from recalld.supervisor.extracts.worth import (
-    count_words,
-    cue_worth,
-    is_bare_reply,
-    is_of_self,
-    is_question,
-    is_thanks,
-    needs_question,
-    without_yes,
-)
+from recalld.supervisor.extracts.replies import is_bare_reply, is_question, needs_question, without_yes
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.extracts.candidates import lines_of, taken_back
+from recalld.supervisor.extracts.cues import takes_back
 from recalld.supervisor.extracts.extract import LIMITS, MONTH_LINES, extract
 from recalld.supervisor.extracts.lines import is_code
 from recalld.supervisor.extracts.sentences import cut, sentences
-from recalld.supervisor.extracts.worth import takes_back, weight
+from recalld.supervisor.extracts.worth import weight
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary

@@ -1,0 +1,98 @@
+"""How a sentence belongs to the one before it in a conversation: questions, offers, answers, and what is said to be wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from recalld.supervisor.extracts.cues import has_data, has_figures
+from recalld.supervisor.text.lazy_re import lazy_re
+
+_QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
+#: What the assistant offers to do: whether it is wanted is no fact.
+_OFFER: Final = lazy_re(
+    r"(?:需要|要不要|要|想)我|需要帮|帮[你您]|(?:要不要|用不用).{0,8}[你您]|提醒[你您]?[?？]"
+    r"|\b(?:would you like|do you want|shall i|should i|can i help|need me to|want me to)\b",
+    re.IGNORECASE,
+)
+#: An answer of fewer characters says little without its question; so does one that opens like this.
+_CURT: Final = 14
+_REPLY: Final = lazy_re(
+    r"(?!对了)(?:有|没有?|是的?|不是?|对|不对|会|不会|能|不能|要|不要|可以|不可以|行|不行|好|嗯|还没有?|已经|当然)(?:[，,。.！!；;\s]|的|啊|了|$)"
+    r"|(?:yes|yeah|yep|no|nope|not yet|sure|ok|okay|both|neither|of course|true|right|correct)\b"
+    r"|i (?:do|did|don't|didn't|have|haven't|am|can|will)\b",
+    re.IGNORECASE,
+)
+#: How a sentence opens that says that the one before it is wrong, and one that may: "no, it was 210", and not "no, thanks".
+_IS_WRONG: Final = lazy_re(
+    r"(?:no, )?(?:that(?:'s| is) )?(?:wrong|not (?:true|correct|right))(?=[,.!;:\n]|$)"
+    r"|不?[，,]?(?:不对(?![劲外])|[你您]?算错|错了)",
+    re.IGNORECASE,
+)
+_MAY_DENY: Final = lazy_re(
+    r"no(?:pe)?\b(?:[,.!;:\n]| (?:it|that|they)\b)(?!\s?(?:thank|need|problem|worr|that's (?:all|right|fine|good|great|ok)))"
+    r"|not quite\b|that's not\b|不是[，,。]|(?:不|没有)[，,](?!谢|不?用|不必)",
+    re.IGNORECASE,
+)
+#: A yes with which a sentence opens, and the question that asks for it without a mark: "ask her whether there is a pen".
+_YES: Final = lazy_re(
+    r"(?:(?:有|是的?|对的?|行|好的?|嗯+|可以|当然)[，,。.！!；;]+|(?:yes|yeah|yep|right|sure|ok|okay)[,.!;]+(?=\s|$))\s*",
+    re.IGNORECASE,
+)
+_IS_ASKED: Final = lazy_re(
+    r"问[问一清]|有没有|是不是|能不能|会不会|\b(?:whether|let me know (?:if|when|which)|ask \w+ if)\b", re.IGNORECASE
+)
+
+
+def is_question(text: str) -> bool:
+    """Return whether the sentence asks."""
+    return bool(_QUESTION.search(text))
+
+
+def is_offer(question: str) -> bool:
+    """Return whether the question only asks whether its speaker should do something: 需要我帮忙吗, "shall I …?"."""
+    return bool(_OFFER.search(question))
+
+
+def is_reply(text: str) -> bool:
+    """Return whether the sentence opens with a yes or no."""
+    return bool(_REPLY.match(text))
+
+
+def without_yes(text: str) -> str:
+    """
+    Return the sentence without the yes with which it opens: what it agrees to is not there.
+
+    >>> without_yes("行。还有，套餐现在最低 59"), without_yes("Sure, due on 7 April"), without_yes("好吃，下次再去")
+    ('还有，套餐现在最低 59', 'due on 7 April', '好吃，下次再去')
+    """
+    yes = _YES.match(text)
+    return text[yes.end() :] if yes else text
+
+
+def asks_for_yes(text: str, answer: str) -> bool:
+    """
+    Return whether *answer* says yes or no to what the sentence asks without a mark, or offers and the answer has data.
+
+    So it does to figures where it is hardly more than one itself: "You'd need 545 a month." "ok then 550".
+    """
+    if not is_reply(answer):
+        return False
+    is_amended = len(answer) <= _CURT and has_figures(text) and has_figures(answer)
+    return bool(_IS_ASKED.search(text)) or is_amended or (is_offer(text) and has_data(answer))
+
+
+def denial(text: str) -> Literal["", "figures", "all"]:
+    """Return whether the words say that what was told before is wrong, or that its figures are, if they have others."""
+    return "all" if _IS_WRONG.match(text) else "figures" if _MAY_DENY.match(text) else ""
+
+
+def is_bare_reply(text: str) -> bool:
+    """Return whether the sentence says yes or no and nothing else, so that the next one goes on with the answer."""
+    reply = _REPLY.match(text)
+    return reply is not None and not any(map(str.isalnum, text[reply.end() :]))
+
+
+def needs_question(text: str) -> bool:
+    """Return whether a sentence says little without the question that it answers."""
+    return len(text) <= _CURT or is_reply(text)
