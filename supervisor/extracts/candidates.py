@@ -13,8 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.cues import cue_worth, event_in, takes_back
-from recalld.supervisor.extracts.replies import asks_for_yes, denial, is_offer, is_question, is_reply, without_yes
+from recalld.supervisor.extracts.cues import amends, cue_worth, event_in, takes_back
+from recalld.supervisor.extracts.replies import (
+    asks_for_yes,
+    denial,
+    is_offer,
+    is_question,
+    is_reply,
+    numbers_in,
+    says_back,
+    tells_figure,
+    without_yes,
+)
 from recalld.supervisor.extracts.sentences import clean, cut, end_of, last_clause, sentences, units
 from recalld.supervisor.extracts.worth import weight
 from recalld.supervisor.storage.clock import local
@@ -62,7 +72,8 @@ _NO_LINK: Final = lazy_re(
     r"|correct|wrong|mistak|sorri|mean|meant|postpon|cancel|(?:re)?schedul|push|move|chang|instead|rather|actual"
 )
 _CLAUSE: Final = lazy_re(r"[，,。.;；：:!！\n]+(?!\d)\s*")
-_FIGURE: Final = lazy_re(r"\d")
+#: How a message opens that says of somebody who was named in the one before.
+_PRONOUN: Final = lazy_re(r"(?:and |but |so )?(?:he|she|they|his|her|their)\b|[但而]?[且是]?[他她]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +91,7 @@ class Line:
     cues: float = 0.0
     words: tuple[str, ...] = ()
     event: tuple[str, ...] = ()  # the words that say what changes a life
+    leans: int = -1  # the place of the line before that says who or what it is about
     opens: bool = True  # no words of its message are before it
     closes: bool = True
 
@@ -90,6 +102,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
     names = _speakers(blocks)
     lines: list[Line] = []
     before: tuple[Block, str, list[str]] | None = None
+    numbers: set[float] = set()  # that people said
     for number, block in enumerate(blocks):
         name = _NAME.match(block.text) if names else None
         who = _label(name[1] if name else str(block.fields.get("name") or ""), block.role, language)
@@ -101,6 +114,8 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         is_person = bool(names) or block.role in {"user", *NOBODY}
         found = list(units(parts, answered, longest))
         for i, (text, question) in enumerate(found):
+            is_echo = not is_person and says_back(text, numbers)
+            counts = 0.0 if is_echo else weight(_uncalled(text, names), question, person=is_person)
             lines.append(
                 Line(
                     place=len(lines),
@@ -110,16 +125,33 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     who=who,
                     text=text,
                     asked=question,
-                    weight=weight(_uncalled(text, names), question, person=is_person) / math.pow(len(parts), _CROWD),
+                    weight=counts / math.pow(len(parts), _CROWD),
                     cues=cue_worth(text),
                     words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}" if question else text))),
-                    event=tuple(token for _, token in spelled(event_in(text))),
+                    event=_event_of(text),
+                    leans=_leans_on(text, lines, who, block) if i == 0 and not question else -1,
                     opens=i == 0 or block.role in NOBODY,
                     closes=i == len(found) - 1 or block.role in NOBODY,
                 ),
             )
+        numbers |= numbers_in(words) if is_person else frozenset()
         before = block, who, parts
     return lines
+
+
+def _leans_on(text: str, lines: Sequence[Line], who: str, block: Block) -> int:
+    """Return the place of the line of this speaker's message before that says whom *text* means by "she", else -1."""
+    last = next((line for line in reversed(lines) if line.who == who), None)
+    if last is None or not _PRONOUN.match(text) or block.created_at - last.at > _JUST_BEFORE:
+        return -1
+    said = [line for line in lines[-_REMEMBERED:] if line.message == last.message and line.weight]
+    return max(said, key=lambda line: line.weight).place if said else -1
+
+
+def _event_of(text: str) -> tuple[str, ...]:
+    """Return the words that say what changes a life, without everyday ones where there are others."""
+    words = [token for _, token in spelled(event_in(text))]
+    return tuple(word for word in words if rarity(word) >= _NOUN) or tuple(words)
 
 
 def _question_of(before: tuple[Block, str, list[str]] | None, block: Block, who: str, parts: Sequence[str]) -> str:
@@ -139,12 +171,12 @@ def _question_of(before: tuple[Block, str, list[str]] | None, block: Block, who:
 def _unsay(lines: list[Line], message: int, answer: str) -> None:
     """Have none of the last lines be quoted, those of the message, that the *answer* to it says to be wrong."""
     wrong = denial(answer)
-    if not wrong or (wrong == "figures" and not _FIGURE.search(answer)):
+    if not wrong or (wrong == "figures" and not tells_figure(answer)):
         return
     for at in range(len(lines) - 1, -1, -1):
         if lines[at].message != message:
             return
-        if wrong == "all" or _FIGURE.search(lines[at].text):
+        if wrong == "all" or tells_figure(lines[at].text):
             lines[at] = replace(lines[at], weight=0.0)
 
 
@@ -162,7 +194,7 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
     for line in lines:
         if not line.weight or line.role not in {"user", *NOBODY}:
             continue
-        if kind := takes_back(line.text):
+        if not line.asked and (kind := takes_back(line.text)):
             names: dict[int, float] = defaultdict(float)
             worth: dict[int, float] = defaultdict(float)
             for word in line.words:
@@ -170,9 +202,11 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
                     if one.message != line.message and line.at - one.at <= _BACK:
                         worth[one.place] += _DIGITS if word.isdigit() else rarity(word)
                         names[one.place] = max(names[one.place], _naming(word))
-            able = {place for place in worth if names[place] >= _NOUN and worth[place] >= _SHARED[kind]}
-            if kind == "correction" and _FIGURE.search(line.text):  # a number puts a number right
-                able = {place for place in able if _FIGURE.search(lines[place].text)}
+            far = _JUST_BEFORE if amends(line.text) else _BACK
+            able = {place for place in worth if line.at - lines[place].at <= far}
+            able = {place for place in able if names[place] >= _NOUN and worth[place] >= _SHARED[kind]}
+            if kind == "correction" and tells_figure(line.text):  # a number puts a number right
+                able = {place for place in able if tells_figure(lines[place].text)}
             best = max(able, key=lambda place: (worth[place], place), default=-1)
             if kind == "correction" and before and _means(line, before):
                 best = before.place
@@ -196,9 +230,9 @@ def _naming(word: str) -> float:
 def _means(line: Line, before: Line) -> bool:
     """Return whether a correction means the line just *before* it, since what it puts right has no name: "no, it was 281"."""
     clauses = _CLAUSE.split(line.text)
-    figure = next((clause for clause in clauses if _FIGURE.search(clause)), "")
+    figure = next((clause for clause in clauses if tells_figure(clause)), "")
     is_named = any(_naming(word) >= _NOUN for _, word in spelled(figure or line.text))
-    is_alike = not figure or bool(_FIGURE.search(before.text))
+    is_alike = not figure or tells_figure(before.text)
     return is_alike and not is_named and line.at - before.at <= _JUST_BEFORE
 
 

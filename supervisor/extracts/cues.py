@@ -17,26 +17,29 @@ Cue = Literal["event", "decision", "change", "person", "health", "money", "to do
 #: What changes a life, and who one is.
 _EVENT: Final = (
     r"我叫|名字[是叫]|生日|住在|我住|\b(?:my (?:name|birthday)|I live|I'm called)\b",
-    r"怀孕|预产期|生了|出生|去世|过世|离世|葬礼|结婚|婚礼|订婚|领证|离婚|分手|复合|辞职|离职|裁员|被裁|入职|升职|晋升|跳槽",
+    r"怀[孕上]|两道杠|胎心|预产期|生了|出生|去世|过世|离世|葬礼|结婚|婚礼|订婚|领证|离婚|分手|复合|辞职|离职|裁员|被裁|入职|升职|晋升|跳槽",
     r"退休|录取|考上|录用|拿到.{0,6}offer|毕业|卖[掉了出]|过户|交房|签[约了]|搬[家到进出]|退租|确诊|查出|住院|出院|手术|骨折",
-    r"穿刺|良性|恶性|晕倒|急诊|车祸|追尾|撞[了到]|被[偷骗盗]|弄?丢了|走失|上线|试工|转正|正式用|不回来|不干了",
+    r"[^\W\d_]过敏|肾上腺素笔|穿刺|良性|恶性|晕倒|急诊|车祸|追尾|撞[了到]|被[偷骗盗]|弄?丢了|走失|上线|试工|转正|正式用|不回来|不干了",
     r"\b(?:pregnan\w+|newborn|(?:was|is|been) born|gave birth|died|passed away|funeral|got married|wedding|engaged)\b",
     r"\b(?:divorc\w+|br(?:oke|eaking|oken) up|split up|resign\w*|quit|laid off|got fired|redundan\w+|hired|promot(?:ed|ion))\b",
     r"\b(?:retir(?:ed|es?|ing)|graduat\w+|got (?:in|into|the job|accepted)|take the job|job offer|offered|accepted|passed)\b",
     r"\b(?:sold|sign(?:ed)? the|mov(?:ed|es?|ing) (?:in|out|to)|said yes|they took it|double.booked|diagnos\w+|surgery)\b",
     r"\b(?:operat(?:ed|ion)|hospital|ambulance|fainted|collapsed|benign|malignant|cancer|diabetes|stroke|crash(?:ed)?)\b",
+    r"\b(?:allergic to|anaphyla\w+|epi-?pen)\b",
     r"\b(?:accident|stolen|burgled|launch(?:ed|es)?|shipped|my notice|(?:it's|having) a (?:girl|boy))\b",
 )
 _DECISION: Final = (
-    r"决定|定了|定在|敲定|选了|选定|不再|一律|以后[你您]?(?:都|就|叫|用|要|别)|说好|约好|商量好|同意|答应|谈[完妥拢]",
-    r"\b(?:decided?|agreed|chose|settled on|switch(?:ed|ing)?|no longer|from now on|promised?|approved)\b",
+    r"决定|[我也就给]推了|推掉|定了|定在|敲定|选了|选定|不再|一律|以后[你您]?(?:都|就|叫|用|要|别)|说好|约好|商量好|同意|答应|谈[完妥拢]",
+    r"\b(?:decided?|agreed|chose|settled on|switch(?:ed|ing)?|no longer|from now on|promised?|approved|going with)\b",
+    r"\b(?:told \w+ (?:yes|no|to go ahead)\b|signed (?:it|up)\b|it is(?:[.!,;]|$)|(?:pull|back)(?:ed|ing) out\b)",
 )
 #: What was said before, or planned, is so no longer.
 _CHANGE: Final = (
     r"更正|纠正|[说记搞弄看]错|[减加涨降]到|改[成为到了期]|换[成到]|取消|推迟|延期|提前到|顺延|不是.{1,16}[，,]?而?是|(?:^|[，,])不是",
-    r"不再?[续租买换办订去来做养]了",
+    r"不再?[续租买换办订去来做养]了|(?<![受忍等])不了了|泡汤|黄了",
     r"\b(?:correction|i was wrong|my mistake|i meant|postponed|cancell?ed|(?:re)?scheduled|pushed (?:back|to))\b",
     r"\b(?:moved (?:\w+ ){0,3}(?:from|to|back|up)|changed (?:to|from)|(?:down|up|back) to|instead of|rather than|actually)\b",
+    r"\b(?:(?:fell|fallen) through|called off|should have been)\b",
     r"(?:\d|[nsi]day\b).{0,60}\binstead\b|\binstead\b.{0,60}(?:\d|[nsi]day\b)|, not \w|\bnot .{1,40}\bbut\b",
     r"\b(?:takes?|took|knock(?:s|ed)?) (?:\w+ )?[$€£¥]?\d[\d,.]*[k%]?(?: (?:an?|per) \w+| euros| dollars| pounds| quid)? off\b",
 )
@@ -61,7 +64,7 @@ _MONEY: Final = (
 _TO_DO: Final = (
     r"待办|记得|别忘|提醒|要去|打算|计划|准备|截止|到期|最迟|下周|下个?月|明天|后天|预约|约了|报了?名|想[去要学买]",
     r"\b(?:to-?do|needs? to|have to|has to|must|don't forget|plan(?:ning|s)? to|deadline|due|tomorrow|signed up|applied)\b",
-    r"\b(?:want to|booked|remind)|\bnext (?:week|month|year|time)\b|\blooking (?:into|for)\b",
+    r"\b(?:wants? to|booked|remind)|\bnext (?:week|month|year|time)\b|\blooking (?:into|for)\b",
 )
 #: What one has and has done.
 _OWN: Final = (
@@ -91,8 +94,16 @@ _CUES: Final = {
         ("when", _WHEN, 0.4),
     )
 }
+#: What says of itself that it is a correction, and what amends the words just before: "no, make it the 20th", "*Bulrush".
 _CORRECTS: Final = lazy_re(
-    r"更正|纠正|[说记搞弄看]错|\b(?:correction|corrected|i was wrong|my mistake|i meant|scratch that)\b", re.IGNORECASE
+    r"更正|纠正|[说记搞弄看]错|\b(?:correction|corrected|i was wrong|my mistake|i meant|scratch that|should have been)\b",
+    re.IGNORECASE,
+)
+_AMENDS: Final = lazy_re(
+    r"^(?:no|sorry|wait|oops|hang on|hmm|ah)\b(?:[,.! ]+(?:no|sorry|wait))*[,.! ]+(?:make (?:it|that)\b|it'?s \d|not \w+, \w)"
+    r"|^\*(?=\w)[^*]+$|^(?:哦|啊|等等)?不对[，,。! ]?(?=\D{0,4}[\d一二两三四五六七八九十])"
+    r"|^(?:不|哦|还是)[，,]?(?:改[成到]|换成|约)|^(?:哦|啊|等[等下])?[，,]?不是(?=.{0,8}[\d一二两三四五六七八九十]).{1,12}[，,]而?是",
+    re.IGNORECASE,
 )
 #: Numbers, dates, code, addresses, titles and names, by their shape, and what it adds.
 _FIGURES: Final = lazy_re(r"\d|`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
@@ -103,6 +114,7 @@ _DATA: Final = lazy_re(
     rf"|[{HAN}] ?(?!AI)[A-Za-z]{{2}}|(?<![A-Za-z])(?!AI)[A-Za-z]{{2,}} ?[{HAN}]|(?<=\w )(?!AI)[A-Z]\w*[a-z]\w*"
 )
 _DATA_WORTH: Final = 0.8
+_AMENDMENT: Final = 1.2
 _SELF: Final = lazy_re(
     r"\b(?:I|me|my|mine|we|our|us|[Dd]ad|[Mm]u?m|[Gg]rand(?:ma|pa)|[Mm]other|[Ff]ather)\b"
     r"|[我咱]|自己|爸|妈|老[婆公伴]|儿子|女儿|闺女|孙[子女]"
@@ -116,7 +128,8 @@ def has_cue(text: str, *cues: Cue) -> bool:
 
 def cue_worth(text: str) -> float:
     """Return what the cues of a sentence add to its words, in words of the rarest kind."""
-    return _DATA_WORTH * has_data(text) + sum(worth for cue, worth in _CUES.values() if cue.search(text))
+    told = sum(worth for cue, worth in _CUES.values() if cue.search(text))
+    return _DATA_WORTH * has_data(text) + told + (_AMENDMENT if amends(text) else 0.0)
 
 
 def event_in(text: str) -> str:
@@ -132,7 +145,18 @@ def takes_back(text: str) -> Literal["", "change", "correction"]:
     >>> takes_back("更正一下，周四到"), takes_back("it starts in May, not April"), takes_back("周四到")
     ('correction', 'change', '')
     """
-    return "correction" if _CORRECTS.search(text) else "change" if has_cue(text, "change") else ""
+    is_correction = amends(text) or _CORRECTS.search(text)
+    return "correction" if is_correction else "change" if has_cue(text, "change") else ""
+
+
+def amends(text: str) -> bool:
+    """
+    Return whether the sentence amends what was said just before, and does not name it.
+
+    >>> amends("no, make it 20:00"), amends("sorry not Monday, Tuesday"), amends("no, it went on the roof")
+    (True, True, False)
+    """
+    return bool(_AMENDS.search(text))
 
 
 def has_data(text: str) -> bool:

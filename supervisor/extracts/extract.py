@@ -31,7 +31,7 @@ from recalld.supervisor.text.tokenizer import spelled
 from recalld.supervisor.text.word_frequency import rarity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from recalld.supervisor.text.language import Language
@@ -184,16 +184,24 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
         if heap and now < -heap[0][0]:
             heapq.heappush(heap, (-now, i))
             continue
-        group = {i, partner.get(i, i)}
-        if i in links and sum(_cost(lines[j]) for j in group) > budget:
-            group = {i}  # what holds in the end may stand alone
-        cost = sum(_cost(lines[j]) for j in group - taken)
-        if cost <= budget:
-            taken |= group
-            known.update(word for j in group for word in lines[j].words)
-            quoted.update(lines[j].at.date() for j in group)
-            budget -= cost
+        for group in _groups(lines[i], partner.get(i, i), may_be_alone=i in links):
+            cost = sum(_cost(lines[j]) for j in group - taken)
+            if cost <= budget:
+                taken |= group
+                known.update(word for j in group for word in lines[j].words)
+                quoted.update(lines[j].at.date() for j in group)
+                budget -= cost
+                break
     return [lines[i] for i in sorted(taken)]
+
+
+def _groups(line: Line, partner: int, *, may_be_alone: bool) -> Iterator[set[int]]:
+    """Yield what comes with a line, the most first: who it is about, and what takes it back or is taken back by it."""
+    if line.leans >= 0:
+        yield {line.place, partner, line.leans}
+    yield {line.place, partner}
+    if may_be_alone:  # what holds in the end
+        yield {line.place}
 
 
 def _cost(line: Line) -> int:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.extracts.cues import has_data, has_figures
+from recalld.supervisor.extracts.cues import amends, has_data, has_figures
+from recalld.supervisor.text.figures import figures
 from recalld.supervisor.text.lazy_re import lazy_re
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
 #: What the assistant offers to do: whether it is wanted is no fact.
@@ -15,8 +19,13 @@ _OFFER: Final = lazy_re(
     r"|\b(?:would you like|do you want|shall i|should i|can i help|need me to|want me to)\b",
     re.IGNORECASE,
 )
-#: An answer of fewer characters says little without its question; so does one that opens like this.
+#: An answer of fewer characters says little without its question; so does one that opens with an amount, a yes or a no.
 _CURT: Final = 14
+_OPENS_WITH_FIGURE: Final = lazy_re(
+    r"(?:about |around |roughly |大概|差不多)?[$€£¥]?\d[\d.,]*"
+    r"(?![\d.,]|:\d|/\d|[月号日点年]| (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))",
+    re.IGNORECASE,
+)
 _REPLY: Final = lazy_re(
     r"(?!对了)(?:有|没有?|是的?|不是?|对|不对|会|不会|能|不能|要|不要|可以|不可以|行|不行|好|嗯|还没有?|已经|当然)(?:[，,。.！!；;\s]|的|啊|了|$)"
     r"|(?:yes|yeah|yep|no|nope|not yet|sure|ok|okay|both|neither|of course|true|right|correct)\b"
@@ -34,6 +43,10 @@ _MAY_DENY: Final = lazy_re(
     r"|not quite\b|that's not\b|不是[，,。]|(?:不|没有)[，,](?!谢|不?用|不必)",
     re.IGNORECASE,
 )
+#: What comes before the result of a sum; code is none.
+_EQUALS: Final = lazy_re(r"(?<![<>!=])= ?[£$€¥]?(?=\d)")
+_THING: Final = lazy_re(r"`|://")
+_BARE_FIGURE: Final = lazy_re(r"\W*(?:(?:at|by|around|about|ok|then) )*[$€£¥]?\d[\d.,:/%-]*\W*", re.IGNORECASE)
 #: A yes with which a sentence opens, and the question that asks for it without a mark: "ask her whether there is a pen".
 _YES: Final = lazy_re(
     r"(?:(?:有|是的?|对的?|行|好的?|嗯+|可以|当然)[，,。.！!；;]+|(?:yes|yeah|yep|right|sure|ok|okay)[,.!;]+(?=\s|$))\s*",
@@ -76,15 +89,46 @@ def asks_for_yes(text: str, answer: str) -> bool:
 
     So it does to figures where it is hardly more than one itself: "You'd need 545 a month." "ok then 550".
     """
-    if not is_reply(answer):
+    is_amended = (len(answer) <= _CURT or amends(answer)) and tells_figure(text) and tells_figure(answer)
+    if not is_reply(answer) and not (is_amended and is_bare_figure(answer)):
         return False
-    is_amended = len(answer) <= _CURT and has_figures(text) and has_figures(answer)
     return bool(_IS_ASKED.search(text)) or is_amended or (is_offer(text) and has_data(answer))
 
 
 def denial(text: str) -> Literal["", "figures", "all"]:
     """Return whether the words say that what was told before is wrong, or that its figures are, if they have others."""
     return "all" if _IS_WRONG.match(text) else "figures" if _MAY_DENY.match(text) else ""
+
+
+def tells_figure(text: str) -> bool:
+    """Return whether the text has a number, a day or a time, in digits or in words."""
+    return has_figures(text) or any(figures(text))
+
+
+def numbers_in(text: str) -> frozenset[float]:
+    """Return the numbers of the text, however they are written."""
+    return frozenset(one.value for one in figures(text) if isinstance(one.value, float))
+
+
+def says_back(text: str, numbers: Collection[float]) -> bool:
+    """
+    Return whether a sentence has no numbers but those that were said before; of a sum its result counts, rounded or not.
+
+    >>> says_back("140 + 2 × 92 = £324, yes.", {140, 2, 92, 324}), says_back("一共 5.5 万元。", {2, 28_000})
+    (True, False)
+    """
+    found = frozenset[float]() if _THING.search(text) else numbers_in(_EQUALS.split(text)[-1])
+    return bool(found) and all(number in numbers or float(int(number)) in numbers for number in found)
+
+
+def is_bare_figure(text: str) -> bool:
+    """
+    Return whether the sentence is a number, a time or a date and nothing else.
+
+    >>> is_bare_figure("6:15"), is_bare_figure("60.4！"), is_bare_figure("退了，36.8")
+    (True, True, False)
+    """
+    return bool(_BARE_FIGURE.fullmatch(text))
 
 
 def is_bare_reply(text: str) -> bool:
@@ -95,4 +139,4 @@ def is_bare_reply(text: str) -> bool:
 
 def needs_question(text: str) -> bool:
     """Return whether a sentence says little without the question that it answers."""
-    return len(text) <= _CURT or is_reply(text)
+    return len(text) <= _CURT or is_reply(text) or bool(_OPENS_WITH_FIGURE.match(text))

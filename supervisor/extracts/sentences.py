@@ -61,8 +61,10 @@ _LEANING: Final = lazy_re(
 )
 #: Columns of a sentence that says little alone, what its cues are worth at least, and columns of what is quoted as one with it.
 _FEW: Final = 40
-_TELLS: Final = 0.8
-_TOGETHER: Final = 150
+_TELLS: Final = 0.4
+_TOGETHER: Final = 110
+#: Columns of a sentence that says whom the next one is about, and no more: "Mum rang."
+_SAYS_WHO: Final = 16
 #: With what a piece ends that needs no mark between it and the next.
 _ENDED: Final = lazy_re(r"[。！？；，：、…．.!?;,:][”’」』》）)\"']*$")
 #: What another wrote, in whatever language.
@@ -132,7 +134,8 @@ def _are_one(before: str, text: str, question: str) -> bool:
     if _LEANING.match(text) or (question and is_bare_reply(before) and not is_of_self(text)):
         return True
     short = min(before, text, key=columns)
-    return columns(short) <= _FEW and columns(before + text) <= _TOGETHER and cue_worth(short) >= _TELLS
+    tells = cue_worth(short) >= _TELLS or (short is before and columns(short) <= _SAYS_WHO and is_of_self(short))
+    return columns(short) <= _FEW and columns(before + text) <= _TOGETHER and tells
 
 
 def cut(text: str, longest: int) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from recalld.supervisor.extracts.courtesy import count_words, is_courtesy, is_of_conversation
 from recalld.supervisor.extracts.cues import has_cue, has_data, has_figures, is_of_self
 from recalld.supervisor.extracts.lines import is_code
-from recalld.supervisor.extracts.replies import is_question, is_reply
+from recalld.supervisor.extracts.replies import is_bare_figure, is_question, is_reply
 from recalld.supervisor.text.lazy_re import lazy_re
 
 #: How much it counts that a sentence has data, and whom it is about.
@@ -32,10 +32,18 @@ _THING: Final = lazy_re(r"`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
 _OF_THING: Final = 0.33
 #: What is said for fun, and what the assistant is asked to do now.
 _BANTER: Final = lazy_re(
-    r"\b(?:lo+l|lmao|rofl|ha(?:ha)+h?|he(?:he)+|xd|rip|booo*|omg)\b|哈哈|嘿嘿|嘻嘻|hhh|笑死|[累困撑饿冷热气吓]死|累成|[😂🤣😅]"
+    r"\b(?:lo+l|lmao|rofl|ha(?:ha)+h?|he(?:he)+|xd|rip|booo*|omg)\b|哈哈|嘿嘿|嘻嘻|hhh|累成|[😂🤣😅]"
+    r"|[笑累困撑饿冷冻热闷气吓忙烦]死|[，, ]哭[了死]?[!！。~]*$"
     r"|[肿胖晒冻哭热忙圆红黑撑](?:得)?[成像].{0,3}(?:包子|馒头|狗|猪|球|冰棍|泪人|炭|熊猫|虾|香肠)"
     r"|\b(?:swell\w*|swollen|puffed) (?:up )?like\b"
     r"|\b(?:i'm (?:so )?(?:dead|tired|bored|hungry)|can't believe|to die for|looks? like an?)\b",
+    re.IGNORECASE,
+)
+#: What is over with its day: meals, tiredness, what is done right now.
+_PASSING: Final = lazy_re(
+    r"\b(?:tonight|standup|(?:for|had|at) (?:breakfast|lunch|dinner)|^lunch|^dinner|right now|just now)\b"
+    r"|\b(?:in a (?:sec|min)\w*|hours?'?s? sleep|slept (?:badly|well))\b"
+    r"|今晚|今早|今天(?:早上|中午|晚上)|[早午晚]饭|食堂|早读|没睡好|睡过头|刚才|等一?下|一会儿",
     re.IGNORECASE,
 )
 #: What the assistant is asked to remind of; that somebody else did ("医生提醒我") is no request.
@@ -51,7 +59,8 @@ _OF_MONTH: Final = lazy_re(
 _REQUEST: Final = lazy_re(
     r"^\W*(?:(?:so|ok|okay|and|now|anyway|btw|hey|hi|please|pls|question)\b[\s,:]*)*(?:(?:can|could|would|will) you|help me"
     r"|explain|translate|tell me|write(?!-)|rewrite|summari[sz]e|fix this|what(?:'s|\b)|how (?:do|can|to|should)|why|is there"
-    r"|show me|look at|check)\b|\bjoke\b|\bhelp me with\b|笑话"
+    r"|(?:who|where|which|when)(?:'s| (?:is|are|was|were|do|does|did))|(?:any(?:one|body) )?know (?:who|where|why|how|what|if)"
+    r"|do me|show me|look at|check)\b|\bjoke\b|\bhelp me with\b|笑话"
     r"|^\W*(?:那|再|麻烦|请|快|就)?你?(?:帮我|给我|帮忙|替我)?(?:写|讲|翻译|解释|润色|改写|总结|推荐|列|查|看看|算|画|起个"
     r"|想个|来个|说说)(?!了|过|得|完|好)"
     r"|^(?!.*(?:[知说懂学教问想]|明白|告诉|发现)).{0,12}(?:(?:怎么|怎样|如何|咋)(?!样?了|.*(?<![首成])[都也])|为什么|为啥)[^，。]{1,20}$",
@@ -97,6 +106,8 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
     tells_data = has_data(shown)
     if is_question(text) or text.endswith((":", "：")) or _DISCLAIMER.search(text) or is_code(text):
         return 0.0
+    if is_bare_figure(text) and not asked:
+        return 0.0
     if not person:
         is_lecture = bool(_ADVICE.search(text)) and not has_figures(text)
         counts = _OF_RESULT if _RESULT.search(text) else _OF_THING if _THING.search(text) else _OF_MACHINE
@@ -112,7 +123,7 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
     of_other = bool(_OTHER.search(text)) and not (of_self or is_kept)
     counts = (_WITH_DATA if tells_data or is_kept else 1.0) * (_OF_SELF if of_self else _OF_OTHER if of_other else 1.0)
     is_request = bool(_WRITE.search(text)) or (bool(_REQUEST.search(text)) and not has_figures(text))
-    is_unasked = is_reply(text) and not (asked or tells_data or is_kept)
+    is_unasked = is_reply(text) and not (asked or tells_data or is_kept or of_person)
     return counts * _IDLE if is_request or is_fun(text) or is_unasked else counts
 
 
@@ -136,4 +147,5 @@ def is_of_the_day(text: str, month: int) -> bool:
     (False, False)
     """
     named = {int(han or _MONTHS.index((before or after).lower()) + 1) for han, before, after in _OF_MONTH.findall(text)}
-    return is_fun(text) or bool(_REMIND.search(text) and named <= {month})
+    is_passing = bool(_PASSING.search(text)) and not has_cue(text, "event", "decision", "change", "person", "health", "money")
+    return is_fun(text) or is_passing or bool(_REMIND.search(text) and named <= {month})

@@ -1,0 +1,184 @@
+"""Extracts of conversations in short messages: what is amended at once, who "she" is, figures alone, and what is over with its day."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from recalld.supervisor.extracts.extract import extract
+from recalld.supervisor.protocol.dated_file import Block
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+MORNING = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # 09:00 in Shanghai
+
+
+def bullets(*said, kind="day", every=timedelta(minutes=2)):
+    """The bullets of messages with a role of "u" or "a", every some minutes from nine in the morning on."""
+    roles = {"u": "user", "a": "assistant"}
+    blocks = [Block(f"m{i}", roles[who], text, MORNING + i * every, {}) for i, (who, text) in enumerate(said)]
+    period = "2026-06-20" if kind == "day" else "2026-06"
+    return extract(blocks, period=period, zone=SHANGHAI, kind=kind).split("\n")[2:]
+
+
+@pytest.mark.parametrize(
+    ("said", "noted", "amended", "bullet"),
+    [
+        (
+            "史师傅修锅炉要 320，周一带零件来",
+            "好的。",
+            "等等不是周一，是周二",
+            "用户：史师傅修锅炉要 320，周一带零件来（09:04 更正：等等不是周一，是周二）",
+        ),
+        (
+            "Steve wants 320 for the boiler, comes back Monday with the part",
+            "Noted.",
+            "sorry not Monday, Tuesday",
+            "user: Steve wants 320 for the boiler, comes back Monday with the part (corrected 09:04: sorry not Monday, Tuesday)",
+        ),
+        (
+            "parents evening for Milo: Wed 25th 17:20",
+            "Noted.",
+            "wait it's 17:50 for Milo",
+            "user: parents evening for Milo: Wed 25th 17:20 (corrected 09:04: wait it's 17:50 for Milo)",
+        ),
+    ],
+)
+def test_extract_has_what_is_amended_at_once_beside_what_it_amends(said, noted, amended, bullet):
+    assert bullets(("u", said), ("a", noted), ("u", amended)) == [f"- 09:00 {bullet}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "proposed", "amended", "bullet"),
+    [
+        (
+            "We eat at the Okafors on Friday",
+            "I'd book the taxi for 19:30.",
+            "No, make it 20:00",
+            "assistant: I'd book the taxi for 19:30. → user: No, make it 20:00",
+        ),
+        (
+            "told Gareth yes on the studio",
+            "Good. Is the start on 15 April?",
+            "no, make it the 20th. he has to paint",
+            "assistant: Is the start on 15 April? → user: no, make it the 20th. he has to paint",
+        ),
+        ("周五去老郑家吃饭", "建议 19:30 叫车。", "不，改成八点", "助手：建议 19:30 叫车。 → 用户：不，改成八点"),
+        ("周五去老郑家吃饭", "建议 19:30 叫车。", "20:00", "助手：建议 19:30 叫车。 → 用户：20:00"),
+    ],
+)
+def test_extract_has_an_amended_proposal_before_what_amends_it(said, proposed, amended, bullet):
+    assert bullets(("u", said), ("a", proposed), ("u", amended))[-1] == f"- 09:04 {bullet}"
+
+
+def test_extract_links_what_amends_to_nothing_of_days_before():
+    said = (("u", "She has to answer the hospital by the 20th"), ("u", "no, make it the 20th, the hospital is full"))
+    assert not any("corrected" in bullet for bullet in bullets(*said, kind="month", every=timedelta(days=3)))
+
+
+@pytest.mark.parametrize(
+    ("said", "over"),
+    [
+        ("问了同事，经开区有套空房借我们住两个月", "经开区那房子借不了了，人家儿子要回来住"),
+        ("报了市里的优质课比赛，材料交了三份", "优质课比赛泡汤了，名额给了别人"),
+        ("The wedding venue in Clevedon is ours on 12 September", "the wedding venue in Clevedon fell through"),
+    ],
+)
+def test_extract_of_a_month_has_what_came_to_nothing_with_its_end(said, over):
+    (bullet,) = bullets(("u", said), ("u", over), kind="month", every=timedelta(days=4))
+    assert said in bullet
+    assert f": {over}" in bullet or f"：{over}" in bullet
+
+
+@pytest.mark.parametrize(
+    ("said", "noted", "told"),
+    [
+        (
+            "Sian says it IS the IT band. no running for 3 weeks",
+            "I'm sorry.",
+            "she gave me exercises: clamshells 3x15, side planks 3x30s",
+        ),
+        ("段大夫看了妈的膝盖，片子拍了", "别担心。", "她说要换，先换右边，4 月 8 号住院，费用五万五"),
+    ],
+)
+def test_extract_has_who_she_is_with_what_is_said_of_her(said, noted, told):
+    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
+    (bullet,) = [one for one in bullets(*chatter, ("u", said), ("a", noted), ("u", told)) if told in one]
+    assert said in bullet
+
+
+@pytest.mark.parametrize("figure", ["9", "6:15", "60.4！", "about 30"])
+def test_extract_omits_a_figure_alone_of_which_nothing_says_what_it_is(figure):
+    assert bullets(("u", "the spare key is at Priya's"), ("u", figure)) == ["- 09:00 user: the spare key is at Priya's"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "bullet"),
+    [
+        ("现在租多少？", "4600，押一付三", "助手：现在租多少？ → 用户：4600，押一付三"),
+        ("Did he quote you?", "320 for both valves", "assistant: Did he quote you? → user: 320 for both valves"),
+        ("When does it start?", "20 April, he has to paint", "user: 20 April, he has to paint"),
+    ],
+)
+def test_extract_has_the_question_of_an_answer_that_opens_with_an_amount(asked, answer, bullet):
+    assert bullets(("a", asked), ("u", answer)) == [f"- 09:02 {bullet}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "sum_", "is_told"),
+    [
+        ("brakes 140, tyres 2x92. So 324. ready tomorrow", "140 + 2 × 92 = £324, yes.", False),
+        ("九套加借来的三套，十二套正好", "9+3=12 套，正好够用。", False),
+        ("brakes 140 and two tyres, 92 each", "140 + 2 × 92 = £324 in total.", True),
+        ("满分 70，42 及格", '把 60 改成 42：`=COUNTIF(B2:B46,">=42")`', True),
+    ],
+)
+def test_extract_omits_a_sum_of_the_assistant_that_the_person_has_said(said, sum_, is_told):
+    assert any(sum_ in bullet for bullet in bullets(("u", said), ("a", sum_))) == is_told
+
+
+@pytest.mark.parametrize(
+    ("offer", "answer"),
+    [
+        ("Add 50 g of chopped walnuts.", "no walnuts, Tess is allergic to walnuts"),
+        ("可以放核桃碎。", "不行，小棠对核桃过敏"),
+    ],
+)
+def test_extract_keeps_a_no_that_tells_of_an_allergy(offer, answer):
+    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
+    assert any(answer in bullet for bullet in bullets(*chatter, ("a", offer), ("u", answer)))
+
+
+@pytest.mark.parametrize(
+    "asked", ["who is the UK distributor for Klang mixers", 'anyone know why my Mac says "disk" every night']
+)
+def test_extract_prefers_what_is_told_to_a_question_without_its_mark(asked):
+    told = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 9)]
+    assert not any(asked in bullet for bullet in bullets(*told, ("u", asked)))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("lunch at Biblos, halloumi wrap. 10/10", False),
+        ("celebrating at Bulrush tonight at 7", False),
+        ("食堂今天有 3 种汤，冬瓜的最好", False),
+        ("Tess signed the contract tonight, ward sister from 1 May", True),
+        ("今晚婆婆查出糖尿病，空腹 7.8", True),
+    ],
+)
+def test_extract_of_a_month_omits_what_is_over_with_its_day(text, is_told):
+    said = (("u", text), ("u", "房租 5400，押一付三，搬进柳汀花园"))
+    assert any(text in bullet for bullet in bullets(*said, kind="month")) == is_told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Kit got an interview! warehouse shift lead at Ocado, Thursday",
+        "Mum rang. op moved to the 26th, they had no bed",
+        "我妈来电话了。手术改到 26 号，没床位",
+    ],
+)
+def test_extract_joins_an_announcement_to_what_is_announced(said):
+    label = "user: " if said.isascii() else "用户："
+    assert bullets(("u", said)) == [f"- 09:00 {label}{said}"]
