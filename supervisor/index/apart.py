@@ -33,10 +33,11 @@ def said_apart(query: Query, candidates: list[Candidate]) -> tuple[Query, list[C
     halves: dict[str, float] = {}
 
     def read(one: Candidate) -> Candidate:
-        there = one.text.split()
+        there = one.text.split() if separable else ()
         said = [word for word in separable if word not in there and is_said_apart(word, _text(one), there)]
         for word, compound in query.compounds.items():
-            parts = [pair for pair in compound if word not in there and is_in_halves(pair, lambda: _text(one), one.text)]
+            parts = [pair for pair in compound if is_in_halves(pair, lambda: _text(one), one.text)]
+            parts = parts if word not in one.text.split() else []
             said += [word] * bool(parts)
             halves.update((half, _HALF * query.words[word]) for pair in parts for half in pair.stems)
         apart.update(said)

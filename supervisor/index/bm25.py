@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
@@ -20,10 +19,12 @@ if TYPE_CHECKING:
 
 #: One field each: the words of a passage and of its neighbours up to this many messages away.
 CONTEXT_WIDTHS: Final = (0, 1, 3)
-#: A quick test of a term: if no term of the question has the same last bits, it is not one of them.
-_LAST_BITS: Final = 0xFFFF
 #: The only term of each document that rank-bm25 sees.
 _IT: Final = "it"
+#: Words whose frequencies, and whose idf, are cached.
+KNOWN: Final = 10_000
+#: A quick test of a term: if no term of the question has the same last bits, it is not one of them.
+_LAST_BITS: Final = 0xFFFF
 
 
 class Candidate(NamedTuple):
@@ -46,26 +47,27 @@ class Candidate(NamedTuple):
     source: Any
 
 
-@dataclass(frozen=True, slots=True)
 class Corpus:
-    """The statistics of one field: the number of passages, their average length, and how many have a word."""
+    """
+    The statistics of one field: the number of passages, their average length, and how many have a word.
 
-    size: int
-    average: float
-    frequency: Callable[[str], int]
+    The idf of a word is asked for by each step of a search, so those of the last words are kept.
+    """
 
-    def idf(self, word: str) -> float:
-        """Return Lucene's inverse document frequency; 0.0 for a word that no passage has."""
-        count = self.frequency(word)
-        return self._idf_of(count) if count else 0.0
+    def __init__(self, size: int, average: float, frequency: Callable[[str], int]) -> None:
+        self.size, self.average, self.frequency = size, average, frequency
+        #: The idf of a word of one passage, 1.0 at least.
+        self._highest = max(1.0, self._idf_of(1))
+        #: Returns Lucene's inverse document frequency; 0.0 for a word that no passage has.
+        self.idf: Callable[[str], float] = lru_cache(maxsize=KNOWN)(self._idf)
 
     def relative_idf(self, word: str) -> float:
         """Return the idf relative to that of a word of one passage: 1.0 for such a word, 0.0 for one that no passage has."""
-        return min(1.0, self.idf(word) / max(1.0, self._idf_of(1)))
+        return min(1.0, self.idf(word) / self._highest)
 
-    def weight(self, word: str) -> float:
-        """Return the idf, with the highest value for a word that no passage has."""
-        return self._idf_of(self.frequency(word))
+    def _idf(self, word: str) -> float:
+        count = self.frequency(word)
+        return self._idf_of(count) if count else 0.0
 
     def _idf_of(self, count: int) -> float:
         # the index may still count deleted passages
@@ -76,6 +78,8 @@ def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequ
     """Return the candidates with each of the *words* in their text replaced by its other spelling (丈母娘 by 岳母)."""
 
     def read(one: Candidate) -> Candidate:
+        if not any(word in one.text for word in words):
+            return one
         there = one.text.split()
         return one if words.keys().isdisjoint(there) else one._replace(text=" ".join(words.get(word, word) for word in there))
 
@@ -113,16 +117,19 @@ class TermCounts:
         self._related = related
         self._corpora, self._k1, self._b = corpora, k1, b
         self._words = np.frombuffer(b"".join([candidate.words for candidate in candidates]), dtype=np.uint32)
-        lengths = np.array([candidate.lengths for candidate in candidates]).T
-        own = np.diff(lengths, axis=0, prepend=0)  # the words that each field adds to the narrower one
-        self._places = np.repeat(np.arange(lengths.size).reshape(lengths.shape).T.ravel(), own.T.ravel())
+        self._last_bits = (self._words & _LAST_BITS).astype(np.intp)
+        lengths = np.array([candidate.lengths for candidate in candidates])
+        ends = lengths[:, -1].cumsum()
+        #: Where the words that each field of a candidate adds end among all words.
+        self._ends = (lengths + (ends - lengths[:, -1])[:, None]).ravel()
         #: Fields × candidates: the length of each, relative to the average of its field.
-        self._lengths = lengths / np.array([[one.average or 1.0] for one in corpora])
-        self._known: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
+        self._lengths = lengths.T / np.array([[one.average or 1.0] for one in corpora])
+        self._known: dict[str, Any] = {}  # the score of each candidate for a word of weight 1, related words included
+        self._own: dict[str, Any] = {}  # the same without related words
 
-    def scores(self, words: Mapping[str, float]) -> list[float]:
+    def scores(self, words: Mapping[str, float]) -> Any:
         """
-        Return the score of each candidate for these words with their weights: the sum over the fields.
+        Return an array: the score of each candidate for these words with their weights, the sum over the fields.
 
         The score of a word is its own or that of a related word, whichever is higher.
         """
@@ -130,15 +137,14 @@ class TermCounts:
 
         new = [word for word in words if word not in self._known]
         others = [other for word in new for other in self._related.get(word, ())]
-        self._weigh([word for word in dict.fromkeys((*new, *others)) if word not in self._known])
+        self._weigh([word for word in dict.fromkeys((*new, *others)) if word not in self._own])
         for word in new:
-            for other, worth in self._related.get(word, {}).items():
-                self._known[word] = np.maximum(self._known[word], worth * self._known[other])
-        total = np.zeros(self._lengths.shape[1])
-        for word, counts in words.items():
-            total += counts * self._known[word]
-        scores: list[float] = total.tolist()
-        return scores
+            worth = {word: 1.0, **self._related.get(word, {})}
+            each = np.array([self._own[one] for one in worth])
+            self._known[word] = (each * np.array([*worth.values()])[:, None]).max(axis=0) if len(worth) > 1 else each[0]
+        if not words:
+            return np.zeros(self._lengths.shape[1])
+        return (np.array([self._known[word] for word in words]) * np.array([*words.values()])[:, None]).sum(axis=0)
 
     def _weigh(self, words: Sequence[str]) -> None:
         """Let rank-bm25 score the words: each word in a field of a candidate is a document of its own."""
@@ -147,50 +153,68 @@ class TermCounts:
         if not words:
             return
         counts = self._counts(words)
-        there = counts.nonzero()
-        scores = np.zeros(counts.shape)
-        if len(there[0]):
-            scores[there] = _of_counts()(counts[there].tolist(), self._lengths[there[1:]], self._k1, self._b).get_scores([_IT])
-        worth = np.array([[[corpus.idf(word)] for corpus in self._corpora] for word in words])
-        self._known.update(zip(words, (scores * worth).sum(axis=1), strict=True))
+        each = np.zeros(counts.shape[1])
+        for corpus, count, lengths in zip(self._corpora, counts, self._lengths, strict=True):
+            there = count.nonzero()[0]
+            word = there // len(lengths)
+            scores = _of_counts()(count[there], lengths[there - word * len(lengths)], self._k1, self._b).get_scores([_IT])
+            each[there] += scores * np.array([corpus.idf(one) for one in words])[word]
+        self._own.update(zip(words, each.reshape(len(words), -1), strict=True))
 
     def _counts(self, words: Sequence[str]) -> Any:
-        """Return how often each word occurs, words × fields × candidates; a field includes the narrower one."""
+        """Return how often each word occurs in each candidate: a row for each field, which includes the narrower one."""
         import numpy as np
 
-        numbers, of_word = np.unique(np.array([term_number(word) for word in words], dtype=np.uint32), return_inverse=True)
+        all_numbers = [term_number(word) for word in words]
+        numbers = np.array(sorted({*all_numbers}), dtype=np.uint32)
         may_be = np.zeros(_LAST_BITS + 1, dtype=bool)
         may_be[numbers & _LAST_BITS] = True
-        near = np.flatnonzero(may_be[self._words & _LAST_BITS])
+        near = may_be.take(self._last_bits).nonzero()[0]
         terms = self._words[near]
-        found = np.searchsorted(numbers, terms)
+        found = numbers.searchsorted(terms)
         found[found == len(numbers)] = 0
         is_one = numbers[found] == terms
-        size = self._lengths.size
-        counts = np.bincount(found[is_one] * size + self._places[near[is_one]], minlength=len(numbers) * size)
-        each = counts.reshape(len(numbers), *self._lengths.shape)[of_word.ravel()]
-        for reach in range(1, len(self._lengths)):
-            each[:, reach] += each[:, reach - 1]
+        fields, candidates = self._lengths.shape
+        ends = self._ends.searchsorted(near[is_one], side="right")
+        places = (ends % fields * len(numbers) + found[is_one]) * candidates + ends // fields
+        counts = np.bincount(places, minlength=len(numbers) * self._lengths.size).reshape(fields, len(numbers), candidates)
+        each = counts[:, numbers.searchsorted(all_numbers)].reshape(fields, -1)
+        for reach in range(1, fields):
+            each[reach] += each[reach - 1]
         return each
 
 
 @cache
 def _of_counts() -> Any:
+    import numpy as np
     from rank_bm25 import BM25Okapi
 
+    class Row(np.ndarray):
+        """How often the term is in each document. It is true: rank-bm25 takes 0 where the count of a document is not."""
+
+        def __bool__(self) -> bool:
+            return True
+
     class OfCounts(BM25Okapi):  # type: ignore[misc]
-        """rank-bm25 over documents of one term with idf 1, *counts* times in each; the average of *lengths* is 1."""
+        """
+        rank-bm25 over documents of one term with idf 1, *counts* times in each; the average of *lengths* is 1.
 
-        def __init__(self, counts: Sequence[int], lengths: Sequence[float], k1: float, b: float) -> None:
+        It asks each document for its count of the term. All documents are one here, whose count is an array: so the formula
+        is computed for thousands of counts at once.
+        """
+
+        def __init__(self, counts: Any, lengths: Any, k1: float, b: float) -> None:
             self._lengths = lengths
-            documents = {count: {_IT: count} for count in set(counts)}
-            super().__init__([documents[count] for count in counts], k1=k1, b=b)
+            super().__init__(counts.view(Row), k1=k1, b=b)
 
-        def _initialize(self, counted: Sequence[Mapping[str, int]]) -> None:
-            self.corpus_size, self.avgdl, self.doc_len, self.doc_freqs = len(counted), 1.0, self._lengths, counted
+        def _initialize(self, counts: Any) -> None:
+            self.corpus_size, self.avgdl, self.doc_len, self.doc_freqs = (1, len(counts)), 1.0, self._lengths, [{_IT: counts}]
 
         def _calc_idf(self, _counted: object) -> None:
             """Do nothing: the idf is applied later, since each field has its own."""
             self.idf = {_IT: 1.0}
+
+        def get_scores(self, query: Sequence[str]) -> Any:
+            return super().get_scores(query)[0]
 
     return OfCounts

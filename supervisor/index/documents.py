@@ -41,6 +41,8 @@ _ROLES: Final = ("", "user", "assistant")
 #: The head of a stored document: day, role, whether it asks, whether it is a standing wish, the bytes of group, key and words,
 #: and the length of each field.
 _HEAD: Final = struct.Struct("<IB??HHI3I")
+#: Returns the value at the beginning of a text, and its end: blanks before and behind it are not looked for.
+_read_json: Final = json.JSONDecoder().raw_decode
 #: Bytes of a term's number.
 _BYTES: Final = 4
 
@@ -121,7 +123,7 @@ def encode_passage(passage: Passage) -> bytes:
 
 def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
     """Return the passage that `encode_passage` encoded, now at *path* in that tier."""
-    found = json.loads(about.decode("utf-8", "surrogatepass"))  # of bytes it would guess the encoding
+    found, _ = _read_json(about.decode("utf-8", "surrogatepass"))
     return Passage(
         path=path,
         start=found["l"][0],

@@ -108,7 +108,7 @@ class Engine:
     def frequency(self, field: int, word: str) -> int:
         """Return how many passages have the word in that field."""
         try:
-            return int(self._searcher.doc_freq(_WORDS[field], word))
+            return int(self._opened[0].doc_freq(_WORDS[field], word))
         except BaseException:  # called hundreds of times in a search: the context manager is entered only on failure
             with self._faults():
                 raise
@@ -193,13 +193,15 @@ class Engine:
         return [(address.segment_ord, address.doc) for _, address in hits]
 
     def _query(self, words: Sequence[str], related: Mapping[str, float]) -> Any:
-        def term(field: str, word: str) -> Any:
-            return self._library.Query.term_query(self._schema, field, word, "freq")
-
-        boost = self._library.Query.boost_query
-        own = [term(field, word) for word in words for field in _WORDS]
-        others = [boost(term(field, word), worth) for word, worth in related.items() for field in _WORDS[:_NEAR]]
-        return self._library.Query.boolean_query([(self._should, one) for one in (*own, *others)])
+        query, schema, should = self._library.Query, self._schema, self._should
+        term, boost = query.term_query, query.boost_query
+        own = [(should, term(schema, field, word, "freq")) for word in words for field in _WORDS]
+        others = [
+            (should, boost(term(schema, field, word, "freq"), worth))
+            for word, worth in related.items()
+            for field in _WORDS[:_NEAR]
+        ]
+        return query.boolean_query(own + others)
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:

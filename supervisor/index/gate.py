@@ -11,6 +11,7 @@ number was measured (docs/explanation/recall.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
@@ -36,7 +37,7 @@ _OWN: Final = 0.5
 _SAID_APART: Final = 0.7
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gate:
     """What a request is about: the worth of each of its words, by rarity; *is_own* and *is_question* are those of `Query`."""
 
@@ -44,7 +45,7 @@ class Gate:
     is_own: bool = False
     is_question: bool = False
 
-    @property
+    @cached_property
     def needed(self) -> float:
         """The worth that a passage must have in its words."""
         is_plain = self.is_question and not self.is_own

@@ -13,6 +13,7 @@ import itertools
 import math
 import re
 from datetime import date
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.ranking import LOOKED_AT, begins_with_a_word, own_words
@@ -26,7 +27,7 @@ from recalld.supervisor.text.word_frequency import rarity_asked
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from recalld.supervisor.index.bm25 import Candidate, Corpus
+    from recalld.supervisor.index.bm25 import Corpus
     from recalld.supervisor.index.ranking import Scored
     from recalld.supervisor.query.parse import Query
 
@@ -161,7 +162,7 @@ def _about_the_same(query: Query, best: Scored, found: Iterable[Scored], corpus:
     same = own or ([] if owners and is_of_before else same)
     lacks = [len({*asked} - {*own_words(query.words, one.candidate)}) for one in same]
     same = [one for one, count in zip(same, lacks, strict=True) if count == min(lacks)]
-    return same or ([] if is_of_before else _changes(best.candidate, _subjects(query, asked), others, corpus))
+    return same or ([] if is_of_before else _changes(best, _subjects(query, asked), others, corpus))
 
 
 def _own_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
@@ -210,7 +211,7 @@ def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
         return True
     if any(_tells_apart(query, word, asked & there) for word in asked - there):
         return False
-    rare = [_rare_words(scored.candidate, corpus) for scored in (best, one)]
+    rare = [_rare_words(scored, corpus) for scored in (best, one)]
     says_little = max(sum(words.values()) for words in rare) <= _LITTLE
     is_equal = asked <= there and one.score >= _ALIKE * best.score
     if not says_little and _common(*rare) < (_COMMON_OF_EQUALS if is_equal else _COMMON):
@@ -234,7 +235,7 @@ def _is_the_thing_now(query: Query, best: Scored, one: Scored, corpus: Corpus) -
     things = {word for word in asked if word not in VERBS and not _is_last_verb(query, word)}
     if not things or not things <= there or len(query.asked) > 1 or len(query.text) > _LONG_QUESTION:
         return False
-    rare = [_without_values(_rare_words(scored.candidate, corpus)) for scored in (best, one)]
+    rare = [_without_values(_rare_words(scored, corpus)) for scored in (best, one)]
     says_little = {*asked} <= there and max(sum(words.values()) for words in rare) <= _LITTLE
     return says_little or _common(*rare) >= _COMMON
 
@@ -286,7 +287,7 @@ def _is_only_a_change(newer: Scored, older: Scored, corpus: Corpus) -> bool:
     What is said so leaves out what is known: whose it is, and 房 of 健身房.
     """
     changes = {word for found in _CHANGED.finditer(_text(newer)) for word in tokens(found[0])}
-    things = _without_values(_rare_words(newer.candidate, corpus)).keys() - changes
+    things = _without_values(_rare_words(newer, corpus)).keys() - changes
     known = older.candidate.text.split()
     return bool(changes and things) and all(any(thing in word for word in known) for thing in things)
 
@@ -307,17 +308,18 @@ def _is_anothers(owners: Collection[str], one: Scored) -> bool:
     return bool(owners and theirs) and not theirs & set(owners)
 
 
-def _owners(text: str) -> set[str]:
+@lru_cache(maxsize=LOOKED_AT)
+def _owners(text: str) -> frozenset[str]:
     """Return whose something is by the text, "" for the user's."""
     found = {match[0].casefold() for match in _OWNER.finditer(text[:_READ])}
-    return {"" if one in _OURS or one == "我" else _TWICE.sub(r"\1", one) for one in found}
+    return frozenset("" if one in _OURS or one == "我" else _TWICE.sub(r"\1", one) for one in found)
 
 
 def _subjects(query: Query, asked: Iterable[str]) -> set[str]:
     return {word for word in asked if query.words[word] > REQUEST_WEIGHT and query.rarity.get(word, 1.0) >= _SUBJECT}
 
 
-def _changes(old: Candidate, subjects: set[str], newer: Iterable[Scored], corpus: Corpus) -> list[Scored]:
+def _changes(old: Scored, subjects: set[str], newer: Iterable[Scored], corpus: Corpus) -> list[Scored]:
     """Return those of the *newer* answers that tell of a change of what *old* is about, the nearest one of each day."""
     worth = _rare_words(old, corpus)
     near: dict[date | None, tuple[float, Scored]] = {}
@@ -325,17 +327,19 @@ def _changes(old: Candidate, subjects: set[str], newer: Iterable[Scored], corpus
         there = set(one.candidate.text.split())
         if not subjects <= there or len(there & worth.keys()) < _SHARED:
             continue
-        alike = _cosine(worth, _rare_words(one.candidate, corpus))
+        alike = _cosine(worth, _rare_words(one, corpus))
         if alike >= max(_SAME_THING, near.get(one.candidate.day, (0.0,))[0]) and _CHANGED.search(_text(one)):
             near[one.candidate.day] = alike, one
     return [one for _, one in near.values()]
 
 
-def _rare_words(candidate: Candidate, corpus: Corpus) -> Mapping[str, float]:
+def _rare_words(one: Scored, corpus: Corpus) -> Mapping[str, float]:
     """Return the words of the passage that are rare in the language and in memory, with their worth."""
-    in_language = {word: rarity_asked(word) ** 2 for word in set(candidate.text.split())}
-    worth = {word: rare * corpus.relative_idf(word) for word, rare in in_language.items() if rare >= _RARE}
-    return {word: rare for word, rare in worth.items() if rare >= _RARE and not _DAY.fullmatch(word)}
+    if one.rare is None:
+        in_language = {word: rarity_asked(word) ** 2 for word in set(one.candidate.text.split())}
+        worth = {word: rare * corpus.relative_idf(word) for word, rare in in_language.items() if rare >= _RARE}
+        one.rare = {word: rare for word, rare in worth.items() if rare >= _RARE and not _DAY.fullmatch(word)}
+    return one.rare
 
 
 def _common(one: Mapping[str, float], other: Mapping[str, float]) -> float:

@@ -10,7 +10,7 @@ the day, the first words of a message, the days that the question names, and the
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.documents import decode_passage
@@ -105,8 +105,9 @@ class Scored:
     candidate: Candidate
     score: float
     because: list[str] = field(default_factory=list)
-    related: list[str] = field(default_factory=list)
+    related: Sequence[str] = ()
     worth: float | None = None  # the part of that of the request's words that it has
+    rare: Mapping[str, float] | None = None  # its rare words, with their worth, once they are known (`index/newest`)
     _passage: Passage | None = None
 
     @property
@@ -138,11 +139,13 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         return sorted(found, key=lambda one: -one.score)
     counted = TermCounts(candidates, corpora, k1, b, query.related)
     query = replace(query, words=weighed(query))
-    best = max(counted.scores(query.words)) or 1.0
-    scores = _scores(query, candidates, counted, corpora[0], best)
+    plain = counted.scores(query.words)
+    best = float(plain.max()) or 1.0
+    scores = _scores(query, candidates, counted, corpora[0], plain)
     of_day: dict[str, float] = {}
     for candidate, score in zip(candidates, scores, strict=True):
-        of_day[candidate.group] = max(of_day.get(candidate.group, 0.0), score)
+        if score > of_day.get(candidate.group, -1.0):
+            of_day[candidate.group] = score
     found = []
     for candidate, score in zip(candidates, scores, strict=True):
         one = Scored(candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0)
@@ -237,18 +240,17 @@ def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[
 
 def _known(gate: Gate, query: Query, candidate: Candidate) -> float:
     """Return the passage's share (`Gate.known`) by the question's own words."""
-    return gate.known(_alike(gate.worth, query, candidate))
+    return gate.known(_alike(gate.worth, query, set(candidate.text.split())))
 
 
-def worth_of(worth: Mapping[str, float], query: Query, candidate: Candidate) -> float:
-    """Return the part of the *worth* of the question's words that the passage has, 0.0 to 1.0."""
-    there = sum(worth[word] * part for word, part in _alike(worth, query, candidate).items())
-    return there / (sum(worth.values()) or 1.0)
+def worth_of(worth: Mapping[str, float], query: Query, there: Collection[str]) -> float:
+    """Return the part of the *worth* of the question's words that a passage with the words *there* has, 0.0 to 1.0."""
+    has = sum(worth[word] * part for word, part in _alike(worth, query, there).items())
+    return has / (sum(worth.values()) or 1.0)
 
 
-def _alike(words: Iterable[str], query: Query, candidate: Candidate) -> dict[str, float]:
-    """Return the part of each word that the passage has: all of its own words, of a related one its similarity."""
-    there = set(candidate.text.split())
+def _alike(words: Iterable[str], query: Query, there: Collection[str]) -> dict[str, float]:
+    """Return the part of each word that a passage has: all of its own words, of a related one its similarity."""
     related = query.related  # most words have none
     return {word: 1.0 if word in there else _likeness(query, word, there) if word in related else 0.0 for word in words}
 
@@ -272,8 +274,11 @@ def _is_near(query: Query, candidate: Candidate) -> bool:
 
 def _likeness(query: Query, word: str, there: Collection[str]) -> float:
     """Return the similarity of the word to the most similar one that is *there*."""
-    others = query.related.get(word, {})
-    return min(1.0, max((worth for other, worth in others.items() if other in there), default=0.0) / RELATED_WORTH)
+    nearest = 0.0
+    for other, worth in query.related.get(word, {}).items():
+        if worth > nearest and other in there:
+            nearest = worth
+    return min(1.0, nearest / RELATED_WORTH)
 
 
 def _is_unknown(gate: Gate, is_there: Callable[[str], bool]) -> bool:
@@ -285,7 +290,7 @@ def _is_unknown(gate: Gate, is_there: Callable[[str], bool]) -> bool:
 def _add_bonuses(one: Scored, query: Query, best: float) -> None:
     """Add the bonus for a named day, for the first words, and for the role."""
     candidate = one.candidate
-    if candidate.day and query.days:
+    if query.days and candidate.day:
         worth, days = max(((_nearness(days, candidate.day), n) for n, days in enumerate(query.days)), default=(0.0, 0))
         if worth:
             one.score += _NAMED_WORTH * best * worth
@@ -331,30 +336,29 @@ def _nearness(days: Days, day: date) -> float:
     return worth * next((part for most, part in AFTER if 0 < away <= most), 0.0)
 
 
-def _scores(query: Query, candidates: Sequence[Candidate], counted: TermCounts, corpus: Corpus, best: float) -> Sequence[float]:
-    """Return the scores by words, of the whole question and of the best sentence; *best* is the highest plain score."""
+def _scores(query: Query, candidates: Sequence[Candidate], counted: TermCounts, corpus: Corpus, plain: Any) -> list[float]:
+    """Return the scores by words, of the whole question and of the best sentence; *plain* are those of its own words."""
+    best = plain.max() or 1.0
 
-    def answered(words: Mapping[str, float]) -> list[float]:
-        scores = counted.scores(words)
+    def answered(scores: Any) -> Any:
         feedback = _feedback_words(query, candidates, scores, corpus)
         shared = counted.scores(dict.fromkeys(feedback, 1.0))
-        worth = _FEEDBACK_WORTH * max(scores) / (max(shared) or 1.0)
-        scale = best / (max(scores) or 1.0)
-        return [scale * (score + worth * more) for score, more in zip(scores, shared, strict=True)]
+        worth = _FEEDBACK_WORTH * scores.max() / (shared.max() or 1.0)
+        return best / (scores.max() or 1.0) * (scores + worth * shared)
 
-    whole = answered(query.words)
-    each = [answered({word: query.words[word] for word in asked}) for asked in query.asked] if len(query.asked) > 1 else []
-    if not each:
+    whole: list[float] = answered(plain).tolist()
+    if len(query.asked) <= 1:
         return whole
+    each = [answered(counted.scores({word: query.words[word] for word in asked})).tolist() for asked in query.asked]
     return [(1 - _EACH_WORTH) * score + _EACH_WORTH * max(parts) for score, *parts in zip(whole, *each, strict=True)]
 
 
-def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Sequence[float], corpus: Corpus) -> list[str]:
+def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Any, corpus: Corpus) -> list[str]:
     """Return the rarest words of the best answers that are not in the question, but in other passages too."""
-    examples = sorted((n for n, score in enumerate(scores) if score > 0), key=lambda n: -scores[n])[:_FEEDBACK_ANSWERS]
     weight: dict[str, float] = {}
-    for n in examples:
-        for word in dict.fromkeys(candidates[n].text.split()):
+    for n in (-scores).argsort(kind="stable")[:_FEEDBACK_ANSWERS].tolist():
+        score = float(scores[n])
+        for word in dict.fromkeys(candidates[n].text.split()) if score > 0 else ():
             if word not in query.words and corpus.frequency(word) > 1:
-                weight[word] = weight.get(word, 0.0) + corpus.idf(word) * scores[n]
+                weight[word] = weight.get(word, 0.0) + corpus.idf(word) * score
     return sorted(weight, key=lambda word: -weight[word])[:_FEEDBACK_WORDS]

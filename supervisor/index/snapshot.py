@@ -11,11 +11,12 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.apart import halves_in, said_apart
-from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus, respelled
+from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
 from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
 CANDIDATES: Final = 200
 _MOST_WORDS: Final = 14
 _WORDS_EACH: Final = 6
-#: Words whose frequencies are cached.
-_KNOWN: Final = 10_000
 #: The order of tiers for equal scores.
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}
 
@@ -118,6 +117,16 @@ class View:
         """The order of contents for equal scores, by key."""
         return {key: _ORDER[tier] for tier, keys in self._of_tier.items() for key in keys}
 
+    @cached_property
+    def _keys_of(self) -> dict[Collection[Tier] | None, Collection[str]]:
+        return {None: self.paths.keys()}
+
+    def _keys(self, tiers: Collection[Tier] | None) -> Collection[str]:
+        """Return the keys of the contents of these *tiers* (None: all); a search asks for those of each group of tiers."""
+        if tiers not in self._keys_of:
+            self._keys_of[tiers] = frozenset().union(*(self._of_tier.get(tier, frozenset()) for tier in tiers or ()))
+        return self._keys_of[tiers]
+
     def _tier(self, path: str) -> Tier:
         """Return the tier of the passages at *path*."""
         record = self.manifest.files.get(path)
@@ -159,8 +168,7 @@ class View:
         Equal scores are in the order of their tiers, then the newest first. Passages below the score *least*, or below this
         *share* of the best, are dropped.
         """
-        paths, held = self.paths, self._of_tier
-        keys = frozenset().union(*(held.get(tier, frozenset()) for tier in tiers)) if tiers is not None else paths.keys()
+        paths, keys = self.paths, self._keys(tiers)
         if not keys:
             return [], Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
@@ -168,7 +176,8 @@ class View:
         offered = respelled(self._offered(query, None if len(keys) == len(paths) else keys), other_spellings(query))
         first = self._order
         known = [one for one in offered if one.source[0] in keys]
-        known.sort(key=lambda one: (first[one.source[0]], -(one.day.toordinal() if one.day else 0)))
+        known.sort(key=lambda one: one.day or date.min, reverse=True)
+        known.sort(key=lambda one: first[one.source[0]])
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
         query, known = said_apart(query, known)
@@ -182,8 +191,9 @@ class View:
         kept = newest_of_equals([one for one in best if one.score >= floor], first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         for one in kept:
-            one.related = own_words(related, one.candidate)
-            one.worth = worth_of(said.worth, query, one.candidate)
+            there = set(one.candidate.text.split())
+            one.related = [other for other in related if other in there]
+            one.worth = worth_of(said.worth, query, there)
         return [(one, paths[one.candidate.source[0]]) for one in kept], said
 
     def same(self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int) -> list[Passage]:
@@ -267,14 +277,17 @@ class View:
 
     def _corpus(self, reach: int) -> Corpus:
         overlay, unfiled, engine = self.overlay, self.unfiled, self.engine
+        held = [one for one in (overlay, unfiled) if one.groups]
         groups = [group for name, group in self.manifest.groups.items() if name not in overlay.groups]
         size = sum(group.units for group in groups) + overlay.units + unfiled.units
         words = sum(group.words[reach] for group in groups) + overlay.words(reach) + unfiled.words(reach)
 
-        @lru_cache(maxsize=_KNOWN)
+        @lru_cache(maxsize=KNOWN)
         def frequency(word: str) -> int:
-            committed = engine.frequency(reach, word) if engine else 0
-            return committed + overlay.frequency(reach, word) + unfiled.frequency(reach, word)
+            count = engine.frequency(reach, word) if engine else 0
+            for one in held:
+                count += one.frequency(reach, word)
+            return count
 
         return Corpus(size, words / size if size else 0.0, frequency)
 

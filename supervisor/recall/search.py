@@ -381,7 +381,8 @@ def _unread(files: Mapping[str, str]) -> Iterator[str]:
 
 def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield the hits, without an unfiled message that is also a hit from its file, which was written a moment ago."""
-    filed = {(hit.unit.message, hit.unit.text[:MOST_CHARS]) for hit in hits if hit.unit.tier != "unfiled"}
+    others = hits if any(hit.unit.tier == "unfiled" for hit in hits) else ()
+    filed = {(hit.unit.message, hit.unit.text[:MOST_CHARS]) for hit in others if hit.unit.tier != "unfiled"}
     for hit in hits:
         if hit.unit.tier != "unfiled" or (hit.unit.message, hit.unit.text[:MOST_CHARS]) not in filed:
             yield hit
