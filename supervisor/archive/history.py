@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.replaced import keep_open_file
 from recalld.supervisor.protocol.message import History, parse_history, read_message, render_history
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, Conflict
+from recalld.supervisor.storage.errors import BadFile, Conflict, SupervisorError
 from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -48,6 +50,8 @@ class HistoryStore:
         #: The version that was parsed last, replaced as a whole: threads share it.
         self._known: tuple[Stat | None, str, History] = (None, "", ())
         self._damaged: Stat | None = None  # the damaged version: no read waits for it again
+        #: The thread that follows the file, and whether nobody else was seen to have changed it since.
+        self._follower, self._is_alone = 0, False
 
     def read(self, patience_s: float = _PATIENCE_S) -> History:
         """
@@ -61,6 +65,24 @@ class HistoryStore:
         if stat is None or stat != known:
             return self._parse(self._read_patiently(stat, patience_s))
         return history
+
+    def follow(self) -> None:
+        """Note from now on whether anybody but this thread changes the file (`own_version`)."""
+        self._follower, self._is_alone = threading.get_ident(), False
+        with suppress(SupervisorError):  # damaged, or being written: the round tells of it
+            self.read(0.0)
+            self._is_alone = True
+
+    def own_version(self) -> Stat | None:
+        """
+        Return the stat of the file if nobody but this thread has changed it since `follow`, else None.
+
+        A round that ends so has read all that is in the file, or written it itself: no other need follow.
+        """
+        with suppress(SupervisorError):
+            self.read(0.0)
+            return self._known[0] if self._is_alone else None
+        return None
 
     def last_words(self) -> list[str]:
         """Return the texts of the last messages; only the end of the file is read. None without a file."""
@@ -155,6 +177,7 @@ class HistoryStore:
         known = {id(entry) for entry in before}
         read = (one if id(one) in known else read_message(parse_json(render_json(one.raw)), self._zone) for one in after)
         self._known = (None, digest_of(data), tuple(read))
+        self._is_alone = self._is_alone and threading.get_ident() == self._follower
 
     def _keep_overtaken(self, version: FileVersion | None) -> None:
         """Keep the version that was replaced if a program has begun to write to it since it was looked at last."""
@@ -171,8 +194,9 @@ class HistoryStore:
             return ()
         _, digest, history = self._known
         if version.digest != digest:
+            self._is_alone = False
             try:
-                history = parse_history(version.data, self._zone)
+                history = parse_history(version.data, self._zone, history)
             except ValueError as error:
                 self._known, self._damaged = (None, "", history), version.stat
                 raise self._damage(error.args[0]) from None

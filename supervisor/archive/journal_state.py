@@ -51,11 +51,11 @@ class JournalState:
 
     def file_of(self, key: Key) -> str | None:
         """Return the dated file that holds, or once held, this message; None when it is not written."""
-        return self._written.get(key)
+        return self._written.file_of(key)
 
     def holds(self, key: Key) -> bool:
         """Return whether the message is safe from other programs: it is written, or the journal has its words."""
-        return key in self.unwritten or key in self._written
+        return key in self.unwritten or self._written.file_of(key) is not None
 
     def has_written(self, identity: str) -> bool:
         """Return whether a message with this id is written, whatever its text."""

@@ -9,6 +9,8 @@ read again only when they have changed, also since another process read them (`f
 from __future__ import annotations
 
 import stat as modes
+import threading
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -29,7 +31,7 @@ from recalld.supervisor.storage.noting import note
 from recalld.supervisor.storage.replaced_texts import ReplacedTexts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from recalld.supervisor.archive.file_table import FileTable
@@ -69,6 +71,34 @@ class MemoryFolder:
         #: Another object after each change that a supervisor is told of by the system; None: nobody is told.
         self.told: object | None = None
         self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
+        #: The thread whose round holds the folder, the writes when it read last, and what it read.
+        self._holder: int | None = None
+        self._held: tuple[int, dict[str, Any]] = 0, {}
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """
+        Hold the folder: this thread reads it again only after a file was written here.
+
+        A round asks for all files some ten times. What a person changes meanwhile is seen by the round after that change.
+        """
+        before, self._holder = self._holder, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._holder = before
+            self._held = self._held if before else (0, {})
+
+    def _once(self, name: str, read: Callable[[], T]) -> T:
+        """Return what *read* returns; the answer of before where the folder is held and nothing was written since."""
+        if self._holder != threading.get_ident():
+            return read()
+        if self._held[0] != self._files.changes:
+            self._held = self._files.changes, {}
+        if name not in self._held[1]:
+            self._held[1][name] = read()
+        found: T = self._held[1][name]
+        return found
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -78,12 +108,12 @@ class MemoryFolder:
 
         Copies of our files are left out.
         """
-        files, _ = self._without_copies()
+        files, _ = self._once("dated", self._without_copies)
         return files
 
     def copies(self) -> dict[str, str]:
         """Return the copies of our files, each with the file that it is a copy of, as relative paths."""
-        _, found = self._without_copies()
+        _, found = self._once("dated", self._without_copies)
         return found
 
     def named(self) -> set[str]:
@@ -97,8 +127,7 @@ class MemoryFolder:
 
     def summaries(self) -> dict[Period, ExistingSummary]:
         """Return the existing summaries by period."""
-        summaries = self._read_in(self._paths.summaries, _summary_of)
-        return {summary.period: summary for summary in summaries.values()}
+        return {summary.period: summary for summary in self._named_summaries().values()}
 
     def summary_times(self) -> list[datetime]:
         """Return when each summary was written last."""
@@ -129,7 +158,7 @@ class MemoryFolder:
     def _without_copies(self) -> tuple[tuple[MemoryFile, ...], dict[str, str]]:
         folders = [*self.month_folders(), self._paths.memory]
         parts = [self._read_in(folder, partial(_file_of, original=folder != self._paths.memory)) for folder in folders]
-        summaries = self._read_in(self._paths.summaries, _summary_of)
+        summaries = self._named_summaries()
         before, files, found = self._listed
         now: list[Mapping[str, Any]] = [*parts, summaries]
         if len(before) != len(now) or any(a is not b for a, b in zip(before, now, strict=True)):
@@ -142,6 +171,9 @@ class MemoryFolder:
             files = tuple(sorted((by_path[path] for path in by_path.keys() - found), key=lambda file: file.name))
             self._listed = now, files, found
         return files, found
+
+    def _named_summaries(self) -> Mapping[str, ExistingSummary]:
+        return self._once("summaries", lambda: self._read_in(self._paths.summaries, _summary_of))
 
     def _contents(self, relative: str) -> str:
         """Return what the file holds, as `contents` does; "" while it can't be read."""

@@ -24,6 +24,8 @@ _MOST: Final = (1 << 64) - 1
 _SPREAD: Final = 0x9E3779B97F4A7C15
 #: How full the slots of an index may be: two thirds.
 _FULL: Final = 2, 3
+#: Answers that are kept at most while they are kept: a round asks for each message of history.json some ten times.
+_MOST_KEPT: Final = 5_000
 
 
 class _Index:
@@ -113,6 +115,28 @@ class Written(Mapping["Key", str]):
         self._names: list[str] = []
         self._numbers: dict[str, int] = {}
         self._last = array("I")  # by id, the row of the words that were written last, plus one
+        self._kept: dict[Key, str | None] | None = None
+
+    def keep_answers(self, *, kept: bool) -> None:
+        """Keep the answers of `file_of` from now on until something changes, or keep none."""
+        self._kept = (self._kept or {}) if kept else None
+
+    def file_of(self, key: Key) -> str | None:
+        """Return the file that holds the message, None for none."""
+        answers = self._kept
+        if answers is None:
+            return self._looked_up(key)
+        try:
+            return answers[key]
+        except KeyError:
+            found = self._looked_up(key)
+            if len(answers) < _MOST_KEPT:
+                answers[key] = found
+            return found
+
+    def _looked_up(self, key: Key) -> str | None:
+        row = self._row(key)
+        return self._names[self._files[row] - 1] if row >= 0 and self._files[row] else None
 
     def put(self, owner: int, digest: str, file: str, *, moved: bool = False) -> None:
         """
@@ -134,11 +158,13 @@ class Written(Mapping["Key", str]):
         if len(self._last) <= owner:
             self._last.extend([0] * (owner + 1 - len(self._last)))
         self._last[owner] = row + 1
+        self._forget_answers()
 
     def lose(self, key: Key) -> None:
         """Note that no file holds the message; that its id was written once is still known."""
         if (row := self._row(key)) >= 0:
             self._files[row] = 0
+            self._forget_answers()
 
     def words(self, identity: str) -> str:
         """Return the digest of the words that were written last under this id, "" if none were."""
@@ -175,6 +201,10 @@ class Written(Mapping["Key", str]):
         """Return the number of the id of a row."""
         return self._owners[row]
 
+    def _forget_answers(self) -> None:
+        if self._kept:
+            self._kept = {}
+
     def _rows(self) -> range:
         return range(len(self._index.numbers))
 
@@ -189,10 +219,10 @@ class Written(Mapping["Key", str]):
         return row if is_it else self._index.find(mixed, lambda row: self._owners[row] == owner)
 
     def __getitem__(self, key: Key) -> str:
-        row = self._row(key)
-        if row < 0 or not self._files[row]:
+        found = self.file_of(key)
+        if found is None:
             raise KeyError(key)
-        return self._names[self._files[row] - 1]
+        return found
 
     def __iter__(self) -> Iterator[Key]:
         return (self.key(row) for row in self._rows() if self._files[row])

@@ -206,9 +206,15 @@ class Supervisor:
         if self._wants_round:
             self._wants_round = False
             self._attempt("poll", self._changes.near_changed, False)  # this round sees it: no look takes it for a change
-            done = self.tick(self._clock())
+            self._attempt("poll", self.ws.history.follow, None)
+            with self.ws.journal.held(), self.ws.memory.held():  # for the due time, too, which asks for the same
+                done = self.tick(self._clock())
+            if own := self._attempt("poll", self.ws.history.own_version, None):
+                self._changes.note_history(own)  # nor what the round has written itself
             self._report_to_manager(done)
-            self._wants_round = bool(done.did and not done.errors)
+            self._wants_round = not done.errors and (
+                done.may_leave_more or self._attempt("poll", self._changes.near_changed, False)
+            )
         if self._workers:
             if self._quiet_until(self._clock()) is None:
                 self._attempt("worker", self._workers.start_if_needed, None)

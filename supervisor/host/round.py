@@ -193,6 +193,11 @@ class Round:
         """The sum of the counts; 0 if nothing was due."""
         return self.seen + self.archived + self.summaries + self.extracts + self.submitted + self.trimmed
 
+    @property
+    def may_leave_more(self) -> bool:
+        """Whether another round may find more to do at once; messages that came, or left, have had all their steps."""
+        return bool(self.did - self.seen - self.trimmed)
+
     def found_damage(self, history: Path) -> bool:
         """Return whether a step reported that the file *history* is damaged."""
         return any(_is_damage(error, history) for error in self.errors.values())
@@ -226,7 +231,7 @@ def run_round(
     as if it were over. *before* are errors since the last round; they are reported with those of this one.
     """
     began = time.monotonic()
-    with ws.journal.held(), noting() as noted:
+    with ws.journal.held(), ws.memory.held(), noting() as noted:
         done = _run_steps(ws, now, runs, control, ageing=ageing)
         if done.archived:
             note("archived", messages=done.archived)

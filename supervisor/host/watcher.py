@@ -94,6 +94,10 @@ class ChangeDetector:
         before, self._near_before = self._near_before, self._signature(self._near)
         return before != self._near_before
 
+    def note_history(self, stat: Stat) -> None:
+        """Take this version of history.json for known: `near_changed` finds another one only."""
+        self._near_before = tuple((path, stat if path == self._near[0] else before) for path, before in self._near_before)
+
     def tasks_changed(self) -> bool:
         """Return whether tasks, their results or the state of the model have changed; costs four stats."""
         before, self._tasks_before = self._tasks_before, self._signature(self._tasks)

@@ -117,6 +117,8 @@ class Files:
         self._token = token or str(os.getpid())
         self.pause = pause
         self._count = itertools.count()
+        #: How many times it began to change something: what was read of folders since the last one is as they are.
+        self.changes = 0
         #: The names that its writers were given last: some of them are being written now.
         self._given: deque[Path] = deque(maxlen=_WRITERS)
         self._fsyncs = FsyncTracker(disk)
@@ -169,6 +171,7 @@ class Files:
         nothing is written. An OSError leaves the old file as it was.
         """
         old = seen.stat if isinstance(seen, FileVersion) else seen
+        self.changes += 1
         temporary, stat = self._prepare(path, (data,) if isinstance(data, bytes) else data, old, mode)
         kept = None
         try:
@@ -193,6 +196,7 @@ class Files:
 
     def create(self, path: Path, data: bytes) -> None:
         """Create the file, durably; FileExistsError when the name is taken."""
+        self.changes += 1
         temporary, _ = self._prepare(path, (data,), None)
         try:
             self.disk.link(temporary, path)
@@ -202,6 +206,7 @@ class Files:
 
     def create_from(self, path: Path, parts: Iterable[bytes]) -> None:
         """Create a file of any size from its parts, durably and by one rename; FileExistsError when the name is taken."""
+        self.changes += 1
         temporary, _ = self._prepare(path, parts, None)
         try:
             self.disk.rename_new(temporary, path)  # not by a link, which not every file system outside a workspace has
@@ -212,6 +217,7 @@ class Files:
 
     def link(self, path: Path, second: Path) -> None:
         """Give the file a second name, durably; FileExistsError when the name is taken."""
+        self.changes += 1
         self.disk.link(path, second)
         self.disk.sync_folder(second.parent)
 
@@ -241,6 +247,7 @@ class Files:
 
     def move(self, old: Path, new: Path) -> None:
         """Rename the file in one durable step; FileExistsError when the new name is taken."""
+        self.changes += 1
         self.disk.rename_new(old, new)
         self._fsyncs.invalidate(old)
         # the new folder first: a crash in between may leave both names, but never none
@@ -250,6 +257,7 @@ class Files:
 
     def remove(self, path: Path) -> None:
         """Delete the file, durably; does nothing when there is none."""
+        self.changes += 1
         try:
             self.disk.unlink(path)
         except FileNotFoundError:
@@ -268,6 +276,7 @@ class Files:
                 self._fsyncs.ensure_name_durable(folder)
             return
         self.make_folder(folder.parent)
+        self.changes += 1
         try:
             self.disk.mkdir(folder)
         except FileExistsError:
@@ -298,6 +307,7 @@ class Files:
                 continue
             stat = self.disk.stat(folder / found)
             if now is None or (stat and folder / found not in self._given and is_left_behind(stat, now)):
+                self.changes += 1
                 self.disk.unlink(folder / found)
                 swept += 1
         return swept

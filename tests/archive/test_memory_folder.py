@@ -127,6 +127,21 @@ def test_memory_store_reads_a_dated_file_again_only_when_it_changes(world):
     assert world.ws.memory.dated()[0].digest != first[0].digest
 
 
+def test_memory_store_lists_a_folder_that_is_held_again_only_after_a_write(world):
+    disk = FaultyDisk()
+    filed(world)
+    world.reopen(disk=disk)
+    memory = world.ws.memory
+    with memory.held():
+        (first,) = memory.dated()
+        count = disk.count("stats")
+        assert (memory.dated(), memory.copies(), disk.count("stats")) == ((first,), {}, count)
+        memory.write_dated("2026-01-31-花生.md", world.paths.dated(first.name).read_bytes())
+        assert memory.copies() == {"memory/2026-01-31-花生.md": f"memory/{first.name}"}
+    world.note("2026-01-30-手记.md", "下午见。")
+    assert [file.name for file in memory.dated()] == [first.name, "2026-01-30-手记.md"]
+
+
 def test_memory_store_refuses_to_overwrite_a_dated_file(world):
     name = filed(world)
     before = world.paths.dated(name).read_bytes()

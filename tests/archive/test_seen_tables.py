@@ -14,15 +14,17 @@ DIGESTS = st.integers(0, 40).map(lambda n: f"{n * 0x0123456789ABCDEF % (1 << 64)
 FILES = st.sampled_from(["", "2026-01-30-nginx.md", "2026-01-31-花生.md"])
 
 
-@given(st.lists(st.tuples(st.sampled_from(["put", "move", "lose", "learn"]), IDS, DIGESTS, FILES), max_size=120))
-def test_tables_answer_as_mappings_would(acts):
+@given(st.lists(st.tuples(st.sampled_from(["put", "move", "lose", "learn"]), IDS, DIGESTS, FILES), max_size=120), st.booleans())
+def test_tables_answer_as_mappings_would(acts, keeps_answers):
     ids = Ids()
     written, fingerprints = Written(ids), Fingerprints(ids)
+    written.keep_answers(kept=keeps_answers)
     known: dict[str, None] = {}
     files: dict[tuple[str, str], str] = {}
     words: dict[str, str] = {}
     by_fingerprint: dict[str, dict[str, None]] = {}
     for act, identity, digest, file in acts:
+        assert written.get((identity, digest)) == files.get((identity, digest))
         if act == "lose":
             written.lose((identity, digest))
             files.pop((identity, digest), None)

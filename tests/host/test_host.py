@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from recalld.supervisor.host.host import Host
 from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import Watching
-from recalld.supervisor.storage.control import UNLIMITED
+from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import AlreadyRuns
 from tests.world import IN_SHANGHAI, UnsyncedDisk, World, at, message
 
@@ -144,7 +145,29 @@ def test_hosted_takes_what_its_own_round_has_written_for_no_change(fleet):
         rounds = 1
         while hosted.work(lambda *_: None, None, UNLIMITED):
             rounds += 1
-        assert (rounds, hosted.look(alone.clock())) == (2, False)
+        assert (rounds, hosted.look(alone.clock())) == (1, False)
+
+
+@pytest.mark.parametrize("moment", range(4, 19, 2))
+def test_hosted_takes_in_what_another_program_writes_during_a_round(fleet, moment):
+    alone, steps = fleet(1), itertools.count()
+    with alone.host() as host:
+        alone.rest(host)
+        (hosted,), (world,) = host.hosted.values(), alone.worlds.values()
+        alone.say(0)
+        assert hosted.look(alone.clock())
+
+        def another_program_writes() -> bool:
+            if next(steps) == moment:
+                world.write([message("m1", "2026-01-31T09:30", "我对青霉素过敏。")])  # and loses the first
+            return False
+
+        assert hosted.work(lambda *_: None, None, Control(another_program_writes))
+        while hosted.work(lambda *_: None, None, UNLIMITED):
+            pass
+        assert not hosted.look(alone.clock())
+        assert sorted(world.ids()) == ["m0", "m1"]
+        assert sorted(one.id for one in world.unwritten()) == ["m0", "m1"]
 
 
 def test_host_tells_memory_of_changes_while_the_system_tells_it(tmp_path, monkeypatch):

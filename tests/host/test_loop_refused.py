@@ -54,6 +54,8 @@ SITES = (
     "_moments > read",
     "_moments > dated",
     "work > near_changed",
+    "work > follow",
+    "work > own_version",
     "work > active_groups",
     "_restore_when_quiet > stat",
     "_restore_when_quiet > restore_history",

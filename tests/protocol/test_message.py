@@ -303,6 +303,24 @@ def test_parse_history_accepts_a_byte_order_mark():
     assert isinstance(found, Message)
 
 
+def test_parse_history_returns_an_unchanged_message_of_before_itself():
+    other = {**RAW, "id": "02J", "text": "我对青霉素过敏"}
+    before = parse_history(json.dumps([RAW, other]).encode(), SHANGHAI)
+    after = parse_history(json.dumps([{**other, "archived": True}, RAW]).encode(), SHANGHAI, before)
+    assert after[1] is before[0]
+    assert [entry.archived for entry in after] == [Archived.YES, Archived.NO]
+
+
+@given(st.sampled_from([True, 1, 1.0, False, 0, None, "1", [1], {"a": True}, {"a": 1}]), JSON, st.booleans())
+def test_parse_history_reads_a_message_the_same_whatever_was_there_before(flag, more, is_turned):
+    now = {**RAW, "archived": flag, "more": more}
+    data = json.dumps([dict(reversed(now.items())) if is_turned else now]).encode()
+    for was in (True, 1, False, 0, None, "1", [True], {"a": 1}):
+        before = parse_history(json.dumps([{**RAW, "archived": was, "more": more}]).encode(), SHANGHAI)
+        assert render_history(parse_history(data, SHANGHAI, before)) == render_history(parse_history(data, SHANGHAI))
+        assert parse_history(data, SHANGHAI, before) == parse_history(data, SHANGHAI)
+
+
 def test_parse_json_reads_nan_and_infinity_as_strings():
     """Python would write such numbers back as invalid JSON."""
     assert parse_json(b"[NaN, Infinity, -Infinity, 1e999, -1e999]") == ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"]
