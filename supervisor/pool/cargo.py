@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.task import AskedTask, Result, Task
 
 _VERSION: Final = 1
-#: Of zlib's: half the time of the usual 6, and 3 % more bytes.
-_LEVEL: Final = 3
+#: Of zlib's: 40 % of the time of the usual 6, and 7 % more bytes.
+_LEVEL: Final = 1
 #: The most bytes of a cargo or an answer as it is read.
 _MOST_BYTES: Final = 64_000_000
 #: The keys that a worker needs; where the model is and what opens it are the pool's.
@@ -84,17 +84,13 @@ class Outcome:
 
 def packed(contents: Contents) -> bytes:
     """Return the bytes of a cargo."""
-    blocks = [
-        {name: getattr(one, name) for name in Block.__slots__} | {"created_at": to_wire(one.created_at)}
-        for one in contents.blocks
-    ]
     return _deflated(
         {
             "task": render_task(contents.task).decode(),
             "host": contents.host,
             "profile": contents.profile,
             "reserve": asdict(contents.reserve),
-            "blocks": blocks,
+            "blocks": [*map(_block, contents.blocks)],
             "prompts": dict(contents.prompts),
             "config": {variable(PREFIX, place): _written(contents.config, place) for place in _KEYS},
         }
@@ -154,6 +150,15 @@ def read(data: bytes) -> Outcome:
         raise ValueError(f"its contents are not those of an answer: {type(error).__name__}") from None
 
 
+def _block(block: Block) -> dict[str, Any]:
+    """Return the message as a cargo has it; what every message has alike is left out."""
+    more = {"text_field": block.text_field} if block.text_field != "text" else {}
+    if block.revision_of:
+        more["revision_of"] = block.revision_of
+    about = {"id": block.id, "role": block.role, "text": block.text, "created_at": to_wire(block.created_at)}
+    return {**about, "fields": block.fields, **more}
+
+
 def _written(config: Config, place: tuple[str, str]) -> str:
     """Return the value of a key as a variable has it."""
     value = getattr(getattr(config, place[0]), place[1])
@@ -174,7 +179,7 @@ def _why(word: object) -> Why:
 
 
 def _deflated(fields: Mapping[str, Any]) -> bytes:
-    text = json.dumps({"version": _VERSION, **fields}, ensure_ascii=False)
+    text = json.dumps({"version": _VERSION, **fields}, ensure_ascii=False, separators=(",", ":"))
     return zlib.compress(text.encode("utf-8", "surrogatepass"), _LEVEL)
 
 

@@ -99,7 +99,8 @@ def to_wire(t: datetime) -> str:
     """
     if t.utcoffset() is None:
         raise ValueError(f"a time without a zone can't be stored: {t.isoformat()}")
-    return t.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    moment = t if t.tzinfo is UTC else t.astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def truncate_to_ms(t: datetime) -> datetime:
