@@ -58,9 +58,8 @@ def test_http_errors_gives_every_other_error_a_reason_without_overflow(status, w
     assert (fault.reason, fault.overflow) == (reason, False)
 
 
-@pytest.mark.parametrize("status", [None, *range(300, 600)])
-def test_http_errors_classifies_every_status(status):
-    assert classify(status, "出错了").reason in {"provider", "input", "timeout"}
+def test_http_errors_classifies_every_status():
+    assert {classify(status, "出错了").reason for status in (None, *range(300, 600))} == {"provider", "input", "timeout"}
 
 
 @pytest.mark.parametrize(
