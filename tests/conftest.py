@@ -20,9 +20,10 @@ from tests.world import World, at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# a shell lets what it starts in the background ignore SIGINT, and every process of a test would inherit that
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# a shell lets what it starts in the background ignore SIGINT, nohup SIGHUP, and every process of a test would inherit that
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 # how long an example takes says nothing on a machine that others use too
 settings.register_profile("recalld", deadline=None)
