@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from recalld.supervisor.index.hit import LONG
-from recalld.supervisor.recall.neighbours import only_neighbours
+from recalld.supervisor.recall.neighbours import is_neighbour, only_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,10 +34,10 @@ _WORTH_OF_TAIL: Final = 0.42
 _MUCH: Final = 0.6
 _WORTH_OF_LITTLE: Final = 0.6
 _LITTLE: Final = 0.3
-#: A long answer of the assistant that is none of the three best hits has this share of the best score; what the assistant
-#: replied without a word of the question has this share of the third best. Neither if the assistant's words are asked for.
+#: Where the assistant's words are not asked for: the share of the best score for a long answer that is none of the three best
+#: hits, and the part of the worth of the fullest hit that any answer behind the third must have.
 _LONG_ANSWER: Final = 0.5
-_REPLY: Final = 0.75
+_ANSWER: Final = 0.4
 #: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
 _LONG_CHARS: Final = 500
 #: A hit that is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.
@@ -109,11 +109,16 @@ def _least(hit: Hit, place: int, scores: _Scores, limits: BlockLimits, *, is_asi
     if is_aside:
         least.append(_NEAR * scores.first)
     if hit.unit.role == "assistant" and limits.role != "assistant":
-        if is_aside:
-            least.append(_REPLY * scores.third)
+        if is_aside or (place > _THIRD and limits.questions == 1 and _says_back(hit, scores)):
+            return math.inf
         if place > _THIRD and LONG in hit.because:
             least.append(_LONG_ANSWER * scores.first)
     return max(least)
+
+
+def _says_back(hit: Hit, scores: _Scores) -> bool:
+    """Return whether an answer has so little of the question that it may as well be one to anything else."""
+    return hit.worth is not None and hit.worth < _ANSWER * scores.worth and not is_neighbour(hit)
 
 
 def _density(hit: Hit, limits: BlockLimits) -> float:

@@ -363,7 +363,8 @@ def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
     before: _Line | None = None
     best = max((line.hit.rank for line in lines), default=0.0)
     first = next((line for line in lines if line.hit.rank == best > 0 and not _is_pinned(line)), None)
-    for line in sorted(lines, key=lambda line: (not _is_pinned(line), line is not first, _place(line.hit.unit))):
+    ahead = [line for line in lines if first and (line is first or _is_answered_by(line, first))]
+    for line in sorted(lines, key=lambda line: (not _is_pinned(line), line not in ahead, _place(line.hit.unit))):
         if not before or not _share_an_entry(before, line):
             entries.append([[line]])
         elif are_neighbours(before.hit.unit, line.hit.unit):
@@ -372,6 +373,12 @@ def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
             entries[-1].append([line])
         before = line
     return entries
+
+
+def _is_answered_by(line: _Line, first: _Line) -> bool:
+    """Return whether the line is what the other one replies to, which can't be understood before it."""
+    said, reply = line.hit.unit, first.hit.unit
+    return said.role == "user" and said.asks and reply.role == "assistant" and are_neighbours(said, reply)
 
 
 def _share_an_entry(one: _Line, other: _Line) -> bool:

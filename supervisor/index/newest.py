@@ -102,6 +102,8 @@ _CALLED_OFF: Final = lazy_re(
     r"取消|退了|不.{1,6}了|作罢|\b(?:cancel\w*|called off|is off|dropped|withdrew|declined|sold|no longer|not any ?more)\b",
     re.IGNORECASE,
 )
+#: The name of who speaks before the words.
+_SPEAKER: Final = lazy_re(r"\w{1,20}[:：]")
 #: Characters of a passage in which whose it is is looked for.
 _READ: Final = 400
 _OURS: Final = frozenset({"my", "our", "i", "we"})
@@ -184,10 +186,10 @@ def _users_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
     """
     Return the answers with the first one of the user's that has as much of the question before one of the assistant's.
 
-    The assistant mostly says back what it was told. An answer stays that is asked for, or begins with a word of the question.
+    The assistant mostly says back what it was told. An answer stays that is asked for, or by somebody whom the question names.
     """
     best = found[0]
-    if best.candidate.role != "assistant" or query.role == "assistant" or begins_with_a_word(query, best.candidate):
+    if best.candidate.role != "assistant" or query.role == "assistant" or _is_by_name(query, best):
         return list(found)
     worth = sum(_worth(query, own_words(query.words, best.candidate)).values())
     for one in found[1:LOOKED_AT]:
@@ -196,6 +198,11 @@ def _users_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
             one.score = best.score * _AHEAD
             return [one, *(other for other in found if other is not one)]
     return list(found)
+
+
+def _is_by_name(query: Query, one: Scored) -> bool:
+    """Return whether the passage begins with a name of the question, as in a chat of two people: "Anna: I'm back"."""
+    return begins_with_a_word(query, one.candidate) and bool(_SPEAKER.match(_text(one)))
 
 
 def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:

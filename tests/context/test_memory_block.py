@@ -17,6 +17,7 @@ from recalld.supervisor.context.memory_block import pack
 from recalld.supervisor.context.render import HEADER, NOTE
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
+from tests.world import at
 
 if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Hit
@@ -471,7 +472,32 @@ def test_pack_leaves_out_what_has_little_of_the_question_behind_three(place):
 
 def test_pack_leaves_out_a_reply_without_a_word_of_the_question():
     said, other = hit(9, "花生过敏，记得带药"), hit(8, "花生酱也不能吃", start=40)
-    reply = replace(hit(5, "好的，记住了。", start=5, role="assistant"), because=("window",))
+    reply = replace(hit(8.5, "好的，记住了。", start=5, role="assistant"), because=("window",))
     third = hit(8, "花生油可以", start=80)
     assert pack([said, other, third, reply], TERMS, ZH).left_out == ((reply, "worth"),)
     assert pack([said, other, third, reply], TERMS, replace(ZH, role="assistant")).left_out == ()
+
+
+def test_pack_leaves_out_an_answer_with_little_of_the_question_behind_three():
+    hits = [replace(hit(20 - n / 100, f"第 {n} 次说到花生过敏", start=4 + 9 * n), worth=0.5) for n in range(5)]
+    answer = replace(hit(19, "花生酱可以换成芝麻酱", start=90, role="assistant"), worth=0.15)
+    assert pack([*hits, answer], TERMS, ZH).left_out == ((answer, "worth"),)
+    assert not pack([*hits, replace(answer, worth=0.25)], TERMS, ZH).left_out
+    assert not pack([*hits[:2], answer], TERMS, ZH).left_out
+    for limits in (replace(ZH, role="assistant"), replace(ZH, questions=2)):
+        assert not pack([*hits, answer], TERMS, limits).left_out
+
+
+@pytest.mark.parametrize("tier", ["dated", "unfiled"])
+def test_pack_puts_a_question_before_the_best_line_that_replies_to_it(tier):
+    def said(score, text, minute, role):
+        line = hit(score, text, start=4 + 5 * minute, role=role)
+        when = at(f"2026-01-31T10:{minute:02}:00")
+        return replace(line, unit=replace(line.unit, tier=tier, at=when, message=str(minute)))
+
+    before, question = said(5, "花生过敏要带药", 0, "user"), said(6, "带哪种药？", 1, "user")
+    reply = said(9, "带氯雷他定，过敏时吃一片", 2, "assistant")
+    block = pack([reply, question, before], TERMS, ZH).text
+    assert block.index("带哪种药") < block.index("氯雷他定") < block.index("花生过敏")
+    told = replace(question, unit=replace(question.unit, text="我带了药。"))
+    assert pack([reply, told, before], TERMS, ZH).text.index("氯雷他定") < block.index("花生过敏")

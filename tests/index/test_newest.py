@@ -157,6 +157,7 @@ def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question,
             "Scheduling Sarah, noted.",
             "the other Sarah, of scheduling, is away till May",
         ),
+        ("deposit how much", "Deposit of 1,430, noted.", "the deposit is 1,430, by Friday"),
         ("物业费多少", "物业费可以问问有没有折扣。", "物业来催了，半年的物业费 1882"),
     ],
 )
@@ -165,6 +166,12 @@ def test_newest_first_puts_the_users_words_before_a_reply_to_them(question, repl
     assert found == [said, reply, "lunch"]
     asked = ordered(f"what did you say, {question}", reply, said, roles=("assistant", "user"), scores=(8.0, 6.0))
     assert asked == [reply, said]
+
+
+@pytest.mark.parametrize(("question", "reply"), [("when did Anna ski", "Anna: I ski in May"), ("小林几月去滑雪", "小林：五月去滑雪")])
+def test_newest_first_keeps_the_words_of_somebody_whom_the_question_names(question, reply):
+    said = "Anna and 小林 ski, 滑雪"
+    assert ordered(question, reply, said, roles=("assistant", "user"), scores=(8.0, 6.0)) == [reply, said]
 
 
 def test_newest_of_equals_turns_those_of_one_day_and_score():
