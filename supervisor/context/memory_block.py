@@ -2,9 +2,9 @@
 The memory block: which hits of a search it shows, and how they are written and measured (003, 上下文注入预算).
 
 By default a hit is a source *file* with those of its lines that answer, at most fifteen files, the best first. The best line of
-a file comes first, the others follow in the order of time, below one tag that names the day. Code and lists are an entry of
-their own, with their lines. `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below
-`## Memory`.
+a file comes first, behind the question that it answers; the others follow in the order of time, below one tag that names the
+day. Code and lists are an entry of their own, with their lines. `hit = "line"` with `max_hits = 5` is 003 to the letter: five
+lines `[path] text` below `## Memory`.
 
 `pack` adds the hits one by one, the best for their length first, and stops at hits that are worth little compared to the best.
 A line is added if the whole block, with header and tags, then still fits the budget of tokens; a smaller line may follow a
@@ -37,7 +37,7 @@ from recalld.supervisor.context.render import (
 from recalld.supervisor.context.said_when import with_days
 from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.recall.audience import nameless
-from recalld.supervisor.recall.neighbours import are_neighbours
+from recalld.supervisor.recall.neighbours import are_neighbours, is_answer
 from recalld.supervisor.text.day_words import day_in_brackets
 from recalld.supervisor.text.snippet import excerpt
 from recalld.supervisor.text.token_count import token_cost, whole_tokens
@@ -358,12 +358,12 @@ def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
 
 
 def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
-    """Return the entries of one file, one for each day, in runs of neighbours: pinned, then the best line, then the others."""
+    """Return the entries of one file, one for each day, in runs of neighbours: pinned, the best line, the others."""
     entries: list[list[list[_Line]]] = []
     before: _Line | None = None
     best = max((line.hit.rank for line in lines), default=0.0)
     first = next((line for line in lines if line.hit.rank == best > 0 and not _is_pinned(line)), None)
-    ahead = [line for line in lines if first and (line is first or _is_answered_by(line, first))]
+    ahead = [line for line in lines if first and (line is first or is_answer(first.hit.unit, line.hit.unit))]
     for line in sorted(lines, key=lambda line: (not _is_pinned(line), line not in ahead, _place(line.hit.unit))):
         if not before or not _share_an_entry(before, line):
             entries.append([[line]])
@@ -373,12 +373,6 @@ def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
             entries[-1].append([line])
         before = line
     return entries
-
-
-def _is_answered_by(line: _Line, first: _Line) -> bool:
-    """Return whether the line is what the other one replies to, which can't be understood before it."""
-    said, reply = line.hit.unit, first.hit.unit
-    return said.role == "user" and said.asks and reply.role == "assistant" and are_neighbours(said, reply)
 
 
 def _share_an_entry(one: _Line, other: _Line) -> bool:

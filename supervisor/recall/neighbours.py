@@ -46,6 +46,11 @@ def are_neighbours(one: Passage, other: Passage) -> bool:
     return between <= (_NEXT_SECTION if one.tier == other.tier == "summary" else 1)
 
 
+def is_answer(one: Passage, other: Passage) -> bool:
+    """Return whether the passage is the assistant's answer to the other one, a question of the user's right before it."""
+    return other.asks and other.role == "user" and one.role == "assistant" and are_neighbours(other, one)
+
+
 def only_neighbours(hits: Sequence[Hit]) -> frozenset[Hit]:
     """Return those of the hits that are only neighbours of others, and not needed to understand them; none if all are."""
     of_file: dict[str, list[Passage]] = {}

@@ -168,7 +168,9 @@ def test_newest_first_puts_the_users_words_before_a_reply_to_them(question, repl
     assert asked == [reply, said]
 
 
-@pytest.mark.parametrize(("question", "reply"), [("when did Anna ski", "Anna: I ski in May"), ("小林几月去滑雪", "小林：五月去滑雪")])
+@pytest.mark.parametrize(
+    ("question", "reply"), [("when did Anna ski", "Anna: I ski in May"), ("小林几月去滑雪", "小林：五月去滑雪")]
+)
 def test_newest_first_keeps_the_words_of_somebody_whom_the_question_names(question, reply):
     said = "Anna and 小林 ski, 滑雪"
     assert ordered(question, reply, said, roles=("assistant", "user"), scores=(8.0, 6.0)) == [reply, said]
