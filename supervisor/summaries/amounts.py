@@ -79,8 +79,7 @@ class Amounts:
         """Return whether one of them, which is no date, has the digits of the number, but other noughts: 120 and 120,000."""
         if figure.kind != "number" or figure.is_word or not figure.base:
             return False
-        those = (one for _, those in self.said for one in those if one.kind == "number")
-        known = {one.base for one in those if figure.measures in ("", one.measures)}
+        known = {one.base for _, those in self.said for one in those if one.kind == "number"}
         return any(round(figure.base * n, 6) in known and _has_digits(figure.base * n) for n in _SHIFTS)
 
     def _is_curtailed(self, figure: Figure, said: float) -> bool:

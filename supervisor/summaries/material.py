@@ -64,10 +64,12 @@ _STAMP: Final = lazy_re(r"^- \d\d[:-]\d\d ", re.MULTILINE)
 #: At most this share of an answer's own telling words is new, where so many are: summaries say things in other words.
 _NEW_SHARE: Final = 0.6
 _MIN_NEW: Final = 6
-#: A copy: at least so many characters, this share of the material, and of its runs of twelve so many are in the material.
+#: A copy: at least so many characters, this share of the material, and of its runs of twelve so many are in the material, or in
+#: the summaries of its days where there are so many.
 _RUN: Final = 12
 _COPY_CHARS: Final = 160
 _COPIES: Final = ((0.7, 0.6), (0.45, 0.85))
+_MANY_DAYS: Final = 3
 _CAPITALISED: Final = lazy_re(r"[A-Z][a-z]+")
 _LETTERS: Final = lazy_re(r"[\W_]+")
 
@@ -93,6 +95,7 @@ class Material:
     language: Language | None = None
     prompts: tuple[str, ...] = ()  # sentences of the prompts
     examples: tuple[str, ...] = ()  # the worked examples of the prompts
+    days: tuple[str, ...] = ()  # the summaries of its days, where it is a month; they are in what was said, too
     is_bounded: bool = False  # its answer has a limit far below it, as that of a session: it says less, and may copy
     may_copy: bool = False  # its answer was joined by code from texts that are part of it
 
@@ -112,10 +115,6 @@ class Material:
         return len(telling_words(self.text)) >= _MIN_TELLING
 
     @cached_property
-    def _folded(self) -> str:
-        return to_simplified(self.text).casefold()
-
-    @cached_property
     def capitalised(self) -> frozenset[str]:
         """The words that it has with a capital."""
         return frozenset(_CAPITALISED.findall(self.text))
@@ -123,7 +122,7 @@ class Material:
     @cached_property
     def bare(self) -> str:
         """Its letters and digits, in simplified characters and small letters."""
-        return _LETTERS.sub("", self._folded)
+        return _bare(self.text)
 
     @cached_property
     def tokens(self) -> frozenset[str]:
@@ -264,14 +263,23 @@ def says_much_new(text: str, material: Material) -> bool:
 
 
 def is_copy(text: str, material: Material) -> bool:
-    """Return whether the text is mostly what the material says, word for word and hardly shorter."""
-    own, whole = _LETTERS.sub("", to_simplified(text).casefold()), material.bare
+    """Return whether the text is mostly what the material or the summaries of its days say, word for word, hardly shorter."""
+    own = _bare(text)
     if len(own) < _COPY_CHARS or material.is_bounded or material.may_copy or not material.says_enough:
         return False
+    days = [_bare("\n".join(material.days))] if len(material.days) >= _MANY_DAYS else []
+    return any(_copies(own, whole) for whole in (material.bare, *days))
+
+
+def _copies(own: str, whole: str) -> bool:
     runs = [own[at : at + _RUN] for at in range(len(own) - _RUN + 1)]
     known = {whole[at : at + _RUN] for at in range(len(whole) - _RUN + 1)}
     copied = sum(run in known for run in runs) / len(runs)
     return any(len(own) >= share * len(whole) and copied > runs_share for share, runs_share in _COPIES)
+
+
+def _bare(text: str) -> str:
+    return _LETTERS.sub("", to_simplified(text).casefold())
 
 
 def _telling(text: str) -> frozenset[str]:

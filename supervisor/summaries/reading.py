@@ -80,11 +80,13 @@ def material_of(
     blocks = blocks_of(memory, (source.name for source in sources), zone)
     said: list[tuple[date | None, str]] = [(local_day(block.created_at, zone), block.text) for block in blocks]
     languages = {language_of(block.text) for block in blocks if block.text.strip()}
+    of_days: tuple[str, ...] = ()
     if period.kind == "month":  # it is made from the summaries of its days, which a person may have edited in another language
         days = [
             (day, one) for day, one in memory.summaries().items() if day.kind == "day" and day.label.startswith(period.label)
         ]
         said += [(datetime.fromisoformat(day.label).date(), one.text) for day, one in days]
+        of_days = tuple(one.text for _, one in days if not one.extract)
         languages |= {language_of(one.text) for _, one in days}
     said += [(None, previous)] if previous else []
     whole = language_of("\n".join(text for _, text in said))
@@ -94,6 +96,7 @@ def material_of(
         language=whole if len(languages) == 1 else None,
         prompts=prompt_marks(),
         examples=prompt_examples(),
+        days=of_days,
         may_copy=may_copy,
     )
 

@@ -201,3 +201,34 @@ def test_a_sum_is_no_day_with_another_nought(said, right):
 
 def test_a_transfer_says_nothing_of_who_owes():
     assert not swaps_debts("小李欠用户五千。", "我把五千转给小李了，下个月还。")
+
+
+OF_DAYS = (
+    "房租从 3,200 涨到 3,400，押金 4,800 不变，合同签到明年三月底，房东说水管下周来修。",
+    "花卷在安心宠物医院打了疫苗，王立新医生说一年后再来；备份硬盘换成了四个 TB 的，花了 620 块。",
+    "妈妈坐高铁来住十天，带了糖醋鱼的调料；健身房的年卡两千六，游泳课每周二晚上七点。",
+    "护照 2027 年 5 月到期，里斯本的机票订了三月十二号早上的，阳台的浇水器换了新的，八十块。",
+    "小林把借的五千还了，年终奖发了一万八，打算先把车险交了，再给豆豆报个游泳班，一期十二节。",
+    "体检报告出来了，尿酸 486，医生让少吃海鲜，三个月后复查；公司定了四月搬到高新区，地铁多坐六站。",
+)
+
+
+def of_month(days):
+    talk = "早上聊了天气和新闻，又说起楼下那只橘猫最近总在台阶上晒太阳，顺便问了几道菜的做法和周末有什么电影可以看。"
+    said = [(MONDAY + timedelta(days=n), f"{day}{talk * 3}") for n, day in enumerate(OF_DAYS)]
+    return Material(said=(*said, *((day, text) for (day, _), text in zip(said, days, strict=False))), days=days)
+
+
+def test_a_month_that_copies_the_summaries_of_its_days_is_a_copy():
+    assert judge("\n\n".join(OF_DAYS[:5]), of_month(OF_DAYS)).reason == "copy"
+    assert judge("\n\n".join(OF_DAYS[:2]), of_month(OF_DAYS[:2])).reason is None  # two days are hardly shorter together
+    shorter = "房租涨到 3,400，押金 4,800 不变。花卷打了疫苗，备份硬盘花了 620。妈妈来住十天，游泳课周二晚上七点。护照 2027 年 5 月到期，机票是三月十二号早上的。小林还了五千，年终奖一万八。尿酸 486，少吃海鲜；公司四月搬到高新区。"
+    assert judge(shorter, of_month(OF_DAYS)).reason is None
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [("面粉一袋 104，刘姐送货上门", "面粉一袋 1,040 元，刘姐送货。"), ("Raf wants 180 for the half day", "Raf wants £1,800.")],
+)
+def test_a_number_with_another_nought_is_known_without_its_unit(said, told):
+    assert judge(told, Material(said=((MONDAY, said),), language=language_of(said))).reason == "new"
