@@ -162,7 +162,7 @@ class Supervisor:
         return self._wants_round or self._has_tasks or self._has_new_config
 
     def has_news(self) -> bool:
-        """Return whether a message, a request, a result or an input has come since the last look; costs a few stats."""
+        """Return whether a message, a request, a result, an input or a setting has come since the last look, by a few stats."""
         changed = self._attempt("poll", self._changes.near_changed, True)
         changed = self._attempt("poll of tasks", self._changes.tasks_changed, True) or changed
         if self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
@@ -170,7 +170,8 @@ class Supervisor:
             if self.background:
                 self.background.hint(self.ws.paths.inbox.name)
         self._wants_round = self._wants_round or changed
-        return changed
+        self._has_new_config = self._attempt("poll of the configuration", self._config_changed, True)
+        return changed or self._has_new_config
 
     def _config_changed(self) -> bool:
         return self._config is not None and self._config.has_changed

@@ -270,10 +270,10 @@ class Host:
             return
         hosted.rests_until_s = self._now_s() + min(AGAIN.total_seconds() * 2**hosted.failures, _LONGEST_REST_S)
         hosted.failures += 1
-        if hosted.supervisor:
-            hosted.supervisor.ws.events.report("host", [error])
         if self._told:
             self._told(hosted.root, error)
+        elif hosted.supervisor:
+            hosted.supervisor.ws.events.report("host", [error])
         hosted.end()
         hosted.release()
 

@@ -37,8 +37,9 @@ Hint: TypeAlias = "Callable[[Hosted, str], None]"
 Watch: TypeAlias = "Callable[[WorkspacePaths, Callable[[str], None]], Watching]"
 _PATHS: Final = WorkspacePaths(Path())
 #: What a look at a dormant workspace takes the stats of. As strings: paths of their own would take as long as the stats.
-_SIGNED: Final = tuple(
-    map(os.fspath, (_PATHS.root, _PATHS.history, _PATHS.inbox, _PATHS.drop_box, _PATHS.state, _PATHS.worker / "results"))
+_SIGNED: Final = (
+    *map(os.fspath, (_PATHS.root, _PATHS.config, _PATHS.history, _PATHS.inbox, _PATHS.drop_box, _PATHS.state)),
+    os.fspath(_PATHS.worker / "results"),
 )
 
 
@@ -226,7 +227,7 @@ class _Dormant:
 
 def signature(disk: Disk, root: Path) -> int:
     """
-    Return a number that is another one when a file of the workspace is replaced, or a message, request or result comes.
+    Return a number that is another one when a file of the workspace is replaced, or a message, request, result or setting comes.
 
     It is the same in each process: the hash of whole numbers.
     """

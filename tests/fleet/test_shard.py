@@ -136,6 +136,7 @@ def test_shard_tells_a_broken_workspace_once_and_goes_on_with_the_others(root):
     told = root.events.of("degraded")
     assert [fields["workspace"] for fields in told] == ["ben"]
     assert "newer recalld" in str(told[0]["why"])
+    assert root.worlds["ben"].events.of("degraded") == []  # it would be printed a second time
     assert [one["name"] for one in root.shard.status()["refused"]] == ["ben"]
     seen.unlink()
     root.clock.forward(hours=1)

@@ -135,6 +135,25 @@ def test_host_finds_a_message_that_came_after_the_last_look(fleet):
         assert (hosted.supervisor, many.worlds[0].archived_texts()) == (None, ["我对花生过敏。"])
 
 
+def test_host_finds_a_setting_that_was_changed_before_or_after_a_closing(fleet):
+    many = fleet(2)
+    with many.host() as host:
+        many.rest(host)
+        world = many.worlds[0]
+        hosted = host.hosted[world.root]
+        world.put("recalld.toml", TOML)
+        hosted.close(watched=False)
+        assert hosted.supervisor is not None
+        many.rest(host)
+        hosted.close(watched=False)
+        assert hosted.supervisor is None
+        many.opened.clear()
+        with world.paths.config.open("a", encoding="utf-8") as file:  # in place: the folder does not change
+            file.write("[care]\npoll = '2s'\n")
+        many.rest(host)
+        assert many.opened == [world.root]
+
+
 def test_hosted_takes_what_its_own_round_has_written_for_no_change(fleet):
     alone = fleet(1)
     with alone.host() as host:
