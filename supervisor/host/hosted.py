@@ -227,7 +227,7 @@ class _Dormant:
 
 def signature(disk: Disk, root: Path) -> int:
     """
-    Return a number that is another one when a file of the workspace is replaced, or a message, request, result or setting comes.
+    Return a number that is another one when a file there is replaced, or a message, request, result or setting comes.
 
     It is the same in each process: the hash of whole numbers.
     """

@@ -92,6 +92,8 @@ class Broker:
         is_refused = "refused" in words or "resolve" in words
         if "SSL" in words or "certificate" in words or (self.url.startswith("rediss:") and not is_refused):
             return PoolAway(Text("pool.tls_fails", server=self.name))
+        if "closed" in words or "reset" in words:
+            return PoolAway(Text("pool.closes", server=self.name))
         return PoolAway(Text("pool.unreachable", server=self.name, kind=type(error).__name__))
 
     def is_full(self) -> bool:

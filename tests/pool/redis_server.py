@@ -17,10 +17,11 @@ PROGRAM = shutil.which("redis-server")
 
 
 class RedisServer:
-    """Ended with the context; *options* are lines of its configuration."""
+    """Ended with the context; *options* are lines of its configuration, those of TLS among them if it speaks TLS alone."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder, self.options = folder, options
+        self.kind = "tls-port" if any(one.startswith("tls-") for one in options) else "port"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -39,7 +40,8 @@ class RedisServer:
 
     def start(self) -> None:
         assert PROGRAM
-        options = ["save ''", "appendonly no", "bind 127.0.0.1", f"port {self.port}", f"dir {self.folder}", *self.options]
+        options = ["save ''", "appendonly no", "bind 127.0.0.1", "port 0", f"{self.kind} {self.port}", f"dir {self.folder}"]
+        options += self.options
         self.process = subprocess.Popen(
             [PROGRAM, "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
