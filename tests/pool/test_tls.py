@@ -32,7 +32,9 @@ USER = re.search(r"^user pool .*$", (ROOT / "docs/how-to/a-pool-of-workers.md").
 
 def knows_tls() -> bool:
     """Whether the redis-server of this machine was built with TLS."""
-    return PROGRAM is not None and "libssl" in subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=False).stdout
+    return (
+        PROGRAM is not None and "libssl" in subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=False).stdout
+    )
 
 
 pytestmark = [pytest.mark.proof, pytest.mark.skipif(not knows_tls(), reason="needs a redis-server with TLS")]
