@@ -25,7 +25,7 @@ def command(tmp_path):
 
 def started(command, *words, **environ):
     """The demo in a new process: one that is forked has chosen its temporary folder."""
-    return command.start("demo", *words, options=["-B"], **environ)
+    return command.start("demo", *words, options=["-P"], **environ)
 
 
 def left(command):

@@ -19,6 +19,7 @@ import pytest
 from tests.llm.server import Act
 from tests.patience import PATIENCE_S
 from tests.process.command import until
+from tests.process.prepared import Process
 from tests.replies.turning import request
 
 if TYPE_CHECKING:
@@ -182,9 +183,11 @@ def test_chat_asks_before_it_sends_a_very_long_paste(tmp_path, environ, server):
 
 def test_chat_in_a_pipe_answers_once_and_says_what_is_wrong(tmp_path, environ):
     def run(data: bytes, *words: str, **more: str) -> tuple[int, str, str]:
-        command = [*RECALLD, "-w", str(tmp_path / "workspace"), "chat", *words]
-        done = subprocess.run(command, env={**environ, **more}, input=data, capture_output=True, check=False)
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
+        command = ["recalld", "-w", str(tmp_path / "workspace"), "chat", *words]
+        pipe = subprocess.PIPE
+        process = Process(command, env={**environ, **more}, stdin=pipe, stdout=pipe, stderr=pipe, cwd=tmp_path)
+        out, err = (printed.decode() for printed in process.communicate(data, timeout=PATIENCE_S))
+        return process.returncode, out, err
 
     code, out, _ = run("花生过敏".encode())
     assert (code, out.startswith("好，")) == (0, True)
