@@ -196,7 +196,6 @@ def test_profiles_are_those_that_workers_have_or_that_are_paused(broker: Broker)
     assert list(broker.unfit()) == [], "its key is one of a pool"
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("row", ["worker-killed"])  # the others: script/test-pool
 def test_fault_loses_nothing_and_pays_at_most_the_calls_of_a_dead_worker(row: str) -> None:
     from bench.pool import run
