@@ -170,7 +170,8 @@ class Supervisor:
             if self.background:
                 self.background.hint(self.ws.paths.inbox.name)
         self._wants_round = self._wants_round or changed
-        self._has_new_config = self._attempt("poll of the configuration", self._config_changed, True)
+        if self._config and self._attempt("poll of the configuration", self._config.has_news, True):
+            self._has_new_config = True
         return changed or self._has_new_config
 
     def _config_changed(self) -> bool:

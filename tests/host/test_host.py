@@ -135,6 +135,16 @@ def test_host_finds_a_message_that_came_after_the_last_look(fleet):
         assert (hosted.supervisor, many.worlds[0].archived_texts()) == (None, ["我对花生过敏。"])
 
 
+def test_host_closes_a_workspace_right_after_its_first_round(fleet):
+    many = fleet(6)
+    with many.host(open_most=2, dormant_s=60) as host:
+        for _ in range(3):
+            many.clock.forward(seconds=1)
+            many.threads.run_due()
+            host.look()
+        assert sum(one.supervisor is not None for one in host.hosted.values()) == 2
+
+
 def test_host_finds_a_setting_that_was_changed_before_or_after_a_closing(fleet):
     many = fleet(2)
     with many.host() as host:
