@@ -26,6 +26,7 @@ _EVENT: Final = (
     r"\b(?:sold|sign(?:ed)? the|mov(?:ed|es?|ing) (?:in|out|to)|said yes|they took it|double.booked|diagnos\w+|surgery)\b",
     r"\b(?:operat(?:ed|ion)|hospital|ambulance|fainted|collapsed|benign|malignant|cancer|diabetes|stroke|crash(?:ed)?)\b",
     r"\b(?:allergic to|anaphyla\w+|epi-?pen)\b",
+    r"\b(?:lea(?:ves?|ving|ft) (?:the (?:company|firm|team)|(?:her|his|my|their) (?:job|husband|wife)))\b",
     r"\b(?:accident|stolen|burgled|launch(?:ed|es)?|shipped|my notice|(?:it's|having) a (?:girl|boy))\b",
 )
 _DECISION: Final = (
@@ -53,7 +54,8 @@ _PERSON: Final = (
 _HEALTH: Final = (
     r"过敏|血压|血糖|血脂|尿酸|心率|体温|发烧|结节|复查|复诊|体检|化验|医生|大夫|疫苗|毫克|(?:一|每)[天日次].{0,4}[片粒次]",
     r"\b(?:allerg\w+|intoleran\w+|blood (?:pressure|sugar|test)|doctor|dentist|GP|vet|prescri\w+|vaccin\w+|dose|fever|Dr)\b",
-    r"\b(?:symptoms?|\d+ ?(?:mg|mcg|ml))\b",
+    r"\b(?:symptoms?|\d+ ?(?:mg|mcg|ml)|medication|insulin|metformin|antibiotics?|statins?|blood thinners?)\b",
+    r"胰岛素|二甲双胍|抗生素",
 )
 _MONEY: Final = (
     r"房租|租金|押金|定金|首付|贷款?\d|月供|工资|薪|年终奖|奖金|佣金|中介费|报销|保险|预算",
@@ -100,8 +102,9 @@ _CORRECTS: Final = lazy_re(
     re.IGNORECASE,
 )
 _AMENDS: Final = lazy_re(
-    r"^(?:no|sorry|wait|oops|hang on|hmm|ah)\b(?:[,.! ]+(?:no|sorry|wait))*[,.! ]+(?:make (?:it|that)\b|it'?s \d|not \w+, \w)"
-    r"|^\*(?=\w)[^*]+$|^(?:哦|啊|等等)?不对[，,。! ]?(?=\D{0,4}[\d一二两三四五六七八九十])"
+    r"^(?:no|sorry|wait|oops|hang on|hmm|ah)\b(?:[,.! ]+(?:no|sorry|wait))*[,.! ]+"
+    r"(?:make (?:it|that)\b|it'?s (?!\d{1,2} ?(?:am\b|already))\d|not \w+, \w)|^\*(?=\w)[^*]+$"
+    r"|^(?:sorry|wait|oops|hang on)[,.!…]+ ?[+-]?[$€£¥]?\d|^(?:哦|啊|等等)?不对[，,。! ]?(?=\D{0,4}[\d一二两三四五六七八九十])"
     r"|^(?:不|哦|还是)[，,]?(?:改[成到]|换成|约)|^(?:哦|啊|等[等下])?[，,]?不是(?=.{0,8}[\d一二两三四五六七八九十]).{1,12}[，,]而?是",
     re.IGNORECASE,
 )

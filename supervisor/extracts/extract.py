@@ -267,7 +267,7 @@ def _bullet(lines: Sequence[Line], later: Mapping[int, Line], language: Language
     text = f"{first.asked} → {first.who}" if first.asked else first.who
     for before, line, after in zip((None, *lines), lines, (*lines[1:], None), strict=False):
         if before:
-            text += joint(before.text)
+            text += joint(before.text, line.text)
         words = _quoted(line, before, after)
         text += words.removeprefix("…") if text.rstrip().endswith("…") else words
         if late := later.get(line.place):
@@ -284,7 +284,7 @@ def _quoted(line: Line, before: Line | None, after: Line | None) -> str:
     goes_on = before is not None and before.message == line.message and before.place == line.place - 1
     is_continued = after is not None and after.message == line.message
     left = "" if line.opens or goes_on or line.text.startswith("…") else "…"
-    right = "" if line.closes or is_continued or line.text.endswith("…") else "…"
+    right = "" if line.closes or is_continued or line.text.endswith(("…", "。。", "..")) else "…"
     return left + line.text + right
 
 

@@ -46,7 +46,9 @@ _MAY_DENY: Final = lazy_re(
 #: What comes before the result of a sum; code is none.
 _EQUALS: Final = lazy_re(r"(?<![<>!=])= ?[£$€¥]?(?=\d)")
 _THING: Final = lazy_re(r"`|://")
-_BARE_FIGURE: Final = lazy_re(r"\W*(?:(?:at|by|around|about|ok|then) )*[$€£¥]?\d[\d.,:/%-]*\W*", re.IGNORECASE)
+_BARE_FIGURE: Final = lazy_re(
+    r"\W*(?:(?:at|by|around|about|ok|then) )*(?:[$€£¥]?\d[\d.,:/%-]*|[一二两三四五六七八九十百千万]{2,})\W*", re.IGNORECASE
+)
 #: A yes with which a sentence opens, and the question that asks for it without a mark: "ask her whether there is a pen".
 _YES: Final = lazy_re(
     r"(?:(?:有|是的?|对的?|行|好的?|嗯+|可以|当然)[，,。.！!；;]+|(?:yes|yeah|yep|right|sure|ok|okay)[,.!;]+(?=\s|$))\s*",
@@ -89,7 +91,8 @@ def asks_for_yes(text: str, answer: str) -> bool:
 
     So it does to figures where it is hardly more than one itself: "You'd need 545 a month." "ok then 550".
     """
-    is_amended = (len(answer) <= _CURT or amends(answer)) and tells_figure(text) and tells_figure(answer)
+    has_other = bool(_values(answer) - _values(text)) and tells_figure(text)
+    is_amended = has_other and (len(answer) <= _CURT or amends(answer))
     if not is_reply(answer) and not (is_amended and is_bare_figure(answer)):
         return False
     return bool(_IS_ASKED.search(text)) or is_amended or (is_offer(text) and has_data(answer))
@@ -103,6 +106,10 @@ def denial(text: str) -> Literal["", "figures", "all"]:
 def tells_figure(text: str) -> bool:
     """Return whether the text has a number, a day or a time, in digits or in words."""
     return has_figures(text) or any(figures(text))
+
+
+def _values(text: str) -> frozenset[object]:
+    return frozenset(one.value for one in figures(text))
 
 
 def numbers_in(text: str) -> frozenset[float]:

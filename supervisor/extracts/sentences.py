@@ -90,7 +90,7 @@ def sentences(text: str) -> list[str]:
         line = f"`{cut(piece, LONGEST // 2)}`" if kind == "fault" else piece
         before = found[-1].rstrip("；;，,。.") if found else ""
         if kind != "prose" and may_join and len(before) + len(line) < LONGEST:
-            found[-1] = before + joint(before) + line
+            found[-1] = before + joint(before, line) + line
         else:
             found += [cut(line, LONGEST)] if kind != "prose" else [cut(piece, LONGEST) for piece in _split(line)]
         may_join = kind != "prose" or line.endswith((":", "："))
@@ -115,7 +115,7 @@ def units(parts: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str,
         text = text if is_answer else without_yes(text)
         if not is_answer and (is_chitchat(text) or is_thanks(text)):
             continue
-        joined = f"{held}{joint(held)}{text}"
+        joined = f"{held}{joint(held, text)}{text}"
         if held and _are_one(held, text, question) and len(joined) <= longest:
             held = joined
             continue
@@ -175,12 +175,14 @@ def last_clause(sentence: str) -> str:
     return f"…{sentence[starts[-1] :]}" if starts else sentence
 
 
-def joint(before: str) -> str:
-    """Return what comes between a piece and the next one on the same line: a mark of its own language where it has none."""
+def joint(before: str, after: str) -> str:
+    """Return what comes between two pieces on one line: a mark of the first one's language, where it has none itself."""
     if not before or _ENDED.search(before):
         return "" if before[-1:] > "\u2e7f" else " "
     own = _QUOTED.sub("", before)
-    return "；" if language_of(own) == "zh" or len(_HAN.findall(own)) >= _HAN_CHARS else "; "
+    han = len(_HAN.findall(own))
+    is_chinese = language_of(own) == "zh" or han >= _HAN_CHARS or (han > 0 and language_of(after) == "zh")
+    return "；" if is_chinese else "; "
 
 
 def columns(text: str) -> int:

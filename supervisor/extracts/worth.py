@@ -39,11 +39,14 @@ _BANTER: Final = lazy_re(
     r"|\b(?:i'm (?:so )?(?:dead|tired|bored|hungry)|can't believe|to die for|looks? like an?)\b",
     re.IGNORECASE,
 )
-#: What is over with its day: meals, tiredness, what is done right now.
+#: What is over with its day: meals and sleep; and what is to come in it, unless it was done.
 _PASSING: Final = lazy_re(
-    r"\b(?:tonight|standup|(?:for|had|at) (?:breakfast|lunch|dinner)|^lunch|^dinner|right now|just now)\b"
-    r"|\b(?:in a (?:sec|min)\w*|hours?'?s? sleep|slept (?:badly|well))\b"
-    r"|今晚|今早|今天(?:早上|中午|晚上)|[早午晚]饭|食堂|早读|没睡好|睡过头|刚才|等一?下|一会儿",
+    r"\b(?:standup|(?:for|had) (?:breakfast|lunch|dinner)|^(?:lunch|dinner|breakfast)|hours?'?s? sleep|slept (?:badly|well))\b"
+    r"|[早午晚]饭|食堂|早读|没睡好|睡过头",
+    re.IGNORECASE,
+)
+_TODAY: Final = lazy_re(
+    r"\b(?:tonight|right now|in a (?:sec|min)\w*)\b|今晚|今早|今天(?:早上|中午|晚上)|等一?下(?!个?[周月次])|一会儿",
     re.IGNORECASE,
 )
 #: What the assistant is asked to remind of; that somebody else did ("医生提醒我") is no request.
@@ -59,7 +62,7 @@ _OF_MONTH: Final = lazy_re(
 _REQUEST: Final = lazy_re(
     r"^\W*(?:(?:so|ok|okay|and|now|anyway|btw|hey|hi|please|pls|question)\b[\s,:]*)*(?:(?:can|could|would|will) you|help me"
     r"|explain|translate|tell me|write(?!-)|rewrite|summari[sz]e|fix this|what(?:'s|\b)|how (?:do|can|to|should)|why|is there"
-    r"|(?:who|where|which|when)(?:'s| (?:is|are|was|were|do|does|did))|(?:any(?:one|body) )?know (?:who|where|why|how|what|if)"
+    r"|(?:who|where|when)(?:'s| (?:is|are|was|were|do|does|did))|(?:any(?:one|body) )?know (?:who|where|why|how|what|if)"
     r"|do me|show me|look at|check)\b|\bjoke\b|\bhelp me with\b|笑话"
     r"|^\W*(?:那|再|麻烦|请|快|就)?你?(?:帮我|给我|帮忙|替我)?(?:写|讲|翻译|解释|润色|改写|总结|推荐|列|查|看看|算|画|起个"
     r"|想个|来个|说说)(?!了|过|得|完|好)"
@@ -147,5 +150,6 @@ def is_of_the_day(text: str, month: int) -> bool:
     (False, False)
     """
     named = {int(han or _MONTHS.index((before or after).lower()) + 1) for han, before, after in _OF_MONTH.findall(text)}
-    is_passing = bool(_PASSING.search(text)) and not has_cue(text, "event", "decision", "change", "person", "health", "money")
+    is_passing = bool(_PASSING.search(text) or (_TODAY.search(text) and not has_cue(text, "finding", "own")))
+    is_passing &= not has_cue(text, "event", "decision", "change", "person", "health", "money")
     return is_fun(text) or is_passing or bool(_REMIND.search(text) and named <= {month})

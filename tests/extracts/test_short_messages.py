@@ -41,6 +41,12 @@ def bullets(*said, kind="day", every=timedelta(minutes=2)):
             "wait it's 17:50 for Milo",
             "user: parents evening for Milo: Wed 25th 17:20 (corrected 09:04: wait it's 17:50 for Milo)",
         ),
+        (
+            "they offer +400 a month",
+            "Nice!",
+            "wait, +450. just saw the letter",
+            "user: they offer +400 a month (corrected 09:04: wait, +450. just saw the letter)",
+        ),
     ],
 )
 def test_extract_has_what_is_amended_at_once_beside_what_it_amends(said, noted, amended, bullet):
@@ -68,6 +74,11 @@ def test_extract_has_what_is_amended_at_once_beside_what_it_amends(said, noted, 
 )
 def test_extract_has_an_amended_proposal_before_what_amends_it(said, proposed, amended, bullet):
     assert bullets(("u", said), ("a", proposed), ("u", amended))[-1] == f"- 09:04 {bullet}"
+
+
+def test_extract_takes_the_same_number_said_again_for_no_amendment():
+    said = (("u", "次卧 3200，押一付三"), ("a", "一共需要 12,800 元。"), ("u", "嗯，一万二千八"))
+    assert "→" not in "".join(bullets(*said))
 
 
 def test_extract_links_what_amends_to_nothing_of_days_before():
@@ -106,7 +117,7 @@ def test_extract_has_who_she_is_with_what_is_said_of_her(said, noted, told):
     assert said in bullet
 
 
-@pytest.mark.parametrize("figure", ["9", "6:15", "60.4！", "about 30"])
+@pytest.mark.parametrize("figure", ["9", "6:15", "60.4！", "about 30", "一万二千八"])
 def test_extract_omits_a_figure_alone_of_which_nothing_says_what_it_is(figure):
     assert bullets(("u", "the spare key is at Priya's"), ("u", figure)) == ["- 09:00 user: the spare key is at Priya's"]
 
@@ -162,6 +173,9 @@ def test_extract_prefers_what_is_told_to_a_question_without_its_mark(asked):
         ("lunch at Biblos, halloumi wrap. 10/10", False),
         ("celebrating at Bulrush tonight at 7", False),
         ("食堂今天有 3 种汤，冬瓜的最好", False),
+        ("tonight I finished chapter 12 of the novel", True),
+        ("今晚把 v2.3 的安装包发了", True),
+        ("等下周三 Klang 的样机到了再说", True),
         ("Tess signed the contract tonight, ward sister from 1 May", True),
         ("今晚婆婆查出糖尿病，空腹 7.8", True),
     ],
@@ -182,3 +196,12 @@ def test_extract_of_a_month_omits_what_is_over_with_its_day(text, is_told):
 def test_extract_joins_an_announcement_to_what_is_announced(said):
     label = "user: " if said.isascii() else "用户："
     assert bullets(("u", said)) == [f"- 09:00 {label}{said}"]
+
+
+def test_extract_has_no_second_row_of_dots_behind_one():
+    assert bullets(("u", "表哥的婚礼推迟到 10 月 8 号。。不会吧？")) == ["- 09:00 用户：表哥的婚礼推迟到 10 月 8 号。。"]
+
+
+def test_extract_has_a_chinese_mark_between_an_error_and_chinese():
+    (bullet,) = bullets(("u", "报错 ModuleNotFoundError: No module named 'openpyxl'"), ("u", "豆豆打了流感疫苗，37.6 度"))
+    assert bullet.endswith("'openpyxl'；豆豆打了流感疫苗，37.6 度")
