@@ -137,11 +137,14 @@ def test_host_finds_a_message_that_came_after_the_last_look(fleet):
 
 def test_host_closes_a_workspace_right_after_its_first_round(fleet):
     many = fleet(6)
-    with many.host(open_most=2, dormant_s=60) as host:
-        for _ in range(3):
+    with Host((), many.open, many.clock, many.threads, now_s=many.clock.monotonic, open_most=2, dormant_s=60) as host:
+        for root in many.by_root:
+            host.add(root)
+        for _ in range(5):
             many.clock.forward(seconds=1)
-            many.threads.run_due()
             host.look()
+            many.threads.run_due()
+        assert sum(one.is_held for one in host.hosted.values()) == 6
         assert sum(one.supervisor is not None for one in host.hosted.values()) == 2
 
 
