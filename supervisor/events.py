@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.disk import open_regular
-from recalld.supervisor.storage.errors import InternalError, StorageError, from_os_error
+from recalld.supervisor.storage.errors import InternalError, NoPermission, StorageError, from_os_error
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -212,14 +212,15 @@ class EventLog:
         """
         Report that these are the errors of *key* now; without any, what it had is over.
 
-        The faults of all keys are one event of each kind: another event says that a fault was added, or that one is over while
-        others last, each combination once, and `recovered` that none is left. A full or broken disk is one fault.
+        The faults of all keys are one event of each kind: another event says that one was added, or is over while others last,
+        each combination once, and `recovered` that none is left. A full disk is one fault, and so are tasks that may not be read.
         """
         with self._lock:
             self._faults[key] = tuple(errors)
             sentences: dict[str, dict[str, str]] = {event: {} for event in _FAULTS}
             for error in sorted(itertools.chain.from_iterable(self._faults.values()), key=str):
-                fault = error.why if isinstance(error, StorageError) else str(error)
+                is_task = isinstance(error, NoPermission) and "/worker/" in str(error.path)
+                fault = error.why if is_task or isinstance(error, StorageError) else str(error)
                 sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, str(error))
             for event, cleared in _FAULTS.items():
                 faults = frozenset(sentences[event])
@@ -279,8 +280,7 @@ class EventLog:
 
     def _rotated(self) -> list[Path]:
         """Return the files that were rotated, the newest first."""
-        found = (path for path in self._path.parent.iterdir() if _ROTATED.fullmatch(path.name))
-        return sorted(found, reverse=True)
+        return sorted((path for path in self._path.parent.iterdir() if _ROTATED.fullmatch(path.name)), reverse=True)
 
     def _compress(self) -> None:
         """Compress the rotated files that are not yet compressed; on a full disk they stay for the next rotation."""

@@ -79,6 +79,15 @@ def test_report_tells_a_full_disk_once_whichever_file_meets_it(make):
     assert [line["event"] for line in log.lines()] == ["degraded", "recovered", "degraded"]
 
 
+def test_report_tells_tasks_that_may_not_be_read_once_whichever_they_are(make):
+    log = make()
+    for day in ("2026-01-10", "2026-01-11", "2026-01-12"):
+        log.events.report("rounds", [NoPermission(f"/记忆/worker/results/day-{day}.json", "Permission denied")])
+    log.events.report("rounds", [])
+    assert [line["event"] for line in log.lines()] == ["degraded", "recovered"]
+    assert "day-2026-01-10.json" in log.lines()[0]["why"]
+
+
 def test_report_tells_another_fault_while_the_disk_is_full(make):
     log = make()
     full, locked = StorageError("历史.json", "No space left on device"), NoPermission("日志", "Permission denied")
