@@ -219,8 +219,9 @@ class EventLog:
             self._faults[key] = tuple(errors)
             sentences: dict[str, dict[str, str]] = {event: {} for event in _FAULTS}
             for error in sorted(itertools.chain.from_iterable(self._faults.values()), key=str):
-                is_task = isinstance(error, NoPermission) and "/worker/" in str(error.path)
-                fault = error.why if is_task or isinstance(error, StorageError) else str(error)
+                fault = str(error)
+                if isinstance(error, StorageError) or (isinstance(error, NoPermission) and "/worker/" in str(error.path)):
+                    fault = error.why
                 sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, str(error))
             for event, cleared in _FAULTS.items():
                 faults = frozenset(sentences[event])
@@ -321,8 +322,7 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
 
     *clearing* maps an event to the one that ends it; what was logged before the last of _FRESH does not count.
     """
-    found: dict[str, dict[str, Any]] = {}
-    over: set[str] = set()
+    found, over = dict[str, dict[str, Any]](), set[str]()
     for name, _, fields in _newest_first(path, _STATES_BYTES):
         if name in _FRESH:
             break
