@@ -213,7 +213,7 @@ class EventLog:
         Report that these are the errors of *key* now; without any, what it had is over.
 
         The faults of all keys are one event of each kind: another event says that one was added, or is over while others last,
-        each combination once, and `recovered` that none is left. A full disk is one fault, and so are tasks that may not be read.
+        each combination once, and `recovered` that none is left. A full disk is one fault, and so are tasks that can't be read.
         """
         with self._lock:
             self._faults[key] = tuple(errors)
