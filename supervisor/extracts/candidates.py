@@ -114,8 +114,8 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         is_person = bool(names) or block.role in {"user", *NOBODY}
         found = list(units(parts, answered, longest))
         for i, (text, question) in enumerate(found):
-            is_echo = not is_person and says_back(text, numbers)
-            counts = 0.0 if is_echo else weight(_uncalled(text, names), question, person=is_person)
+            counts = weight(_uncalled(text, names), question, person=is_person)
+            counts = 0.0 if counts and not is_person and says_back(text, numbers) else counts
             lines.append(
                 Line(
                     place=len(lines),

@@ -102,10 +102,10 @@ _CORRECTS: Final = lazy_re(
     re.IGNORECASE,
 )
 _AMENDS: Final = lazy_re(
-    r"^(?:no|sorry|wait|oops|hang on|hmm|ah)\b(?:[,.! ]+(?:no|sorry|wait))*[,.! ]+"
-    r"(?:make (?:it|that)\b|it'?s (?!\d{1,2} ?(?:am\b|already))\d|not \w+, \w)|^\*(?=\w)[^*]+$"
-    r"|^(?:sorry|wait|oops|hang on)[,.!…]+ ?[+-]?[$€£¥]?\d|^(?:哦|啊|等等)?不对[，,。! ]?(?=\D{0,4}[\d一二两三四五六七八九十])"
-    r"|^(?:不|哦|还是)[，,]?(?:改[成到]|换成|约)|^(?:哦|啊|等[等下])?[，,]?不是(?=.{0,8}[\d一二两三四五六七八九十]).{1,12}[，,]而?是",
+    r"(?:no|sorry|wait|oops|hang on|hmm|ah)\b(?:[,.! ]+(?:no|sorry|wait))*[,.! ]+"
+    r"(?:make (?:it|that)\b|it'?s (?!\d{1,2} ?(?:am\b|already))\d|not \w+, \w)|\*(?=\w)[^*]+$"
+    r"|(?:sorry|wait|oops|hang on)[,.!…]+ ?[+-]?[$€£¥]?\d|(?:哦|啊|等等)?不对[，,。! ]?(?=\D{0,4}[\d一二两三四五六七八九十])"
+    r"|(?:不|哦|还是)[，,]?(?:改[成到]|换成|约)|(?:哦|啊|等[等下])?[，,]?不是(?=.{0,8}[\d一二两三四五六七八九十]).{1,12}[，,]而?是",
     re.IGNORECASE,
 )
 #: Numbers, dates, code, addresses, titles and names, by their shape, and what it adds.
@@ -159,7 +159,7 @@ def amends(text: str) -> bool:
     >>> amends("no, make it 20:00"), amends("sorry not Monday, Tuesday"), amends("no, it went on the roof")
     (True, True, False)
     """
-    return bool(_AMENDS.search(text))
+    return bool(_AMENDS.match(text))
 
 
 def has_data(text: str) -> bool:

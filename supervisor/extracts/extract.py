@@ -131,7 +131,9 @@ def extract(
     limit = min(LIMITS[kind], longest or LIMITS[kind])
     lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
     if kind == "month":
-        lines = [replace(line, weight=0.0) if is_of_the_day(line.text, line.at.month) else line for line in lines]
+        lines = [
+            replace(line, weight=0.0) if line.weight and is_of_the_day(line.text, line.at.month) else line for line in lines
+        ]
     links = taken_back(lines)
     base, growth = _GROWTH[room or kind]
     budget = min(limit, int(base + growth * math.sqrt(sum(columns(line.text) for line in lines))))

@@ -45,6 +45,7 @@ _MAY_DENY: Final = lazy_re(
 )
 #: What comes before the result of a sum; code is none.
 _EQUALS: Final = lazy_re(r"(?<![<>!=])= ?[£$€¥]?(?=\d)")
+_NUMBER: Final = lazy_re(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 _THING: Final = lazy_re(r"`|://")
 _BARE_FIGURE: Final = lazy_re(
     r"\W*(?:(?:at|by|around|about|ok|then) )*(?:[$€£¥]?\d[\d.,:/%-]*|[一二两三四五六七八九十百千万]{2,})\W*", re.IGNORECASE
@@ -91,11 +92,11 @@ def asks_for_yes(text: str, answer: str) -> bool:
 
     So it does to figures where it is hardly more than one itself: "You'd need 545 a month." "ok then 550".
     """
-    has_other = bool(_values(answer) - _values(text)) and tells_figure(text)
-    is_amended = has_other and (len(answer) <= _CURT or amends(answer))
-    if not is_reply(answer) and not (is_amended and is_bare_figure(answer)):
-        return False
-    return bool(_IS_ASKED.search(text)) or is_amended or (is_offer(text) and has_data(answer))
+    is_yes_or_no = is_reply(answer)
+    if is_yes_or_no and (_IS_ASKED.search(text) or (is_offer(text) and has_data(answer))):
+        return True
+    may_amend = (is_yes_or_no and (len(answer) <= _CURT or amends(answer))) or is_bare_figure(answer)
+    return may_amend and tells_figure(text) and bool(_values(answer) - _values(text))
 
 
 def denial(text: str) -> Literal["", "figures", "all"]:
@@ -113,15 +114,15 @@ def _values(text: str) -> frozenset[object]:
 
 
 def numbers_in(text: str) -> frozenset[float]:
-    """Return the numbers of the text, however they are written."""
-    return frozenset(one.value for one in figures(text) if isinstance(one.value, float))
+    """Return the numbers that the text has in digits."""
+    return frozenset(float(number.replace(",", "")) for number in _NUMBER.findall(text))
 
 
 def says_back(text: str, numbers: Collection[float]) -> bool:
     """
     Return whether a sentence has no numbers but those that were said before; of a sum its result counts, rounded or not.
 
-    >>> says_back("140 + 2 × 92 = £324, yes.", {140, 2, 92, 324}), says_back("一共 5.5 万元。", {2, 28_000})
+    >>> says_back("140 + 2 × 92 = £324, yes.", {140, 2, 92, 324}), says_back("一共 55,000 元。", {2, 27_500})
     (True, False)
     """
     found = frozenset[float]() if _THING.search(text) else numbers_in(_EQUALS.split(text)[-1])

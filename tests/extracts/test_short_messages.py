@@ -138,7 +138,7 @@ def test_extract_has_the_question_of_an_answer_that_opens_with_an_amount(asked, 
     ("said", "sum_", "is_told"),
     [
         ("brakes 140, tyres 2x92. So 324. ready tomorrow", "140 + 2 × 92 = £324, yes.", False),
-        ("九套加借来的三套，十二套正好", "9+3=12 套，正好够用。", False),
+        ("自己 9 套，借来 3 套，12 套正好", "9+3=12 套，正好够用。", False),
         ("brakes 140 and two tyres, 92 each", "140 + 2 × 92 = £324 in total.", True),
         ("满分 70，42 及格", '把 60 改成 42：`=COUNTIF(B2:B46,">=42")`', True),
     ],
