@@ -35,6 +35,8 @@ _EVERYDAY: Final = 0.03
 _OWN: Final = 0.5
 #: The part of a word that counts where its two parts stand apart: 停车 in 我的车停在地下二层.
 _SAID_APART: Final = 0.7
+#: The same where the passage has a word that means nearly the same: 亚铁 for 铁剂.
+_NEARLY: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,13 @@ class Gate:
         share, enough = (_SHARE_OF_A_QUESTION, _ENOUGH_OF_A_QUESTION) if is_plain else (_SHARE, _ENOUGH)
         return max(_LEAST, min(enough, share * self._with_own(self.worth)))
 
-    def share(self, words: Iterable[str]) -> float:
-        """Return the worth of a passage with these words of the request as a share of `needed`: 1.0 or more opens the gate."""
-        return self._with_own(words) / self.needed
+    def share(self, words: Iterable[str], near: Iterable[str] = ()) -> float:
+        """
+        Return the worth of a passage with these words of the request as a share of `needed`: 1.0 or more opens the gate.
+
+        Of the words *near* the passage has others that mean nearly the same.
+        """
+        return (self._with_own(words) + _NEARLY * sum(self.worth[word] for word in near)) / self.needed
 
     def known(self, words: Mapping[str, float]) -> float:
         """

@@ -62,7 +62,8 @@ _ABOUT_A_DAY: Final = 0.5
 #: and no passage has other words of the worth `_TELLING`, or words that mean the same by at least `_SAME`.
 _TELLING: Final = 0.2
 _SAME: Final = 0.8
-#: A word alone is a subject: a passage with a word that is so near opens the gate, too (度假 where memory has 旅行).
+#: So near is a word that means nearly the same: it opens the gate for a word alone, which is a subject (度假 where memory has
+#: 旅行), and helps to open it for others.
 _NEAR: Final = 0.9
 SMALL: Final = 12
 SMALL_SHARE: Final = 0.35
@@ -188,7 +189,10 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     gate = gate_of(query, is_there)
     looked_at = [(_words_of(gate, one), one) for one in best[:LOOKED_AT]]
     nothing: tuple[float, list[str], Scored | None] = (0.0, [], None)
-    shares = ((gate.share(words), words, one) for words, one in looked_at)
+    shares = (
+        (gate.share(words, _near(query, [word for word in gate.worth if word not in words], one.candidate)), words, one)
+        for words, one in looked_at
+    )
     share, words, nearest = max(shares, key=lambda found: found[0], default=nothing)
     others = [word for word in gate.worth if word not in words]
     short = [days for days in query.days if days.length <= SHORT]
@@ -197,7 +201,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     is_asked_of_oneself = query.is_own and not is_known
     is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
     if len(gate.worth) == len(query.words) == 1:
-        is_open = is_open or any(_is_near(query, one.candidate) for _, one in looked_at)
+        is_open = is_open or any(_near(query, query.words, one.candidate) for _, one in looked_at)
     if is_asked_of_oneself and _is_unknown(gate, is_there):
         is_open = any(_has_telling(gate, query, one.candidate) for _, one in looked_at)
     if len(query.asked) == 1 and asks_for_code(query.text):
@@ -262,14 +266,15 @@ def _has_telling(gate: Gate, query: Query, candidate: Candidate) -> bool:
     return sum(same) >= _TELLING
 
 
-def _is_near(query: Query, candidate: Candidate) -> bool:
+def _near(query: Query, words: Iterable[str], candidate: Candidate) -> list[str]:
     """
-    Return whether the passage has a word that means nearly the same as a word of the question.
+    Return those of the *words* for which the passage has one that means nearly the same.
 
     A single character is looked for in other words (牙 in 牙医, `Search.literally`).
     """
-    there = set(candidate.text.split())
-    return any(len(word) > 1 and _likeness(query, word, there) >= _NEAR for word in query.words)
+    related = [word for word in words if len(word) > 1 and word in query.related]
+    there = set(candidate.text.split()) if related else ()
+    return [word for word in related if _likeness(query, word, there) >= _NEAR]
 
 
 def _likeness(query: Query, word: str, there: Collection[str]) -> float:

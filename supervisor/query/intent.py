@@ -48,6 +48,7 @@ _YOU: Final = lazy_re(
     rf"|给我(?!.{{0,8}}(?:[过了的哪]|什么|啥))|告诉我(?![过了的])).{{0,12}}(?:{_THEIRS})"
     rf"|你(?:当时|上次)?(?:给我?|[列排写选算])(?:过?的|过)|\bdid you\b.{{0,25}}\b(?:{_DID})\b|\baccording to you\b"
     rf"|\byou(?:'ve|'d| have| had| once| just| also| already)*(?: \w+)? (?:{_DONE})\b"
+    r"|你(?:让|叫)我.{1,8}的.{0,8}(?:什么|啥|哪|几|多少|谁|怎么)"
     r"|\byour (?:recommendation|suggestion|advice|answer)|\b(?:recommended|suggested) (?:to|for) me\b",
     re.IGNORECASE,
 )
@@ -181,7 +182,7 @@ def role_asked_for(asking: str) -> str:
 
     >>> [role_asked_for(text) for text in ("你给我推荐了哪些电影？", "Which song did I mention?", "你能推荐一部吗？")]
     ['assistant', 'user', '']
-    >>> [role_asked_for(text) for text in ("why was it flat, according to you", "你当时咋劝我的", "你给我的两家民宿叫啥")]
+    >>> [role_asked_for(text) for text in ("why was it flat, according to you", "你让我带的药叫啥", "你给我的两家民宿叫啥")]
     ['assistant', 'assistant', 'assistant']
     """
     if _I.search(asking):

@@ -77,8 +77,8 @@ _SAYING: Final = frozenset(
     聊 聊聊 聊到 聊天 聊过 提 提到 提过 提起 讲 讲到 讲过 谈 谈到 谈过 谈论 说到 说起 说过 晓得
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-#: Words that ask for a number, and are in no answer.
-_HOW_MANY: Final = lazy_re("几(?:年级|班)")
+#: Words that ask for a number or a measure, and are in no answer.
+_HOW_MANY: Final = lazy_re("几(?:年级|班)|多[重大高长远久宽深厚]")
 #: 那 typed for 哪, at the end of a question without another word that asks: 钥匙放那儿了. Not so: 你说的是那个？
 _WHERE: Final = lazy_re(
     r"(?:(?<=[在放去到住搁丢藏])那(?=[儿里](?:了|的|啊|呀|来着)*[?？\s]*$)|(?<=..)那(?=[儿里个家](?:了|的|来着)*[?？]\s*$))"

@@ -167,6 +167,7 @@ def test_parse_query_takes_days_only_from_the_asking_sentence():
         ("推荐一部电影", {"电影"}),
         ("帮我翻译一下合同", {"合同"}),
         ("今天是几号交房租", {"交", "房租"}),
+        ("坦克多重", {"坦克"}),
         ("could you please help me find the router", {"router"}),
         ("recommend me a restaurant please", {"restaur"}),
         ("11月14号我订的机票", {"订", "机票", "2025-11-14"}),
