@@ -37,7 +37,7 @@ _LITTLE: Final = 0.3
 #: Where the assistant's words are not asked for: the share of the best score for a long answer that is none of the three best
 #: hits, and the part of the worth of the fullest hit that any answer behind the third must have.
 _LONG_ANSWER: Final = 0.5
-_ANSWER: Final = 0.4
+_ANSWER: Final = 0.3
 #: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
 _LONG_CHARS: Final = 500
 #: A hit that is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.

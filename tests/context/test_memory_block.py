@@ -480,7 +480,7 @@ def test_pack_leaves_out_a_reply_without_a_word_of_the_question():
 
 def test_pack_leaves_out_an_answer_with_little_of_the_question():
     hits = [replace(hit(20 - n / 100, f"第 {n} 次说到花生过敏", start=4 + 9 * n), worth=0.5) for n in range(5)]
-    answer = replace(hit(19, "花生酱可以换成芝麻酱", start=90, role="assistant"), worth=0.15)
+    answer = replace(hit(19, "花生酱可以换成芝麻酱", start=90, role="assistant"), worth=0.1)
     assert pack([*hits, answer], TERMS, ZH).left_out == ((answer, "worth"),)
     assert not pack([*hits, replace(answer, worth=0.25)], TERMS, ZH).left_out
     assert not pack([*hits[:2], answer], TERMS, ZH).left_out

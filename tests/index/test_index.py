@@ -76,22 +76,22 @@ def test_index_follows_new_changed_and_deleted_files(filled):
     path = filled.note("wishes.md", "- 买一台电钢琴\n")
     assert filled.refresh() == Changes(read=1)
     assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
-    path.write_text("- 买一把小提琴\n", encoding="utf-8")
+    path.write_text("- 买一盏台灯\n", encoding="utf-8")
     assert filled.refresh() == Changes(read=1)
-    assert (filled.found_paths("电钢琴"), filled.found_paths("小提琴")) == ([], ["memory/wishes.md"])
+    assert (filled.found_paths("电钢琴"), filled.found_paths("台灯")) == ([], ["memory/wishes.md"])
     path.unlink()
     assert filled.refresh() == Changes(gone=1)
-    assert filled.found_paths("小提琴") == []
+    assert filled.found_paths("台灯") == []
 
 
 def test_index_follows_a_file_that_is_saved_by_rename(filled):
     path = filled.note("wishes.md", "- 买一台电钢琴\n")
     filled.refresh()
     new = path.with_name(".wishes.md.swp")
-    new.write_text("- 买一把小提琴\n", encoding="utf-8")
+    new.write_text("- 买一盏台灯\n", encoding="utf-8")
     new.replace(path)
     filled.refresh()
-    assert filled.found_paths("小提琴") == ["memory/wishes.md"]
+    assert filled.found_paths("台灯") == ["memory/wishes.md"]
 
 
 def test_index_cites_a_moved_file_at_its_new_path(filled):
