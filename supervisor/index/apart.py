@@ -31,13 +31,14 @@ def said_apart(query: Query, candidates: list[Candidate]) -> tuple[Query, list[C
         return query, candidates
     apart: set[str] = set()
     halves: dict[str, float] = {}
+    side_by_side = {pair: f" {' '.join(pair.stems)} " for compound in query.compounds.values() for pair in compound}
 
     def read(one: Candidate) -> Candidate:
-        there = one.text.split() if separable else ()
+        there, padded = one.text.split() if separable else (), f" {one.text} "
         said = [word for word in separable if word not in there and is_said_apart(word, _text(one), there)]
         for word, compound in query.compounds.items():
-            parts = [pair for pair in compound if is_in_halves(pair, lambda: _text(one), one.text)]
-            parts = parts if word not in one.text.split() else []
+            near = [pair for pair in compound if side_by_side[pair] in padded]
+            parts = [pair for pair in near if f" {word} " not in padded and is_in_halves(pair, lambda: _text(one), one.text)]
             said += [word] * bool(parts)
             halves.update((half, _HALF * query.words[word]) for pair in parts for half in pair.stems)
         apart.update(said)

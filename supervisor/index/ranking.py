@@ -108,8 +108,21 @@ class Scored:
     because: list[str] = field(default_factory=list)
     related: Sequence[str] = ()
     worth: float | None = None  # the part of that of the request's words that it has
+    _words: Collection[str] | None = None
     rare: Mapping[str, float] | None = None  # its rare words, with their worth, once they are known (`index/newest`)
     _passage: Passage | None = None
+
+    @property
+    def words(self) -> Collection[str]:
+        """The words of the passage itself; they are cut once."""
+        if self._words is None:
+            self._words = set(self.candidate.text.split())
+        return self._words
+
+    def own(self, words: Iterable[str]) -> list[str]:
+        """Return those of *words* that are in the passage itself."""
+        there = self.words
+        return [word for word in words if word in there]
 
     @property
     def passage(self) -> Passage:
@@ -222,7 +235,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
 
 def _words_of(gate: Gate, one: Scored) -> list[str]:
     """Return the words of the gate that a passage has, and the name of its session: what is said in 旅行 is about 旅行."""
-    words = own_words(gate.worth, one.candidate)
+    words = one.own(gate.worth)
     session = one.passage.session.casefold() if words else ""
     return [*words, session] if session in gate.worth and session not in words else words
 

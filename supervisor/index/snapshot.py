@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 CANDIDATES: Final = 200
 _MOST_WORDS: Final = 14
 _WORDS_EACH: Final = 6
+#: More than any day's ordinal.
+_DAYS: Final = date.max.toordinal() + 1
 #: The order of tiers for equal scores.
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}
 
@@ -176,8 +178,7 @@ class View:
         offered = respelled(self._offered(query, None if len(keys) == len(paths) else keys), other_spellings(query))
         first = self._order
         known = [one for one in offered if one.source[0] in keys]
-        known.sort(key=lambda one: one.day or date.min, reverse=True)
-        known.sort(key=lambda one: first[one.source[0]])
+        known.sort(key=lambda one: first[one.source[0]] * _DAYS - (one.day.toordinal() if one.day else 0))
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
         query, known = said_apart(query, known)
@@ -191,9 +192,8 @@ class View:
         kept = newest_of_equals([one for one in best if one.score >= floor], first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         for one in kept:
-            there = set(one.candidate.text.split())
-            one.related = [other for other in related if other in there]
-            one.worth = worth_of(said.worth, query, there)
+            one.related = one.own(related)
+            one.worth = worth_of(said.worth, query, one.words)
         return [(one, paths[one.candidate.source[0]]) for one in kept], said
 
     def same(self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int) -> list[Passage]:
@@ -214,7 +214,7 @@ class View:
 
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
         """Return the passage as a hit, with the reasons for its score."""
-        words = own_words(query.words, one.candidate)
+        words = one.own(query.words)
         why = f"words: {', '.join(words)}" if words else f"related: {', '.join(one.related)}" if one.related else "window"
         return Hit(one.passage_at(path, self._tier(path)), round(one.score, 4), (why, *one.because), one.worth)
 

@@ -106,7 +106,7 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     known = tokens(undated)
     plain = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
     # subtle: the rest may be tokenised differently: 这段话, and 话
-    words = dict.fromkeys(tokens(sentence), REQUEST_WEIGHT)
+    words = dict.fromkeys(known if undated == sentence else tokens(sentence), REQUEST_WEIGHT)
     words |= dict.fromkeys(known, _DATE_WEIGHT)
     for span in dates:
         if span.days.length > 1:
