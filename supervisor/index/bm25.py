@@ -57,21 +57,25 @@ class Corpus:
     def __init__(self, size: int, average: float, frequency: Callable[[str], int]) -> None:
         self.size, self.average, self.frequency = size, average, frequency
         #: The idf of a word of one passage, 1.0 at least.
-        self._highest = max(1.0, self._idf_of(1))
+        self._highest = max(1.0, _idf_of(1, size))
+
+        # subtle: no method of this object, which would refer to itself and keep a closed index open until the next collection
+        @lru_cache(maxsize=KNOWN)
+        def idf(word: str) -> float:
+            count = frequency(word)
+            return _idf_of(count, size) if count else 0.0
+
         #: Returns Lucene's inverse document frequency; 0.0 for a word that no passage has.
-        self.idf: Callable[[str], float] = lru_cache(maxsize=KNOWN)(self._idf)
+        self.idf: Callable[[str], float] = idf
 
     def relative_idf(self, word: str) -> float:
         """Return the idf relative to that of a word of one passage: 1.0 for such a word, 0.0 for one that no passage has."""
         return min(1.0, self.idf(word) / self._highest)
 
-    def _idf(self, word: str) -> float:
-        count = self.frequency(word)
-        return self._idf_of(count) if count else 0.0
 
-    def _idf_of(self, count: int) -> float:
-        # the index may still count deleted passages
-        return math.log(1 + (max(self.size, count) - count + 0.5) / (count + 0.5))
+def _idf_of(count: int, size: int) -> float:
+    # the index may still count deleted passages
+    return math.log(1 + (max(size, count) - count + 0.5) / (count + 0.5))
 
 
 def respelled(candidates: Sequence[Candidate], words: Mapping[str, str]) -> Sequence[Candidate]:

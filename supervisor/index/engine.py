@@ -40,6 +40,8 @@ _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
 #: An index of at most so many passages keeps those that it has decoded, some 1.5 kB each; in a larger one the same passage is
 #: seldom needed again.
 _KEPT: Final = 16_000
+#: Groups of contents of which the query is kept.
+_GROUPS: Final = 4
 #: How many fields, the narrowest, are searched for related words.
 _NEAR: Final = 2
 #: The size of this process in pages; the first number is its address space.
@@ -62,6 +64,8 @@ class Engine:
         self._folder = folder
         self._library = tantivy
         self._schema = _schema()
+        #: The last queries for the documents of a group of contents.
+        self._by_keys: dict[frozenset[str], Any] = {}
         with self._faults():
             self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
             self._index.config_reader("Manual")  # otherwise a search could see a later commit than the one that was opened
@@ -186,11 +190,19 @@ class Engine:
     ) -> list[tuple[int, int]]:
         """Return the addresses of the documents that the query of the clauses finds best."""
         if keys is not None:
-            allowed = self._library.Query.term_set_query(self._schema, "key", list(keys))
-            clauses = [*clauses, (self._must, self._library.Query.const_score_query(allowed, 0.0))]
+            clauses = [*clauses, (self._must, self._of_keys(keys))]
         query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
         hits = searcher.search(query, most, count=False, order_by_field="day" if newest else None).hits
         return [(address.segment_ord, address.doc) for _, address in hits]
+
+    def _of_keys(self, keys: Collection[str]) -> Any:
+        """Return the query for the documents of these keys; each search asks for those of the same few groups of contents."""
+        known = self._by_keys.get(group := frozenset(keys))
+        if known is None:
+            allowed = self._library.Query.term_set_query(self._schema, "key", list(keys))
+            known = self._library.Query.const_score_query(allowed, 0.0)
+            self._by_keys = {**(self._by_keys if len(self._by_keys) < _GROUPS else {}), group: known}
+        return known
 
     def _query(self, words: Sequence[str], related: Mapping[str, float]) -> Any:
         query, schema, should = self._library.Query, self._schema, self._should

@@ -154,6 +154,8 @@ class View:
         """
         found: list[tuple[Scored, str]] = []
         said = Verdict()
+        query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
+        query = with_related_words(query, self.corpora[0].frequency)
         for some in tiers:
             floor = max(least, share * found[0][0].score) if found else least
             more, of_tiers = self.ranked(query, some, limit, floor, share)
@@ -167,14 +169,12 @@ class View:
         """
         Return at most *limit* passages of *tiers* (None: all), each with its path, best first; none if the gate stops them.
 
-        Equal scores are in the order of their tiers, then the newest first. Passages below the score *least*, or below this
-        *share* of the best, are dropped.
+        The *query* is in words of memory. Equal scores are in the order of their tiers, then the newest first. Passages below
+        the score *least*, or below this *share* of the best, are dropped.
         """
         paths, keys = self.paths, self._keys(tiers)
         if not keys:
             return [], Verdict()
-        query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
-        query = with_related_words(query, self.corpora[0].frequency)
         offered = respelled(self._offered(query, None if len(keys) == len(paths) else keys), other_spellings(query))
         first = self._order
         known = [one for one in offered if one.source[0] in keys]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import random
 import re
 import shutil
+import weakref
 from datetime import timedelta
 
 import pytest
@@ -85,6 +87,17 @@ def test_refresh_rebuilds_and_reports_an_index_deleted_while_closed(filled):
     filled.refresh()
     assert [event["files"] for event in filled.events.of("index_made")] == [filled.ws.index.file_count]
     assert filled.events.of("index_damaged") == []
+
+
+def test_close_frees_the_index_at_once_without_a_collection(filled):
+    assert asks(filled).hits
+    opened = weakref.ref(filled.ws.index._view.engine)
+    gc.disable()
+    try:
+        filled.ws.index.close()
+        assert opened() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.feature("003.17")
