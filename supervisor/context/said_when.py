@@ -51,7 +51,7 @@ def with_days(text: str, said: date) -> str:
     read = text[:MOST_CHARS]
     code = [match.span() for match in _CODE.finditer(read)]
     dates = [one for one in spans(read, said) if _DIGIT.search(text[one.start : one.end])]
-    dates = [one for one in dates if not any(one.start < span.end and span.start < one.end for span in found)]
+    dates = [one for one in dates if not any(map(one.overlaps, found))]
     unsaid = [span for span in found if not _is_said(span, dates, code)]
     each = [span for n, span in enumerate(unsaid) if not n or span.days != unsaid[n - 1].days]  # 明天（周三） is one
     for span in reversed(each[:_MOST]):

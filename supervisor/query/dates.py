@@ -58,6 +58,10 @@ class Span:
     start: int
     end: int
 
+    def overlaps(self, other: Span) -> bool:
+        """Return whether both stand in the same place."""
+        return self.start < other.end and other.start < self.end
+
 
 def spans(text: str, today: date) -> tuple[Span, ...]:
     """

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.dates import first_talk, spans
-from recalld.supervisor.query.due import due_days, without_asking
+from recalld.supervisor.query.due import due_days, is_over, without_asking
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
 from recalld.supervisor.query.relative_days import day_tokens, days_meant
 from recalld.supervisor.query.tense import TENSE_WORDS
@@ -291,7 +291,8 @@ def _days_and_words(
             words.append(_what_is_due(sentence, ahead))
         else:
             named = spans(sentence, today) or first_talk(sentence, first_day)
-            days += [span.days for span in named]
+            to_come = [] if is_over(sentence) else [one for one in days_meant(sentence, today) if one.days.first > today]
+            days += [span.days for span in named if not any(map(span.overlaps, to_come))]
             words.append(weight_terms(sentence, named))
             meant |= _meant(sentence, named, today)
     return tuple(days), words, frozenset(meant)

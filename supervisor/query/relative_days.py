@@ -41,6 +41,8 @@ _DATED: Final = lazy_re(
 _LONGEST: Final = 9
 #: A day that was so many days ago may be meant by its number alone, as well as the next one.
 _JUST: Final = 5
+#: What stands before a number that is no day: 平江路 27 号, 1285 弄 27 号, 球衣是 23 号, 坐 12 号.
+_BEFORE_NUMBER: Final = "路街弄巷道村屯里区园苑庭厦楼座栋幢院边旁口侧头角在是住坐乘搭穿选买用叫排"
 _LATIN: Final = lazy_re("[A-Za-z]")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _COUNTS: Final = {
@@ -130,17 +132,13 @@ def days_meant(text: str, said: date) -> list[Span]:
         return []
     relative = relative_days(text, said)
     dated = spans(text[:MOST_CHARS], said) if _DATED.search(text, 0, MOST_CHARS) else ()
-    named = [span for span in dated if span.days.length == 1 and not any(_overlap(span, one) for one in relative)]
+    named = [span for span in dated if span.days.length == 1 and not any(map(span.overlaps, relative))]
     return [*relative, *(Span(_nearest(span, text, said), span.start, span.end) for span in named)]
 
 
 def day_tokens(days: Days) -> list[str]:
     """Return the days of a span as tokens, as a date is written: 2026-11-24."""
     return [(days.first + timedelta(days=n)).isoformat() for n in range(min(days.length, _LONGEST))]
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _nearest(span: Span, text: str, said: date) -> Days:
@@ -350,7 +348,8 @@ def _chinese() -> _Rules:
         ),
         (rf"(?P<week>下下|下|这|本){_HAN_WEEK}(?P<part>)", _week_zh),
         (rf"(?<![第0-9])(?P<n>{_HAN_N})个?(?P<unit>天|周|星期|礼拜)(?:之?后|以后)", _later_zh),
-        (NUMBERED, _numbered_only),
+        (rf"(?P<ahead>(?:改|推迟?|挪|延期?|换|提前|定)[到成在]){NUMBERED}", _numbered_only),
+        (rf"(?<![{_BEFORE_NUMBER}]){NUMBERED}", _numbered_only),
     )
 
 

@@ -64,6 +64,7 @@ WEDNESDAY = date(2026, 11, 25)
         ("明儿去拿药", "2026-11-26"),
         ("下个月 8 号考级", "2026-12-08"),
         ("程师傅 28 号上午来", "2026-11-28"),
+        ("改到28号了", "2026-11-28"),
     ],
 )
 def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
@@ -76,7 +77,7 @@ def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
         "every Friday we swim", "on Mondays", "we went there on Friday", "the weekend was great", "每周三开会", "周一到周五上班",
         "周五去了一趟", "第二天就好了", "一周两次", "三年前", "以前住苏州", "5月底", "today I went home", "今天去了医院", "天文馆周一闭馆", "超市周四会员日", "the museum is closed on Mondays", "the museum is closed on Monday", "", "hello",
         "I usually have to work on Friday", "周五下午我一般要开会", "the meeting is on Monday 19th of April", "交到4月19日周一",
-        "this sun is lovely", "he sat on mon", "前儿子说", "on the 12th floor", "for the 2nd time", "the 3rd one was better", "I paid on the 5th", "as I said on the 23rd", "the 12th of May",
+        "住在平江路 27 号。", "望京街 30 号", "1285 弄 27 号", "他的球衣是 23 号", "信箱在 18 号", "this sun is lovely", "he sat on mon", "前儿子说", "on the 12th floor", "for the 2nd time", "the 3rd one was better", "I paid on the 5th", "as I said on the 23rd", "the 12th of May",
         "坐3号线", "他住12号楼", "每月15号交房租", "7号电池", "12号去看了牙", "发工资是24号",
     ],
 )  # fmt: skip
@@ -164,3 +165,19 @@ def test_parse_query_asks_for_other_words_of_a_day_too():
         "2026-11-28": 1.0,
         "2026-11-29": 1.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("question", "days", "meant"),
+    [
+        ("what happens on 8 December?", (), "2026-12-08"),
+        ("who comes on Dec. 8", (), "2026-12-08"),
+        ("12 月 8 号谁来", (), "2026-12-08"),
+        ("what did we decide on 8 December?", ("2025-12-08",), ""),
+        ("12 月 8 号聊了什么", ("2025-12-08",), ""),
+    ],
+)
+def test_parse_query_takes_a_near_day_to_come_unless_it_asks_what_was(question, days, meant):
+    query = parse_query(question, WEDNESDAY)
+    assert tuple(span.label for span in query.days) == days
+    assert not meant or query.words[meant] == 1.0
