@@ -29,6 +29,7 @@ from recalld.supervisor.storage.files import FileVersion, digest_of
 from recalld.supervisor.storage.move_across import move_across
 from recalld.supervisor.storage.noting import note
 from recalld.supervisor.storage.replaced_texts import ReplacedTexts
+from recalld.supervisor.text.decoding import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -203,17 +204,15 @@ class MemoryFolder:
         return tuple(parsed.blocks) if parsed else ()
 
     def message_texts(self, name: str) -> tuple[str, ...]:
-        """Return the texts of the messages in a dated file, or the text of a note; none when the file is gone."""
-        version = self._files.read_stable(self.path_of(name))
-        if version is None:
-            return ()
-        parsed = parse_dated(version.data, self.path_of(name))
-        return tuple(block.text for block in parsed.blocks) if parsed else (version.data.decode("utf-8-sig", "replace"),)
+        """Return the texts of the messages in a dated file, or the text of a note; none when it is gone, or is no text."""
+        if parsed := self.parsed(name):
+            return tuple(block.text for block in parsed.blocks)
+        return tuple(filter(None, [self.text(name)]))
 
     def text(self, name: str) -> str:
-        """Return the text of a dated file or note, "" when it is gone."""
+        """Return the text of a dated file or note, "" when it is gone, or is no text."""
         version = self._files.read_stable(self.path_of(name))
-        return version.data.decode("utf-8", "replace") if version else ""
+        return text_of(version.data) if version else ""
 
     # ── changes ──────────────────────────────────────────────────────────────
 

@@ -28,6 +28,11 @@ def decoded(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def text_of(data: bytes) -> str:
+    """Return the text of a file in one of these encodings, and "" for bytes that are none: a picture, a damaged disk."""
+    return decoded(data) if encoding_of(data) else ""
+
+
 def encoding_of(data: bytes) -> str:
     """
     Return the encoding of a file as iconv calls it: "UTF-8", "UTF-16", "UTF-16LE", "UTF-16BE", "GBK", "GB18030", or "".

@@ -103,7 +103,13 @@ def test_memory_store_marks_a_note_with_a_dated_name_as_not_ours(world):
 def test_memory_store_reads_a_note_in_another_encoding(world):
     world.note("2026-01-10-note.md", "换成".encode("gb18030"))
     assert [file.ours for file in world.ws.memory.dated()] == [False]
-    assert world.ws.memory.text("2026-01-10-note.md")
+    assert world.ws.memory.text("2026-01-10-note.md") == "换成"
+    assert world.ws.memory.message_texts("2026-01-10-note.md") == ("换成",)
+
+
+def test_memory_store_reads_no_words_in_bytes_that_are_no_text(world):
+    world.note("2026-01-10-scan.md", bytes(range(256)))
+    assert (world.ws.memory.text("2026-01-10-scan.md"), world.ws.memory.message_texts("2026-01-10-scan.md")) == ("", ())
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
