@@ -14,6 +14,7 @@ from recalld.supervisor.protocol.dated_file import Block, parse_dated
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.said_back import SaidBack
 from recalld.supervisor.protocol.summary_file import parse_summary
+from recalld.supervisor.text.decoding import text_of
 
 if TYPE_CHECKING:
     from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -54,7 +55,7 @@ def read_material(task: Task, files: Files, paths: WorkspacePaths, *, with_extra
         else:
             day = day_of_name(name)
             label = day.isoformat() if day else task.period
-            blocks.append(_note(version.data.decode("utf-8-sig", "replace"), label, "note", task.zone))
+            blocks += [_note(text, label, "note", task.zone) for text in (text_of(version.data),) if text]
     return blocks
 
 
