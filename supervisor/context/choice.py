@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from recalld.supervisor.index.hit import LONG
 from recalld.supervisor.recall.neighbours import is_neighbour, only_neighbours
+from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +38,8 @@ _LITTLE: Final = 0.3
 #: Where the assistant's words are not asked for: the share of the best score for a long answer that is none of the three best
 #: hits, and the part of the worth of the fullest hit that any answer behind the third must have.
 _LONG_ANSWER: Final = 0.5
+#: Who speaks by name is a person, in a chat of several; "Noted: …" is the assistant.
+_BY_NAME: Final = lazy_re(r"(?!(?:Noted?|Done|Saved|Recorded|Reminder|Summary|Update)\b)[A-Z][a-z]+: ")
 _ANSWER: Final = 0.3
 #: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
 _LONG_CHARS: Final = 500
@@ -108,7 +111,7 @@ def _least(hit: Hit, place: int, scores: _Scores, limits: BlockLimits, *, is_asi
     least = [share * scores.third]
     if is_aside:
         least.append(_NEAR * scores.first)
-    if hit.unit.role == "assistant" and limits.role != "assistant":
+    if hit.unit.role == "assistant" and limits.role != "assistant" and not _BY_NAME.match(hit.unit.text):
         if is_aside or (place > _THIRD and limits.questions == 1 and _says_back(hit, scores)):
             return math.inf
         if place > _THIRD and LONG in hit.because:

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 NOT_ASKED: Final = Text("search.no_words")
 
 
-def _listed(words: Sequence[str]) -> str:
-    return (", " if "".join(words).isascii() else "、").join(words)
-
-
 def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[str]:
     """
     Return for each hit the name by which it is deleted, "42@1f3a9c0d"; "" if it is not exactly one long-term line.
@@ -42,9 +38,9 @@ def why_no_hits(found: SearchResult) -> str:
         return not_whole
     if not found.terms and not found.dates:
         return Text("search.small_talk")
-    subject = _listed(found.subject) if found.miss else ""  # a group is told of nothing that came near
+    subject = found.subject if found.miss else ()  # a group is told of nothing that came near
     if subject and found.miss and found.miss.nearest and found.miss.has:
-        near, place = _listed(found.miss.has), found.miss.nearest.unit.citation
+        near, place = found.miss.has, found.miss.nearest.unit.citation
         if set(found.subject) <= set(found.miss.has):
             return Text("search.too_common", subject=subject, place=place)
         return Text("search.nothing_near", subject=subject, near=near, place=place)

@@ -484,6 +484,9 @@ def test_pack_leaves_out_an_answer_with_little_of_the_question():
     assert pack([*hits, answer], TERMS, ZH).left_out == ((answer, "worth"),)
     assert not pack([*hits, replace(answer, worth=0.25)], TERMS, ZH).left_out
     assert not pack([*hits[:2], answer], TERMS, ZH).left_out
+    for text, is_person in (("Anna: have some sesame, then", True), ("Noted: sesame, then", False)):
+        named = replace(answer, unit=replace(answer.unit, text=text))
+        assert pack([*hits, named], TERMS, ZH).left_out == (() if is_person else ((named, "worth"),))
     for limits in (replace(ZH, role="assistant"), replace(ZH, questions=2)):
         assert not pack([*hits, answer], TERMS, limits).left_out
 

@@ -90,7 +90,7 @@ SAID = {
     "filed": (
         "who painted the ceiling?",
         "nothing in memory about painted, ceiling.",
-        "记忆里没有关于painted, ceiling的内容。",
+        "记忆里没有关于 painted、ceiling 的内容。",
     ),
 }
 

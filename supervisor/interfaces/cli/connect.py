@@ -62,7 +62,8 @@ def connect(
         head = [call.render(Text(kind, root=root))] if is_made or found else []
         lines = [*head, *_rows(call, found, refused, every_line=dry_run, written=writes)]
         end = _end("connect.done", "connect.all_there", done, refused) if writes or not done else "connect.how"
-        lines += ["", *_notes(call, found, machine), call.render(Text(end))]
+        named = "".join(f" {client}" for client in clients or ())
+        lines += ["", *_notes(call, found, machine), call.render(Text(end, named=named))]
         call.show("\n".join(lines if found or refused else [call.render(_none_found())]))
     _exit(refused)
 
@@ -158,7 +159,7 @@ def _rows(
         title, of_it = CLIENTS[client].title, [one for one in changes if one.client == client]
         rows += ["", title]
         for one in (one for one in of_it if one.kind != "absent"):
-            what = ", ".join(call.render(Text(f"connect.{'paragraph_of' if n == 'paragraph' else n}")) for n in one.wanted.what)
+            what = call.render([Text(f"connect.{'paragraph_of' if n == 'paragraph' else n}") for n in one.wanted.what])
             kind = _DONE.get(one.kind, one.kind) if written else one.kind
             rows.append("  " + call.render(Text(f"connect.{kind}", path=_short(one.wanted.path), what=what)))
             if every_line and one.kind != "there":

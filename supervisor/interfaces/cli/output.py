@@ -11,6 +11,7 @@ import contextlib
 import json
 import sys
 from datetime import datetime
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unicodedata import east_asian_width
 
@@ -157,7 +158,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     """
     from recalld.supervisor.context.render import tag
 
-    words = ", ".join([*receipt.terms, *receipt.dates]) or render(Text("label.nothing"))
+    words = render([*receipt.terms, *receipt.dates]) or render(Text("label.nothing"))
     cost = render(Text("search.took", how=_HOW.get(receipt.how, receipt.how), files=receipt.files, ms=receipt.ms))
     spent = (
         f"{render(word(name))} {render(Text('receipt.spent_of', count=n, most=receipt.budgets.get(name, 0)))}"
@@ -178,7 +179,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     for heading, rows in (
         (
             "receipt.shown",
-            [(one, ", ".join(render(because(why)) for why in one.because)) for one in receipt.candidates if one.shown],
+            [(one, render([because(why) for why in one.because])) for one in receipt.candidates if one.shown],
         ),
         ("receipt.not_shown", [(one, render(because(one.why))) for one in receipt.candidates if not one.shown]),
     ):
@@ -192,7 +193,7 @@ def because(reason: str) -> str:
     kind, _, value = reason.partition(" ")
     match kind:
         case "words:" | "related:":
-            return Text(f"receipt.{kind[:-1]}", words=value)
+            return Text(f"receipt.{kind[:-1]}", words=value.split(", "))
         case "day" | "role":
             return Text(f"receipt.{kind}", label=value)
     return find(f"receipt.{reason.replace(' ', '_')}") or word(reason)
@@ -200,13 +201,12 @@ def because(reason: str) -> str:
 
 def miss_text(miss: Mapping[str, Any], render: Render) -> str:
     """Return in one line what came nearest, what it lacks, and which words are nowhere."""
-    near, lacks, nowhere = miss["nearest"], ", ".join(miss["lacks"]), ", ".join(miss["nowhere"])
-    parts = [render(Text("search.nearest", place=near, share=miss["share"]))] if near and miss["share"] else []
-    if lacks:
-        parts.append(render(Text("search.elsewhere", words=lacks)))
-    if nowhere:
-        parts.append(render(Text("search.nowhere", words=nowhere)))
-    return "; ".join(parts) or render(Text("label.nothing"))
+    near = miss["nearest"] if miss["share"] else ""
+    parts = [Text("search.nearest", place=near, share=miss["share"])] if near else []
+    parts += [
+        Text(f"search.{of}", words=miss[words]) for of, words in (("elsewhere", "lacks"), ("nowhere", "nowhere")) if miss[words]
+    ]
+    return render(reduce(lambda one, two: Text("search.both", one=one, two=two), parts) if parts else Text("label.nothing"))
 
 
 def replay_text(replay: Replay, render: Render = str) -> str:

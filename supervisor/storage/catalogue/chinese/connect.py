@@ -30,7 +30,7 @@ TEXTS: Final = {
     "removed": "{path}  已移除：{what}",
     "deleted": "{path}  已删除（由 recalld 新建）：{what}",
     "elsewhere": "{client} 连接的是 {root}；`recalld -w {root} disconnect`",
-    "how": "什么也没有写。要写入：`recalld connect --yes`；加 --dry-run 会显示每一行。",
+    "how": "什么也没有写。要写入：`recalld connect{named} --yes`；加 --dry-run 会显示每一行。",
     "how_to_remove": "什么也没有写。要执行：`recalld disconnect --yes`。",
     "all_there": "都已经连接好了。",
     "none_there": "没有 recalld 的内容。",

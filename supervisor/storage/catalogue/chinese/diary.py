@@ -43,7 +43,7 @@ TEXTS: Final = {
     "not_kept": "原来的内容已经不再保留",
     "month_built_on": "{month} 的摘要后来用它写成；请先撤销那一个，或运行 `recalld summary redo {month}`",
     "take_back": "要撤销，请运行 `recalld undo {id}`",
-    "did": "已撤销：{what}",
+    "did": "已撤销这一步：{what}",
     "taken": "  撤下：{text}",
     "back": "  恢复：{text}",
     "was_undone": "早已撤销，没有改动。",

@@ -14,7 +14,7 @@ TEXTS: Final = {
     "unchangeable": "{path} 不能改动：{why}；{mend}。文件保持原样。",
     "bad_backup": "{path} 不是完好的备份：{why}；什么也没有解开，请换一份备份。",
     "busy": "{path} 正被另一个程序占用，等了 {waited_s:g} 秒仍未空出；请再试一次。",
-    "already_runs": "{root} 里已有{who}在运行；{mend}。",
+    "already_runs": "{root} 里已有 {who} 在运行；{mend}。",
     "a_supervisor": "一个 supervisor",
     "use_that": "请用它，或先停掉它",
     "lock_lost": "supervisor 运行时 {root}/.recalld 被删除或移走了，或者有磁盘挂载在它上面；它即将停止，请重新启动。",

@@ -16,7 +16,7 @@ TEXTS: Final = {
     "shard_silent": "{shard} 号进程 {seconds} 秒没有动静；已经强行结束，会再次启动",
     "shard_ended": "{shard} 号进程结束了，会再次启动",
     "a_fleet": "一个工作区群",
-    "that_of": " {root} 的工作区群",
+    "that_of": "{root} 的工作区群",
     "give_free": "用 `recalld fleet drain {name} --root {root}` 可以让出来",
     "other_port": "请用 `--port` 换一个；0 表示任选一个空闲的端口",
     "remote": "其他机器也能连到它；确实需要的话请加 --allow-remote",

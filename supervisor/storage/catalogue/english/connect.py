@@ -31,7 +31,7 @@ TEXTS: Final = {
     "removed": "{path}  taken out: {what}",
     "deleted": "{path}  deleted, since recalld had made it: {what}",
     "elsewhere": "{client} is connected to {root}; `recalld -w {root} disconnect`",
-    "how": "Nothing was written. To write it: `recalld connect --yes`; with --dry-run every line is shown.",
+    "how": "Nothing was written. To write it: `recalld connect{named} --yes`; with --dry-run every line is shown.",
     "how_to_remove": "Nothing was written. To do it: `recalld disconnect --yes`.",
     "all_there": "Everything is connected already.",
     "none_there": "Nothing of recalld's is there.",

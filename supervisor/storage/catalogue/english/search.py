@@ -33,6 +33,7 @@ TEXTS: Final = {
     "nothing_of_one": "nothing in memory matches; 1 message not filed yet is among what was searched.",
     "nothing_of_many": "nothing in memory matches; {count} messages not filed yet are among what was searched.",
     "no_vectors": "no vectors were made: {why}.",
+    "both": "{one}; {two}",
     "nearest": "nearest is {place}, with {share:.0%} of what it needs",
     "elsewhere": "elsewhere in memory: {words}",
     "nowhere": "nowhere in memory: {words} (words of one language do not find those of another)",
