@@ -177,7 +177,8 @@ class HistoryStore:
         known = {id(entry) for entry in before}
         read = (one if id(one) in known else read_message(parse_json(render_json(one.raw)), self._zone) for one in after)
         self._known = (None, digest_of(data), tuple(read))
-        self._is_alone = self._is_alone and threading.get_ident() == self._follower
+        if threading.get_ident() != self._follower:
+            self._is_alone = False
 
     def _keep_overtaken(self, version: FileVersion | None) -> None:
         """Keep the version that was replaced if a program has begun to write to it since it was looked at last."""

@@ -78,11 +78,7 @@ class MemoryFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """
-        Hold the folder: this thread reads it again only after a file was written here.
-
-        A round asks for all files some ten times. What a person changes meanwhile is seen by the round after that change.
-        """
+        """Hold the folder: this thread, which asks ten times a round, lists it again after a write here or `look_anew`."""
         before, self._holder = self._holder, threading.get_ident()
         try:
             yield
@@ -90,16 +86,18 @@ class MemoryFolder:
             self._holder = before
             self._held = self._held if before else (0, {})
 
+    def look_anew(self) -> None:
+        """List the folder again while it is held: before words leave the history they must still stand in a file."""
+        self._held = -1, {}
+
     def _once(self, name: str, read: Callable[[], T]) -> T:
         """Return what *read* returns; the answer of before where the folder is held and nothing was written since."""
         if self._holder != threading.get_ident():
             return read()
         if self._held[0] != self._files.changes:
             self._held = self._files.changes, {}
-        if name not in self._held[1]:
-            self._held[1][name] = read()
-        found: T = self._held[1][name]
-        return found
+        answers: dict[str, T] = self._held[1]
+        return answers[name] if name in answers else answers.setdefault(name, read())
 
     # ── reading ──────────────────────────────────────────────────────────────
 

@@ -202,7 +202,7 @@ class Written(Mapping["Key", str]):
         return self._owners[row]
 
     def _forget_answers(self) -> None:
-        if self._kept:
+        if self._kept is not None:  # another one, also of an empty one: a thread may be about to put an answer into it
             self._kept = {}
 
     def _rows(self) -> range:

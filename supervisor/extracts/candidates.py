@@ -63,6 +63,8 @@ _NOUN: Final = 0.45
 _DIGITS: Final = 0.4
 _BACK: Final = timedelta(days=21)
 _REMEMBERED: Final = 12
+#: In so many messages before stand the numbers of a sum.
+_JUST_SAID: Final = 8
 _JUST_BEFORE: Final = timedelta(minutes=30)
 #: What two sentences may share and yet tell of different things: a day, a time, an amount, a unit, that something changes.
 _NO_LINK: Final = lazy_re(
@@ -102,7 +104,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
     names = _speakers(blocks)
     lines: list[Line] = []
     before: tuple[Block, str, list[str]] | None = None
-    numbers: set[float] = set()  # that people said
+    numbers: deque[frozenset[float]] = deque(maxlen=_JUST_SAID)  # that people said
     for number, block in enumerate(blocks):
         name = _NAME.match(block.text) if names else None
         who = _label(name[1] if name else str(block.fields.get("name") or ""), block.role, language)
@@ -115,7 +117,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         found = list(units(parts, answered, longest))
         for i, (text, question) in enumerate(found):
             counts = weight(_uncalled(text, names), question, person=is_person)
-            counts = 0.0 if counts and not is_person and says_back(text, numbers) else counts
+            counts = 0.0 if counts and not is_person and says_back(text, frozenset().union(*numbers)) else counts
             lines.append(
                 Line(
                     place=len(lines),
@@ -134,7 +136,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     closes=i == len(found) - 1 or block.role in NOBODY,
                 ),
             )
-        numbers |= numbers_in(words) if is_person else frozenset()
+        numbers.append(numbers_in(words) if is_person else frozenset())
         before = block, who, parts
     return lines
 

@@ -80,7 +80,8 @@ _FINDING: Final = (
 _WHEN: Final = (
     r"昨[天晚]|上周|上个?月|去年|最近",
     r"\b(?:yesterday|last (?:week|month|year|night|\w+day|weekend)|ago|recently|years?|since)\b",
-)  #: Each cue, and what it adds to a sentence, in words of the rarest kind.
+)
+#: Each cue, and what it adds to a sentence, in words of the rarest kind.
 _CUES: Final = {
     cue: (lazy_re("|".join(patterns), re.IGNORECASE), worth)
     for cue, patterns, worth in (
@@ -108,7 +109,7 @@ _AMENDS: Final = lazy_re(
     r"|(?:不|哦|还是)[，,]?(?:改[成到]|换成|约)|(?:哦|啊|等[等下])?[，,]?不是(?=.{0,8}[\d一二两三四五六七八九十]).{1,12}[，,]而?是",
     re.IGNORECASE,
 )
-#: Numbers, dates, code, addresses, titles and names, by their shape, and what it adds.
+#: Numbers, dates, code, addresses, titles and names, by their shape.
 _FIGURES: Final = lazy_re(r"\d|`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
 _DATA: Final = lazy_re(
     rf"{_FIGURES.pattern}|《[^》]+》|「[^」]+」|[\"“][^\"”]+[\"”]|周[一二三四五六日]|[一二三四五六七八九十][月号日点]"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.extracts.cues import amends, has_data, has_figures
+from recalld.supervisor.extracts.cues import amends, has_cue, has_data, has_figures
 from recalld.supervisor.text.figures import figures
 from recalld.supervisor.text.lazy_re import lazy_re
 
@@ -47,6 +48,8 @@ _MAY_DENY: Final = lazy_re(
 _EQUALS: Final = lazy_re(r"(?<![<>!=])= ?[£$€¥]?(?=\d)")
 _NUMBER: Final = lazy_re(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 _THING: Final = lazy_re(r"`|://")
+#: What the assistant has worked out.
+_RESULT: Final = lazy_re(r"= ?[-−£$€¥]?\d|一共|合计|总共|\bin total\b|\bthat(?:'s| leaves| makes) .{0,12}\d", re.IGNORECASE)
 _BARE_FIGURE: Final = lazy_re(
     r"\W*(?:(?:at|by|around|about|ok|then) )*(?:[$€£¥]?\d[\d.,:/%-]*|[一二两三四五六七八九十百千万]{2,})\W*", re.IGNORECASE
 )
@@ -118,15 +121,21 @@ def numbers_in(text: str) -> frozenset[float]:
     return frozenset(float(number.replace(",", "")) for number in _NUMBER.findall(text))
 
 
+def is_result(text: str) -> bool:
+    """Return whether the sentence has a sum that somebody has worked out."""
+    return bool(_RESULT.search(text))
+
+
 def says_back(text: str, numbers: Collection[float]) -> bool:
     """
-    Return whether a sentence has no numbers but those that were said before; of a sum its result counts, rounded or not.
+    Return whether a sentence is a sum of *numbers* that were said just before; its result counts, rounded or not.
 
     >>> says_back("140 + 2 × 92 = £324, yes.", {140, 2, 92, 324}), says_back("一共 55,000 元。", {2, 27_500})
     (True, False)
     """
-    found = frozenset[float]() if _THING.search(text) else numbers_in(_EQUALS.split(text)[-1])
-    return bool(found) and all(number in numbers or float(int(number)) in numbers for number in found)
+    is_sum = is_result(text) and not has_cue(text, "health", "event", "decision")
+    found = numbers_in(_EQUALS.split(text)[-1]) if is_sum and not _THING.search(text) else frozenset[float]()
+    return bool(found) and all(number in numbers or float(math.trunc(number)) in numbers for number in found)
 
 
 def is_bare_figure(text: str) -> bool:

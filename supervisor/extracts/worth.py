@@ -13,7 +13,7 @@ from typing import Final
 from recalld.supervisor.extracts.courtesy import count_words, is_courtesy, is_of_conversation
 from recalld.supervisor.extracts.cues import has_cue, has_data, has_figures, is_of_self
 from recalld.supervisor.extracts.lines import is_code
-from recalld.supervisor.extracts.replies import is_bare_figure, is_question, is_reply
+from recalld.supervisor.extracts.replies import is_bare_figure, is_question, is_reply, is_result
 from recalld.supervisor.text.lazy_re import lazy_re
 
 #: How much it counts that a sentence has data, and whom it is about.
@@ -26,7 +26,6 @@ _IDLE: Final = 0.3  # a joke, what the assistant is to do, a yes to what is not 
 _WORDS: Final = 4
 _OTHER: Final = lazy_re(r"\b(?:you|yours?)\b|[你您]", re.IGNORECASE)
 #: What the assistant has worked out; the paths, addresses and names of code that it gives.
-_RESULT: Final = lazy_re(r"= ?[-−£$€¥]?\d|一共|合计|总共|\bin total\b|\bthat(?:'s| leaves| makes) .{0,12}\d", re.IGNORECASE)
 _OF_RESULT: Final = 0.6
 _THING: Final = lazy_re(r"`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
 _OF_THING: Final = 0.33
@@ -48,6 +47,10 @@ _PASSING: Final = lazy_re(
 _TODAY: Final = lazy_re(
     r"\b(?:tonight|right now|in a (?:sec|min)\w*)\b|今晚|今早|今天(?:早上|中午|晚上)|等一?下(?!个?[周月次])|一会儿",
     re.IGNORECASE,
+)
+#: What outlasts the day on which it is said so: a journey, a debt.
+_LASTS: Final = lazy_re(
+    r"\b(?:[A-Z]{2} ?\d{2,4}|(?i:fl(?:y|ying|ight)|train|lent|borrow\w*|owes?))\b|航班|车次|飞[^快]|高铁|[借欠]"
 )
 #: What the assistant is asked to remind of; that somebody else did ("医生提醒我") is no request.
 _REMIND: Final = lazy_re(
@@ -113,7 +116,7 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
         return 0.0
     if not person:
         is_lecture = bool(_ADVICE.search(text)) and not has_figures(text)
-        counts = _OF_RESULT if _RESULT.search(text) else _OF_THING if _THING.search(text) else _OF_MACHINE
+        counts = _OF_RESULT if is_result(text) else _OF_THING if _THING.search(text) else _OF_MACHINE
         return 0.0 if not tells_data or is_lecture or is_courtesy(text) else _WITH_DATA * counts
     is_kept = has_cue(shown, "event", "decision", "change")
     of_person = has_cue(shown, "person", "health")
@@ -150,6 +153,8 @@ def is_of_the_day(text: str, month: int) -> bool:
     (False, False)
     """
     named = {int(han or _MONTHS.index((before or after).lower()) + 1) for han, before, after in _OF_MONTH.findall(text)}
-    is_passing = bool(_PASSING.search(text) or (_TODAY.search(text) and not has_cue(text, "finding", "own")))
+    is_passing = not _LASTS.search(text) and bool(
+        _PASSING.search(text) or (_TODAY.search(text) and not has_cue(text, "finding", "own"))
+    )
     is_passing &= not has_cue(text, "event", "decision", "change", "person", "health", "money")
     return is_fun(text) or is_passing or bool(_REMIND.search(text) and named <= {month})

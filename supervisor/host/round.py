@@ -264,8 +264,10 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     done.extracts = run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     run_step("settle", lambda: reconcile_flags(ws, now), None)
+    ws.memory.look_anew()  # a person may have deleted a file since the round began
     run_step("deletions", ws.deletions.record, None)
     run_step("deletions", ws.deletions.drop_summaries, 0)
+    ws.memory.look_anew()
     done.trimmed = run_step("trim", lambda: trim_history(ws), 0)
     run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
     run_step("sweep", lambda: sweep_shared(ws, now), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -36,7 +37,9 @@ def check_folder(root: Path, field: str = "--workspace") -> None:
         return
     if root.exists():
         raise BadRequest(field, Text("argument.file_for_folder", root=root))
-    code = "no_workspace_but_here" if is_made(Path.cwd()) else "no_workspace"
+    code = "no_workspace"
+    with suppress(OSError):  # the current folder may be gone
+        code = "no_workspace_but_here" if field == "--workspace" and is_made(Path.cwd()) else code
     raise BadRequest(field, Text(f"argument.{code}", root=root, same=quote(str(root))))
 
 

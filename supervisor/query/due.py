@@ -31,8 +31,12 @@ _CHINESE: Final = (
     "|该[干做交办]|交(?:什么|啥)|截止|到期|提醒|有空|忙(?:什么|啥)"
 )
 _OVER: Final = lazy_re(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
-#: Who asks what was said means a day that was.
-_SAID: Final = lazy_re(r"[聊说谈]|讨论|提到|\b(?:talk|discuss)", re.IGNORECASE)
+#: Who asks what was said, or with a verb in the past, means a day that was.
+_WAS: Final = lazy_re(
+    r"[聊说谈]|讨论|提到|[来去吃买做看用写拍聚]的|\b(?:talk|discuss"
+    r"|(?:\w{3,}ed|went|came|got|took|saw|ate|paid|bought|met|made|gave|wrote|spent|left|sent|broke|began)\b)",
+    re.IGNORECASE,
+)
 
 
 def is_over(question: str) -> bool:
@@ -42,7 +46,7 @@ def is_over(question: str) -> bool:
     >>> is_over("what did we decide on 8 December?"), is_over("12月8号聊什么"), is_over("what happens on 8 December?")
     (True, True, False)
     """
-    return bool(_OVER.search(question) or _SAID.search(question))
+    return bool(_OVER.search(question) or _WAS.search(question))
 
 
 def due_days(sentence: str, today: date) -> tuple[Span, ...]:

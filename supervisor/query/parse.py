@@ -142,6 +142,8 @@ _BEFORE_WEIGHT: Final = 0.5
 #: The most words taken from the messages before, the rarest; a question with more words than this never refers back.
 _MAX_BEFORE: Final = 8
 _FEW: Final = 3
+#: A day to come that is no farther away is meant before the same one of last year.
+_SOON_DAYS: Final = 31
 #: The most sentences that are scored one by one, the last.
 _MOST_ASKED: Final = 6
 #: Only this many characters of an input are read: a longer one is a document.
@@ -291,11 +293,16 @@ def _days_and_words(
             words.append(_what_is_due(sentence, ahead))
         else:
             named = spans(sentence, today) or first_talk(sentence, first_day)
-            to_come = [] if is_over(sentence) else [one for one in days_meant(sentence, today) if one.days.first > today]
+            to_come = () if is_over(sentence) else _soon(sentence, today)
             days += [span.days for span in named if not any(map(span.overlaps, to_come))]
             words.append(weight_terms(sentence, named))
             meant |= _meant(sentence, named, today)
     return tuple(days), words, frozenset(meant)
+
+
+def _soon(sentence: str, today: date) -> list[Span]:
+    """Return the days of the next weeks that the sentence names: 8 December, asked in November, is that of this year."""
+    return [span for span in days_meant(sentence, today) if 0 < (span.days.first - today).days <= _SOON_DAYS]
 
 
 def _meant(sentence: str, named: Sequence[Span], today: date) -> set[str]:

@@ -112,7 +112,7 @@ def is_deeper(value: object, levels: int) -> bool:
 
 def is_same_object(found: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     """
-    Return whether two JSON objects are rendered alike, in a quick look that says no where they have numbers, arrays or objects.
+    Return whether two JSON objects are rendered alike, in a quick look that says no for most with numbers, arrays or objects.
 
     Python's comparison does not say it: there 1 is equal to true and to 1.0, and the order of keys does not count.
 

@@ -140,6 +140,7 @@ def test_extract_has_the_question_of_an_answer_that_opens_with_an_amount(asked, 
         ("brakes 140, tyres 2x92. So 324. ready tomorrow", "140 + 2 × 92 = £324, yes.", False),
         ("自己 9 套，借来 3 套，12 套正好", "9+3=12 套，正好够用。", False),
         ("brakes 140 and two tyres, 92 each", "140 + 2 × 92 = £324 in total.", True),
+        ("预约改到 8 点，带 2 个人", "报告显示左肺有 2 个结节，最大 8 毫米。", True),
         ("满分 70，42 及格", '把 60 改成 42：`=COUNTIF(B2:B46,">=42")`', True),
     ],
 )
@@ -178,6 +179,8 @@ def test_extract_prefers_what_is_told_to_a_question_without_its_mark(asked):
         ("等下周三 Klang 的样机到了再说", True),
         ("Tess signed the contract tonight, ward sister from 1 May", True),
         ("今晚婆婆查出糖尿病，空腹 7.8", True),
+        ("had dinner with Ken, he lent me 5k", True),
+        ("今晚飞东京，航班 NH964", True),
     ],
 )
 def test_extract_of_a_month_omits_what_is_over_with_its_day(text, is_told):

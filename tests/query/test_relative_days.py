@@ -85,6 +85,19 @@ def test_relative_days_leaves_habits_and_what_is_over_alone(text):
     assert relative_days(text, WEDNESDAY) == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "住在平江路 27 号。", "1285 弄 27 号", "他的球衣是 23 号", "信箱在 18 号", "神舟十二号发射", "女二号", "门牌12号", "病床 12 号",
+        "3号教学楼", "8号台风", "5号染色体", "学号12号", "坐3号线", "他住12号楼", "我住12号", "生日是12号", "7号电池", "每月15号交房租",
+        "for the 1st, use a knife; for the 2nd, a spoon", "I live on the 3rd", "have the 1st and the 2nd edition", "for the 1st and only time",
+        "on the 5th and 6th floor", "turn left on the 2nd and right on the 3rd", "I was born on the 12th", "on the 12th floor",
+    ],
+)  # fmt: skip
+def test_days_about_takes_a_number_that_may_be_none_for_no_day(text):
+    assert days_about(text, WEDNESDAY) == []
+
+
 @given(
     st.text(alphabet="明后昨天下周一二三末月底号to morrwnextfiday 12,.\n", max_size=60),
     st.dates(date(1990, 1, 1), date(2090, 1, 1)),
@@ -173,6 +186,9 @@ def test_parse_query_asks_for_other_words_of_a_day_too():
         ("what happens on 8 December?", (), "2026-12-08"),
         ("who comes on Dec. 8", (), "2026-12-08"),
         ("12 月 8 号谁来", (), "2026-12-08"),
+        ("photos from 3 March", ("2026-03-03",), ""),
+        ("who came on 8 December", ("2025-12-08",), ""),
+        ("3月3号吃的什么", ("2026-03-03",), ""),
         ("what did we decide on 8 December?", ("2025-12-08",), ""),
         ("12 月 8 号聊了什么", ("2025-12-08",), ""),
     ],
