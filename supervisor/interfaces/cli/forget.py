@@ -29,7 +29,9 @@ def forget(
     session: Annotated[str | None, typer.Option("--session", help="all messages of a session")] = None,
     day: Annotated[str | None, typer.Option("--day", help="all messages of a day, as in 2026-01-28")] = None,
     file: Annotated[str | None, typer.Option("--file", help="a dated file, a note or a picture, by its name")] = None,
-    removed: Annotated[bool, typer.Option("--removed", help="what you deleted by hand from dated files")] = False,
+    removed: Annotated[
+        bool, typer.Option("--removed", help="what you deleted or changed by hand, where it still stands")
+    ] = False,
     yes: Yes = False,
     workspace: Folder = None,
     now: Now = None,
