@@ -15,6 +15,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.query.bare_numbers import ALONE, ENGLISH, RANKED, chinese
 from recalld.supervisor.query.calendar import Days, latest_numbered, month_of, next_numbered, single_day
 from recalld.supervisor.query.dates import Span, set_solid, spans
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -37,28 +38,10 @@ _DATED: Final = lazy_re(
     r"\d\s*[月./-]\s*\d|[一二三四五六七八九十]月|[0-9十一二三四五六七八九]号|\d(?:st|nd|rd|th)\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
-#: A day without its month: what `_numbered_only` leaves alone is no day of a message.
-_BARE_NUMBER: Final = lazy_re(r"(?:\w+\s+the\s+)?\d{1,2}(?:st|nd|rd|th)|[0-9一二两三四五六七八九十廿]{1,3}\s?号", re.IGNORECASE)
 #: A span of at most so many days is about each of them, a longer one about none.
 _LONGEST: Final = 9
 #: A day that was so many days ago may be meant by its number alone, as well as the next one.
 _JUST: Final = 5
-#: What stands before a number that is no day (平江路 27 号, 女二号), and what follows one that is: 12号上午, 10号发工资.
-_NOT_BEFORE: Final = "路街弄巷道村屯里区园苑庭厦楼座栋幢院边旁口侧头角在是住坐乘搭穿选买用叫排舟娥征兔女男牌学间床位宫问星号"
-_AFTER_DAY: Final = (
-    "(?=\\s?(?:[上下中]午|[早晚夜]|凌晨|[之以]?[前后]|起|开始|截止|到期|[要去来回走交请休放开考搬结办见约聚发还付取拿打送有没不行能会就又再都谁和或跟我你他她咱、，]"
-    "|出发|可以|面试|复[查诊]|体检|上[门班]|那天|生日|左右|[周星礼]|的(?:[课会票车饭约]|活动|航班|面试|考试|聚会|手术|安排)))"
-)
-#: In such a sentence an ordinal is no day: "I live on the 3rd", "turn left on the 2nd".
-_RANKED: Final = lazy_re(
-    r"\b(?:liv(?:e[sd]?|ing)|floors?|turn|left|right|edition|placed?|try|attempt|lap|round|row|seat|hole|born|century)\b",
-    re.IGNORECASE,
-)
-_SHIFTED: Final = (
-    r"(?:mov|chang|push|shift|postpon|delay|reschedul|brought|put)\w*(?:\s+it)?(?:\s+(?:back|forward|on))?\s+to"
-    r"|(?:can(?:'t|not)?|could|won't|will|shall)\s+(?:do|make)|by|until|till?|off|have"
-    r"|(?:ask|book|schedul|plann|reserv|invit|arrang|set|due|down)\w*\s+(?:\w+\s+)?for"
-)
 _LATIN: Final = lazy_re("[A-Za-z]")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _COUNTS: Final = {
@@ -149,7 +132,7 @@ def days_meant(text: str, said: date) -> list[Span]:
     relative = relative_days(text, said)
     dated = spans(text[:MOST_CHARS], said) if _DATED.search(text, 0, MOST_CHARS) else ()
     named = [span for span in dated if span.days.length == 1 and not any(map(span.overlaps, relative))]
-    named = [span for span in named if not _BARE_NUMBER.fullmatch(text[span.start : span.end])]
+    named = [span for span in named if not ALONE.fullmatch(text[span.start : span.end])]
     return [*relative, *(Span(_nearest(span, text, said), span.start, span.end) for span in named)]
 
 
@@ -211,7 +194,7 @@ def _numbered(match: re.Match[str], said: date, weekday: int) -> Days | None:
 
 def _numbered_only(match: re.Match[str], said: date) -> Days | None:
     """Return the next day with this number; None if it just was, or its sentence is about the past: "I paid on the 12th"."""
-    if _RANKED.search(_sentence(match)) or (not match.groupdict().get("ahead") and _is_over(match)):
+    if RANKED.search(_sentence(match)) or (not match.groupdict().get("ahead") and _is_over(match)):
         return None
     day = _number(match["day"])
     just = latest_numbered(said, day)
@@ -339,8 +322,6 @@ def _rules(*rules: tuple[str, Callable[[re.Match[str], date], Days | None]]) -> 
 
 @cache
 def _chinese() -> _Rules:
-    from recalld.supervisor.query.dates_zh import NUMBERED
-
     return _rules(
         (rf"每个?月的?(?:{_HAN_N})[号日]", _habit),
         (
@@ -365,8 +346,7 @@ def _chinese() -> _Rules:
         ),
         (rf"(?P<week>下下|下|这|本){_HAN_WEEK}(?P<part>)", _week_zh),
         (rf"(?<![第0-9])(?P<n>{_HAN_N})个?(?P<unit>天|周|星期|礼拜)(?:之?后|以后)", _later_zh),
-        (rf"(?P<ahead>(?:改|推迟?|挪|延期?|换|提前|定)[到成在])\s?{NUMBERED}", _numbered_only),
-        (rf"(?<![{_NOT_BEFORE}]){NUMBERED}{_AFTER_DAY}", _numbered_only),
+        *((pattern, _numbered_only) for pattern in chinese()),
     )
 
 
@@ -389,12 +369,5 @@ def _english() -> _Rules:
         (rf"\b(?:in\s+){_COUNT}\s+(?P<unit>day|week)s?(?:['’]?\s+time)?\b(?!\s+(?:ago|of|or))", _later_en),
         (rf"\b{_COUNT}\s+(?P<unit>day|week)s?\s+from\s+(?:now|today)\b", _later_en),
         (r"\b(?:the\s+)?end\s+of\s+(?:the|this)\s+month\b", _month_end_en),
-        (
-            (
-                rf"\b(?:(?P<ahead>{_SHIFTED})|on|from|before|after)\s+the\s+(?P<day>[0-3]?[0-9]){_ORDINAL}"
-                r"(?=\s*(?:[?.!;:)]|$)|,(?!\s*(?:and\s+)?(?:the\s+)?\d)|\s+(?:after\s+all|off|at|in\s+the|but|so|if|then|instead"
-                r"|please|with|because|when|for|from|to|until|i|we|he|she|they|it|is|works?|morning|afternoon|evening|night)\b)"
-            ),
-            _numbered_only,
-        ),
+        (ENGLISH, _numbered_only),
     )
