@@ -52,10 +52,10 @@ def read_material(task: Task, files: Files, paths: WorkspacePaths, *, with_extra
             if summary.extract and not with_extracts:
                 raise MaterialLost(f"{name} is an extract now")
             blocks.append(_note(summary.text, period.label, "summary", task.zone))
-        else:
+        elif text := text_of(version.data):
             day = day_of_name(name)
             label = day.isoformat() if day else task.period
-            blocks += [_note(text, label, "note", task.zone) for text in (text_of(version.data),) if text]
+            blocks.append(_note(text, label, "note", task.zone))
     return blocks
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.dates import Span
 from recalld.supervisor.query.relative_days import days_meant, may_name_a_day
+from recalld.supervisor.query.tense import PAST_VERBS
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _OVER: Final = lazy_re(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b
 #: Who asks what was said, or with a verb in the past, means a day that was.
 _WAS: Final = lazy_re(
     r"[聊说谈]|讨论|提到|[来去吃买做看用写拍聚]的|\b(?:talk|discuss"
-    r"|(?:\w{3,}ed|went|came|got|took|saw|ate|paid|bought|met|made|gave|wrote|spent|left|sent|broke|began)\b)",
+    rf"|(?:{PAST_VERBS}|ate|made|wrote|broke|began)\b)",
     re.IGNORECASE,
 )
 

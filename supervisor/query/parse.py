@@ -142,7 +142,7 @@ _BEFORE_WEIGHT: Final = 0.5
 #: The most words taken from the messages before, the rarest; a question with more words than this never refers back.
 _MAX_BEFORE: Final = 8
 _FEW: Final = 3
-#: A day to come that is no farther away is meant before the same one of last year.
+#: A day to come that is no farther away is meant, not the same one of last year: 8 December, asked in November.
 _SOON_DAYS: Final = 31
 #: The most sentences that are scored one by one, the last.
 _MOST_ASKED: Final = 6
@@ -293,22 +293,19 @@ def _days_and_words(
             words.append(_what_is_due(sentence, ahead))
         else:
             named = spans(sentence, today) or first_talk(sentence, first_day)
-            to_come = () if is_over(sentence) else _soon(sentence, today)
-            days += [span.days for span in named if not any(map(span.overlaps, to_come))]
+            mentioned = days_meant(sentence, today)
+            soon = [span for span in mentioned if 0 < (span.days.first - today).days <= _SOON_DAYS]
+            soon = [] if soon and is_over(sentence) else soon
+            days += [span.days for span in named if not any(map(span.overlaps, soon))]
             words.append(weight_terms(sentence, named))
-            meant |= _meant(sentence, named, today)
+            meant |= _meant(sentence, (*named, *mentioned), today)
     return tuple(days), words, frozenset(meant)
 
 
-def _soon(sentence: str, today: date) -> list[Span]:
-    """Return the days of the next weeks that the sentence names: 8 December, asked in November, is that of this year."""
-    return [span for span in days_meant(sentence, today) if 0 < (span.days.first - today).days <= _SOON_DAYS]
-
-
-def _meant(sentence: str, named: Sequence[Span], today: date) -> set[str]:
+def _meant(sentence: str, named: Iterable[Span], today: date) -> set[str]:
     """Return the single days, as tokens, that messages of other days may be about: those to come, and those with a date."""
-    both = [span for span in (*named, *days_meant(sentence, today)) if span.days.length == 1]
-    meant = [one for one in both if one.days.first > today or any(map(str.isdigit, sentence[one.start : one.end]))]
+    single = [span for span in named if span.days.length == 1]
+    meant = [one for one in single if one.days.first > today or any(map(str.isdigit, sentence[one.start : one.end]))]
     return {token for span in meant for token in day_tokens(span.days)}
 
 

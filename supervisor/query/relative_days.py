@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.query.bare_numbers import ALONE, ENGLISH, RANKED, chinese
 from recalld.supervisor.query.calendar import Days, latest_numbered, month_of, next_numbered, single_day
 from recalld.supervisor.query.dates import Span, set_solid, spans
+from recalld.supervisor.query.tense import PAST_VERBS
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ _HAN_WEEK: Final = "个?(?:周|星期|礼拜)"
 _HAN_N: Final = "[0-9]{1,2}|[一二两三四五六七八九十]{1,3}"
 #: Signs that a sentence is about the past, or about the future; 天文馆周一闭馆 has neither, it is about every Monday.
 _OVER: Final = lazy_re(
-    r"[了过]|刚|\b(?:was|were|did|had|went|came|got|took|saw|said|told|met|paid|bought|sent|gave|spent|sold|spoke|left|\w{3,}ed)\b",
+    rf"[了过]|刚|\b(?:was|were|did|had|said|told|sold|spoke|{PAST_VERBS})\b",
     re.IGNORECASE,
 )
 _AHEAD: Final = lazy_re(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.query.calendar import Days
 
+#: English verbs, common ones, that tell of what is over, as part of a pattern.
+PAST_VERBS = r"\w{3,}ed|went|came|got|took|saw|met|paid|bought|sent|gave|spent|left"
 _BEFORE = (
     r"以前|之前|从前|先前|此前|早先|过去|曾经|原来|原先|原本|本来|起初|最初|最早|最开始|一开始|刚开始|当初"
     r"|\b(?:before|original(?:ly)?|used to|initial(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|at first|first|back then)\b"
