@@ -163,6 +163,7 @@ def test_supervisor_rebuilds_a_deleted_or_damaged_index_without_edits(running, h
     until(lambda: running.finds("rsync nas7", "nas7"))
     index = running.root / ".recalld" / "index"
     until(lambda: json.loads(running.ask("index", "status", "--json")["out"])["differing"] == 0)
+    until(lambda: '"index_made"' in (running.root / "log.jsonl").read_text(encoding="utf-8"))  # after its commit is read
     assert running.finds("rsync nas7", "nas7")  # the last commit is what is searched
     known = (index / "meta.json").stat().st_mtime_ns
     if harm == "deleted":
