@@ -2,9 +2,10 @@
 What the dated files no longer hold of the messages that were written to them, and what follows for history.json.
 
 The seen journal says which file each message was written to. What is missing from a file that is there was taken out by a
-person, unless it is the end of the file: that may have been cut off. What is missing with its whole file is lost. What a person
-has decided holds at once. A loss is reported until somebody repairs or accepts it, and so is a file that has lost its head or
-its end. Source: docs/reference/protocol.md, 2.7 and 4.4.
+person, unless it is the end of the file: that may have been cut off. Where the head of a file is left and no message at all, a
+person has deleted them. What is missing with its whole file is lost. What a person has decided holds at once. A loss is
+reported until somebody repairs or accepts it, and so is a file that has lost its head or its end. Source:
+docs/reference/protocol.md, 2.7 and 4.4.
 """
 
 from __future__ import annotations
@@ -248,7 +249,7 @@ class Deletions:
                 left = [] if is_accepted else [key for key in absent if key not in self._journal.removed]
                 damaged |= {} if is_accepted else {name: left}
             elif parsed:
-                end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count else []
+                end = _end(recorded[name], absent) if 0 < len(parsed.blocks) < parsed.count else []
                 left = [key for key in end if key not in self._journal.removed]
                 if left or self._ends_early(name, parsed, text, knows=bool(absent) or len(recorded[name]) >= parsed.count):
                     cut[name] = left
@@ -288,7 +289,7 @@ class Deletions:
 
         *knows*: what is missing is known, or every message of it is in another file.
         """
-        is_short = len(parsed.blocks) < parsed.count and not parsed.has_more
+        is_short = 0 < len(parsed.blocks) < parsed.count and not parsed.has_more
         return is_short and not (knows or name in self._journal.accepted) and not text.endswith(("\n\n", "\n\r\n"))
 
 

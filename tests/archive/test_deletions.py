@@ -305,6 +305,28 @@ def test_words_at_the_end_of_a_file_are_not_trimmed(world):
 # ── what a person deletes or edits ───────────────────────────────────────────
 
 
+@pytest.mark.parametrize("lines", [9, 10, 11, 12, 13], ids=["head", "blank line", "comment", "heading", "all but words"])
+def test_the_only_message_of_a_file_that_is_deleted_stays_deleted(world, lines):
+    """What cuts a file off does not stop right behind its head, some two hundred bytes from its beginning."""
+    world.write(SAID[:1])
+    world.settle()
+    path = day(world)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
+    world.settle()
+    found = world.fsck()
+    assert (found.removed_ids, found.damage, found.is_well, world.verdict()[1]) == (["1"], [], True, True)
+    assert world.repair().saved == 0
+    assert SAID[0]["text"] not in world.found_texts("备用钥匙在哪里？")
+    assert shown(world) == []
+
+
+def test_all_messages_of_a_file_that_are_deleted_stay_deleted(filed):
+    path = day(filed)
+    delete(path, 1, 2, 3, 4)
+    filed.reopen().settle()
+    assert (filed.fsck().removed, filed.fsck().is_well, filed.repair().saved) == (4, True, 0)
+
+
 def test_deleted_message_is_gone_from_the_history_block_at_once(filed):
     delete(day(filed), 1)
     assert shown(filed) == [one["text"] for one in SAID[1:]]

@@ -88,7 +88,7 @@ EDITS = (
     Edit("deleted with the first one", keep(3), **GONE),
     Edit("deleted with the last one", keep(1), told=True, **GONE),
     Edit("deleted with the last one, and counted", counted, **GONE),
-    Edit("all messages deleted", keep(), told=True, **GONE),
+    Edit("all messages deleted", keep(), **GONE),
     Edit("the words deleted, the comment left", say("WORD is the code, said Ben.", ""), **GONE),
     Edit("the word replaced", say("WORD", "1234"), **GONE),
     Edit("all other words", say("WORD is the code, said Ben.", "Nothing of note."), **GONE),
