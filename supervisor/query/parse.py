@@ -21,6 +21,7 @@ from recalld.supervisor.query.due import due_days, is_over, without_asking
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
 from recalld.supervisor.query.relative_days import day_tokens, days_meant
 from recalld.supervisor.query.tense import TENSE_WORDS
+from recalld.supervisor.query.weekly import weekly, weekly_on
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
 from recalld.supervisor.text.tokenizer import HAN, tokens
@@ -298,7 +299,7 @@ def _days_and_words(
             soon = [] if soon and is_over(sentence) else soon
             days += [span.days for span in named if not any(map(span.overlaps, soon))]
             words.append(weight_terms(sentence, named))
-            meant |= _meant(sentence, (*named, *mentioned), today)
+            meant |= _meant(sentence, (*named, *mentioned), today) | set(weekly(sentence))
     return tuple(days), words, frozenset(meant)
 
 
@@ -319,10 +320,10 @@ def _names_in(question: str) -> set[str]:
 
 
 def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:
-    """Return the words of a sentence that asks what is to be done: its days, and the other words of the question."""
+    """Return the words of a sentence that asks what is to be done: its days, their weekdays, and the others of the question."""
     words = weight_terms(without_asking(sentence), ahead)
     others = {word: counts for word, counts in words.items() if counts == 1.0}
-    return others | {token: 1.0 for span in ahead for token in day_tokens(span.days)}
+    return others | {token: 1.0 for span in ahead for token in (*day_tokens(span.days), *weekly_on(span.days))}
 
 
 def refers_back(question: str, words: int) -> bool:

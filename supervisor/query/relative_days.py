@@ -3,9 +3,9 @@ The days that a message means by "tomorrow", "next Tuesday", 后天 or 下周二
 
 `dates` reads the days of a question, which are in the past; the days of a message may be in the future. So a bare weekday means
 the next one if its sentence is about the future (周五要交, "due on Friday"); otherwise it is left alone: 天文馆周一闭馆 is
-about every Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") names no day. With its number
-("Thursday 12th", 12号周四) a weekday is the nearest such day that has it, and alone ("for the 12th", 12号) such a number is
-the next one.
+about every Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") has no date but its weekday (`weekly`).
+With its number ("Thursday 12th", 12号周四) a weekday is the nearest such day that has it, and alone ("for the 12th", 12号)
+such a number is the next one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from recalld.supervisor.query.bare_numbers import ALONE, ENGLISH, RANKED, chines
 from recalld.supervisor.query.calendar import Days, latest_numbered, month_of, next_numbered, single_day
 from recalld.supervisor.query.dates import Span, set_solid, spans
 from recalld.supervisor.query.tense import PAST_VERBS
+from recalld.supervisor.query.weekly import CHINESE, USUAL, weekly
+from recalld.supervisor.query.weekly import ENGLISH as WEEKLY
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -80,11 +82,6 @@ _AHEAD: Final = lazy_re(
     r"|booked|scheduled|planned|moved|coming|appointments?|meeting|interview|flight|exam|see you|[Ll]et's"
     r"|[Aa]nything|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b",
 )
-#: Signs that a sentence is about every such day: 周五下午我一般不开会, "I'm usually free on Friday".
-_USUAL: Final = lazy_re(
-    r"喜欢|习惯|一般|通常|总[是在]|从不|从来|平时|\b(?:prefer|usually|always|never|generally|normally|typically)\b",
-    re.IGNORECASE,
-)
 _SENTENCE_END: Final = lazy_re(r"[。！？!?\n；;]|\.\s")
 
 
@@ -116,14 +113,16 @@ def may_name_a_day(text: str) -> bool:
 
 def days_about(text: str, said: date) -> list[str]:
     """
-    Return each day that a message of the day *said* is about, as a token (2026-11-24): named by its distance, or by its date.
+    Return each day that a message of the day *said* is about, as a token: named by its distance or date, or every week.
 
     >>> from datetime import date
-    >>> days_about("this weekend we paint; the surveyor comes on 7 January", date(2026, 11, 23))
-    ['2026-11-28', '2026-11-29', '2027-01-07']
+    >>> days_about("this weekend we paint; the surveyor comes on 7 January; choir every Friday", date(2026, 11, 23))
+    ['2026-11-28', '2026-11-29', '2027-01-07', 'weekly-5']
     """
+    if not may_name_a_day(text):
+        return []
     near = [span.days for span in days_meant(text, said) if span.days.length <= _LONGEST]
-    return list(dict.fromkeys(token for days in near for token in day_tokens(days)))
+    return [*dict.fromkeys(token for days in near for token in day_tokens(days)), *weekly(text[:MOST_CHARS])]
 
 
 def days_meant(text: str, said: date) -> list[Span]:
@@ -181,7 +180,7 @@ def _weekday(match: re.Match[str], said: date, weekday: int, week: int | None) -
     if week is not None:
         return _week(said, week, weekday, weekday)
     ahead, sentence = (weekday - said.weekday()) % 7, _sentence(match)
-    return _day(said, ahead) if ahead and _AHEAD.search(sentence) and not _USUAL.search(sentence) else None
+    return _day(said, ahead) if ahead and _AHEAD.search(sentence) and not USUAL.search(sentence) else None
 
 
 def _numbered(match: re.Match[str], said: date, weekday: int) -> Days | None:
@@ -325,10 +324,7 @@ def _rules(*rules: tuple[str, Callable[[re.Match[str], date], Days | None]]) -> 
 def _chinese() -> _Rules:
     return _rules(
         (rf"每个?月的?(?:{_HAN_N})[号日]", _habit),
-        (
-            rf"(?:每|隔|逢)个?{_HAN_WEEK}[一二三四五六日天末]|{_HAN_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_HAN_WEEK})?[一二三四五六日天]",
-            _habit,
-        ),
+        (rf"{CHINESE}|{_HAN_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_HAN_WEEK})?[一二三四五六日天]", _habit),
         (
             rf"(?P<month>[0-9一二三四五六七八九十]月)?(?<![0-9十])(?P<n>{_HAN_N})[号日][，,、(（]?{_HAN_WEEK}(?P<part>[一二三四五六日天])",
             _numbered_zh,
@@ -354,10 +350,7 @@ def _chinese() -> _Rules:
 @cache
 def _english() -> _Rules:
     return _rules(
-        (
-            rf"\b(?:every|each|most|on)\s+(?:other\s+)?(?:mon|tues|wednes|thurs|fri|satur|sun)days\b|\b(?:every|each|most)\s+{_WEEKDAY}",
-            _habit,
-        ),
+        (WEEKLY, _habit),
         (rf"\b{_SHORT_WEEKDAY},?\s+(?:the\s+)?(?P<n>\d\d?){_ORDINAL}(?P<month>\s+(?:of\s+)?{_MONTH})?", _numbered_en),
         (rf"(?P<month>{_MONTH}\s+)?\b(?P<n>\d\d?){_ORDINAL},?\s+\(?{_SHORT_WEEKDAY}", _numbered_en),
         (_NEAR_EN, _near_en),

@@ -108,6 +108,35 @@ def test_relative_days_are_apart_and_in_the_order_of_the_text(text, said):
 
 
 @pytest.mark.parametrize(
+    ("text", "weekdays"),
+    [
+        ("吉他老师是小林，每周三晚七点", "3"), ("每周二、四游泳", "24"), ("每周一三五打卡", "135"), ("逢星期天去教堂", "7"),
+        ("隔周五倒垃圾", "5"), ("每周一到周五坐班", "12345"), ("每周四和周六有课", "46"), ("每个周末回爸妈家", "67"),
+        ("每周三一节课", "3"), ("每周五六点开会", "5"), ("每周二三十块", "2"), ("每周三一共三次", "3"), ("周五下午我一般不开会", "5"),
+        ("piano every Wednesday at 7", "3"), ("yoga on Tuesdays and Fridays", "25"), ("every Mon, Wed & Fri", "135"),
+        ("bins go out every other Thursday", "4"), ("we're away most weekends", "67"), ("I usually swim on Friday", "5"),
+        ("I always forget. Dentist on Friday", ""), ("每周两次", ""), ("周五要交报告", ""), ("bins on Friday", ""), ("下周三一般没事", ""),
+        ("see you on Sunday", ""), ("every day", ""), ("一周三次", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_days_about_has_the_weekdays_of_what_happens_every_week(text, weekdays):
+    weekly = [token for token in days_about(text, WEDNESDAY) if token.startswith("weekly")]
+    assert weekly == [f"weekly-{day}" for day in weekdays]
+
+
+@pytest.mark.parametrize(
+    ("question", "weekdays"),
+    [
+        ("周五晚上有什么安排", "5"), ("what's on tomorrow?", "4"), ("anything on this weekend", "67"), ("每周三我要干嘛", "3"),
+        ("what do I do on Wednesdays?", "3"), ("what did i do on wednesday", ""), ("上周三我做了什么", ""), ("周三见了谁", ""),
+    ],
+)  # fmt: skip
+def test_parse_query_asks_for_what_happens_every_week_on_its_days(question, weekdays):
+    words = parse_query(question, WEDNESDAY).words
+    assert sorted(word for word in words if word.startswith("weekly")) == [f"weekly-{day}" for day in weekdays]
+
+
+@pytest.mark.parametrize(
     ("text", "days"),
     [
         ("the surveyor comes on 7 January", ["2027-01-07"]),
@@ -177,6 +206,8 @@ def test_parse_query_asks_for_other_words_of_a_day_too():
         "buy": 1.0,
         "2026-11-28": 1.0,
         "2026-11-29": 1.0,
+        "weekly-6": 1.0,
+        "weekly-7": 1.0,
     }
 
 

@@ -15,6 +15,8 @@ SAID = (
     ("2026-11-10T09:00", "the surveyor comes on 27 November"),
     ("2026-11-20T09:00", "I bought a coat and new shoes"),
     ("2026-11-23T20:00", "去爬了趟山，累坏了"),
+    ("2026-11-21T20:00", "吉他老师换成小林了，每周六晚七点上课"),
+    ("2026-11-21T20:05", "choir rehearsal is on Mondays from now on"),
 )
 
 
@@ -42,6 +44,9 @@ def found(memory, question):
         ("这周要交啥", {SAID[0][1], SAID[2][1], SAID[3][1]}),
         ("周五有什么安排", {SAID[2][1], SAID[3][1]}),
         ("明天有什么安排", set()),
+        ("周六晚上有什么安排", {SAID[6][1]}),
+        ("what's on next Monday?", {SAID[7][1]}),
+        ("what do I have on Mondays?", {SAID[7][1]}),
         ("下周要干嘛", set()),
     ],
 )
