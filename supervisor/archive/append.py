@@ -216,6 +216,14 @@ def append(
     return [ids.get(n, message.id) for n, message in enumerate(messages)]
 
 
+def leave(raws: Sequence[dict[str, Any]], now: datetime, entropy: bytes, *, drop_box: DropBox, settings: Archive) -> list[str]:
+    """Write the messages to the drop-box, durably, and return their ids; a message without an id or a time gets one."""
+    messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
+    if messages:
+        drop_box.put(messages)
+    return [message.id for message in messages]
+
+
 def with_marks(message: Message, mark: Mark, journal: SeenJournal, zone: tzinfo) -> Message:
     """
     Return a message that came in by a file with marks in the place of its secrets.

@@ -216,6 +216,26 @@ def test_command_refused_for_its_configuration_leaves_no_new_workspace(tmp_path,
         assert [*tmp_path.iterdir()] == []
 
 
+def test_append_does_not_wait_for_a_wrong_configuration(recalld: Command, tmp_path: Path):
+    right = (recalld.root / "recalld.toml").read_text("utf-8")
+    (recalld.root / "recalld.toml").write_text(f"{right}\n[recal]\nmax_hits = 3\n", encoding="utf-8")
+    one = recalld("append", "--role", "user", "--text", "自行车锁的密码是 4711", "--at", "2026-01-30T09:00")
+    more = recalld("append", "--jsonl", stdin='{"role": "user", "text": "打气筒在楼道里"}\nno message\n')
+    other = recalld("append", "--role", "user", "--text", "头盔是红的", RECALLD_NO_KEY="1")
+    assert [(done.code, done.out.count("\n")) for done in (one, more, other)] == [(0, 1), (65, 1), (0, 1)]
+    assert one.err == (
+        "recalld: the configuration is wrong, so what you gave waits in inbox.d/new, and joins the memory once that is mended: "
+        "[recal]: there is no such section; perhaps recall is meant.\n"
+    )
+    assert recalld("append", "--role", "usr", "--text", "x").code == 64
+    assert Command(tmp_path / "plain")("append", "--role", "user", "--text", "x", RECALLD_NO_KEY="1").code == 64
+    (recalld.root / "recalld.toml").write_text(right, encoding="utf-8")
+    assert "4711" in recalld("search", "车锁密码").out
+    assert recalld("run", "--until-settled", "--no-worker").code == 0
+    (path,) = recalld.root.glob("memory/2026-01-30-*.md")
+    assert ("**09:00 user**" in path.read_text("utf-8"), one.out.strip() in path.read_text("utf-8")) == (True, True)
+
+
 def test_command_refused_for_its_configuration_adds_nothing_to_a_folder(recalld):
     (recalld.root / "recalld.toml").write_text("budget = 1\n", encoding="utf-8")
     shutil.rmtree(recalld.root / "prompts")

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import select
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.archive.append import read_lines
-from recalld.supervisor.interfaces.cli.call import refuse_other_chats, unprinted
+from recalld.supervisor.archive.append import leave, read_lines, refuse_odd
+from recalld.supervisor.interfaces.cli.call import refuse_other_chats, refuse_plain_folder, unprinted
 from recalld.supervisor.interfaces.cli.output import as_json
 from recalld.supervisor.operations.history import AppendRequest
 from recalld.supervisor.operations.history import append as append_operation
 from recalld.supervisor.operations.operation import perform
 from recalld.supervisor.protocol.message import is_role
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest, StorageError
+from recalld.supervisor.storage.clock import fixed_clock, utc_now
+from recalld.supervisor.storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from recalld.supervisor.storage.instant import why_not_said_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
@@ -42,16 +45,24 @@ def append(
     now: str | None = None,
     json: bool = False,
 ) -> int:
-    """Add the messages that the options name, print the ids and return the exit code."""
+    """
+    Add the messages that the options name, print the ids and return the exit code.
+
+    Where the configuration is wrong, they are left in the drop-box.
+    """
     if call.is_served:
         if jsonl:
             raise ValueError("its input is at its client")
     elif sys.stdin is None and (jsonl or text == "-"):  # descriptor 0 may be some other file then
         raise BadRequest("--jsonl" if jsonl else "--text", Text("append.input_closed"))
-    ws, began = call.opened_made(workspace, now)
-    ws.files.make_folder(ws.paths.state)
+    try:
+        ws, began = call.opened_made(workspace, now)
+        add = partial(_append, call, ws)
+    except BadConfig as error:
+        ws, began = _opened_with_defaults(call, workspace, now)
+        add = partial(_leave, call, ws, error)
     if jsonl:
-        return _append_lines(call, ws, began, json=json)
+        return _append_lines(call, ws, began, add, json=json)
     if not role or text is None:
         raise BadRequest("append", Text("append.needs"))
     if not is_role(role):
@@ -65,7 +76,7 @@ def append(
         raise BadRequest("--text", Text("append.empty"))
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
-    code = _acknowledge(call, _append(call, ws, [raw], began), json=json)
+    code = _acknowledge(call, add([raw], began, as_found=False), json=json)
     if call.is_watched:
         _tell_secret(call, ws, words)
     return code
@@ -95,13 +106,38 @@ def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
     return 0
 
 
-def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool = False) -> list[str]:
+def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
     """Append the messages to the workspace and return their ids."""
+    ws.files.make_folder(ws.paths.state)
     request = AppendRequest(messages=raws, entropy=call.once.entropy if call.once else b"", as_found=as_found)
     return perform(append_operation, ws, request, call.caller(now))
 
 
-def _append_lines(call: Call, ws: Workspace, now: datetime, *, json: bool) -> int:
+def _opened_with_defaults(call: Call, workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
+    """Return the workspace, whatever its configuration says; BadRequest if the folder is none."""
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.workspace import open_workspace
+
+    root, given = call.root_of(workspace), call.moment(now)
+    refuse_plain_folder(root)
+    began = given or (call.once.at if call.once else utc_now())
+    return open_workspace(root, call.environ, fixed_clock(began), config=Config()), began
+
+
+def _leave(
+    call: Call, ws: Workspace, refused: BadConfig, raws: list[dict[str, Any]], now: datetime, *, as_found: bool
+) -> list[str]:
+    """Leave the messages in the drop-box, say why, and return their ids."""
+    if not as_found:
+        refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
+    entropy = call.once.entropy if call.once else os.urandom(10 * len(raws))
+    ids = leave(raws, now, entropy, drop_box=ws.drop_box, settings=ws.config.archive)
+    if ids:
+        call.say(Text("append.left", why=refused.sentence), 0)
+    return ids
+
+
+def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]], *, json: bool) -> int:
     """Append the lines of standard input; lines that can be read at once are one write. Return 65 if a line was no message."""
     rest, number, code = b"", 1, 0
     while True:
@@ -110,7 +146,7 @@ def _append_lines(call: Call, ws: Workspace, now: datetime, *, json: bool) -> in
         rest = b"" if ended else lines.pop()
         raws, faults, odd_times = read_lines(lines, ws.zone, number, now + ws.config.archive.future_limit)
         number += len(lines)
-        if unprinted_ids := _acknowledge(call, _append(call, ws, raws, now, as_found=True), json=json):
+        if unprinted_ids := _acknowledge(call, add(raws, now, as_found=True), json=json):
             return unprinted_ids
         for odd_time in odd_times:
             call.say(odd_time, 0)

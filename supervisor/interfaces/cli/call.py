@@ -198,9 +198,7 @@ class Call:
     def opened_made(self, workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
         """Return the same; BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
         ws, at = self.opened(workspace, now)
-        root = ws.paths.root
-        if not any((root / name).exists() for name in _MADE_WITH):
-            raise BadRequest("--workspace", Text("argument.plain_folder", root=root))
+        refuse_plain_folder(ws.paths.root)
         return ws, at
 
     def _open(self, root: Path, clock: Clock) -> Workspace:
@@ -317,6 +315,12 @@ class ServedCall(Call):
         if self.workspace is None:
             raise ValueError("no workspace is served")
         return self.workspace
+
+
+def refuse_plain_folder(root: Path) -> None:
+    """Raise BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
+    if not any((root / name).exists() for name in _MADE_WITH):
+        raise BadRequest("--workspace", Text("argument.plain_folder", root=root))
 
 
 def refuse_other_chats(chat: str) -> None:
