@@ -27,6 +27,7 @@ from recalld.supervisor.storage.clock import steady_s
 from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.heap import give_back_memory
+from recalld.supervisor.storage.own_process import end_own_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -321,11 +322,12 @@ class Host:
                 index.close()
 
     def _trim(self, now_s: float) -> None:
-        """Give freed memory back to the system, or some seconds later if a step or a background job runs now."""
+        """Give freed memory back, with the process for functions, or some seconds later if a step or a background job runs."""
         if any(one.is_running for one in self.hosted.values()):
             self._trim_at_s = now_s + _TRIM_AFTER_S
         else:
             self._trim_at_s = NEVER_S
+            end_own_process()
             give_back_memory()
 
     def _end(self) -> None:
@@ -335,3 +337,4 @@ class Host:
         self._threads.stop(_JOIN_S)
         for hosted in (*self.hosted.values(), *self.leaving.values()):
             hosted.end()
+        end_own_process()

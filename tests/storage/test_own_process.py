@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.archive.slug import slugs_of
 from recalld.supervisor.recall.canaries import rare_words
 from recalld.supervisor.storage import own_process
-from recalld.supervisor.storage.own_process import call_in_own_process
+from recalld.supervisor.storage.own_process import call_in_own_process, end_own_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DAYS = [
     [("user", "重庆的备份服务器改到凌晨，rsync 的端口是 8443。")],
@@ -24,6 +30,28 @@ from recalld.supervisor.archive.slug import slugs_of
 from recalld.supervisor.storage.own_process import call_in_own_process
 print(json.dumps([call_in_own_process(slugs_of, json.loads(sys.argv[1]), 32), sorted({"jieba", "pypinyin"} & sys.modules.keys())]))
 """
+
+
+@pytest.fixture(autouse=True)
+def process() -> Iterator[None]:
+    """Each test begins without a process, and leaves none."""
+    end_own_process()
+    yield
+    end_own_process()
+
+
+def test_one_process_serves_all_calls_until_it_is_ended() -> None:
+    served = [call_in_own_process(os.getpid) for _ in range(2)]
+    end_own_process()
+    assert served[0] == served[1] != os.getpid()
+    assert call_in_own_process(os.getpid) not in served
+
+
+def test_call_starts_another_process_where_the_last_was_killed_since() -> None:
+    killed = call_in_own_process(os.getpid)
+    os.kill(killed, signal.SIGKILL)
+    os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)
+    assert call_in_own_process(os.getpid) not in (killed, os.getpid())
 
 
 def test_slugs_and_rare_words_are_the_same_in_a_process_of_their_own() -> None:
