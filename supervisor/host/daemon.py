@@ -135,21 +135,24 @@ class Supervisor:
 
     # ── looking ──────────────────────────────────────────────────────────────
 
-    def poll(self, lock: SupervisorLock, *, hinted: bool = False) -> bool:
+    def poll(self, lock: SupervisorLock, *, hinted: bool = False, memory_hinted: bool = False) -> bool:
         """
         Return whether there is something to do: a file has changed, something is due, or workers have to be watched.
 
-        *hinted*: an event says that some file has changed. LockLost if the *lock* is no longer held.
+        *hinted*: an event says that some file has changed, *memory_hinted*: maybe one of memory. LockLost if the *lock* is no
+        longer held.
         """
         now_s = self._steady_s()
         changed = self._attempt("poll", self._changes.near_changed, False)
         if self.background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
             self.background.hint(self.ws.paths.inbox.name)
-        if hinted or now_s - self._polled_tree_s >= self.ws.config.care.tree_poll.total_seconds() - _EARLY_S:
+        is_whole = memory_hinted or now_s - self._polled_tree_s >= self.ws.config.care.tree_poll.total_seconds() - _EARLY_S
+        if hinted or is_whole:
+            changed = self._attempt("poll of tasks", self._changes.tasks_changed, False) or changed
+        if is_whole:
             self._polled_tree_s = now_s
             if self.background:
                 self.background.check_index()
-            changed = self._attempt("poll of tasks", self._changes.tasks_changed, False) or changed
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
             self._attempt("lock", lock.check, None)
         now = self._clock()

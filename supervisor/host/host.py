@@ -54,6 +54,11 @@ INDEX_REST_S: Final = 300.0
 DORMANT_LOOK_S: Final = 5.0
 #: The most seconds for which a workspace that can't be looked after is left alone.
 _LONGEST_REST_S: Final = 3600.0
+#: Seconds for which looks may go on before the host does what else it has to do.
+_SWEEP_S: Final = 1.0
+#: The most looks a second at open workspaces that rest: one reads the stats of a hundred files, and while rounds are computed
+#: each stat waits for them.
+_RESTING_LOOKS: Final = 20
 #: Seconds between two looks whether there is room, and until one whose step still runs is let go.
 _ROOM_S: Final = 1.0
 #: Closed workspaces after which their memory is freed, if no more are open: the stores of one know each other, and Python frees
@@ -107,7 +112,7 @@ class Host:
         self._hinted: deque[Hosted] = deque()
         self._room_at_s = float("-inf")
         self._trim_at_s = NEVER_S
-        self._closed = 0
+        self._open_count = self._closed = 0
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._ended_by: SupervisorError | None = None
@@ -176,23 +181,27 @@ class Host:
             raise self._ended_by
 
     def look(self) -> float:
-        """Look at each workspace that is due for a look, and return the seconds until the next look."""
+        """
+        Look at each workspace that is due for a look, and return the seconds until the next look.
+
+        One that an event names comes first, also before those that are due already: a message may be waiting there.
+        """
         now_s, now = self._now_s(), self._clock()
-        looked_at = [self._hinted.popleft() for _ in range(len(self._hinted))]
-        while self._looks and self._looks[0][0] <= now_s:
-            _, _, hosted = heapq.heappop(self._looks)
-            if self.hosted.get(hosted.root) is hosted:
-                self._look_after(hosted, self._next_look_s(hosted, now_s, now))
-                looked_at.append(hosted)
-        for hosted in dict.fromkeys(looked_at):
-            self._look_at(hosted, now_s, now)
+        running: list[Hosted] = []
+        while self._now_s() <= now_s + _SWEEP_S and (hosted := self._first_to_look_at(now_s, now)):
+            if not self._look_at(hosted, now_s, now):
+                running.append(hosted)
             self._sign()
+        is_late = self._now_s() > now_s + _SWEEP_S
+        self._hinted.extend(running)
         if now_s >= self._room_at_s:
             self._room_at_s = now_s + _ROOM_S
             self._make_room()
         if now_s >= self._trim_at_s:
             self._trim(now_s)
         self._release_leaving()
+        if is_late:
+            return 0.0
         next_s = self._looks[0][0] - self._now_s() if self._looks else AGAIN.total_seconds()
         return max(0.0, min(next_s, _LEAVE_S if self.leaving else next_s, _HINTED_S if self._hinted else next_s))
 
@@ -211,29 +220,40 @@ class Host:
     def _look_after(self, hosted: Hosted, at_s: float) -> None:
         heapq.heappush(self._looks, (at_s, next(self._numbers), hosted))
 
+    def _first_to_look_at(self, now_s: float, now: datetime) -> Hosted | None:
+        """Take the next workspace that an event has named, else the next that is due for a look; None if there is none."""
+        if self._hinted:
+            return self._hinted.popleft()
+        while self._looks and self._looks[0][0] <= now_s:
+            _, _, hosted = heapq.heappop(self._looks)
+            if self.hosted.get(hosted.root) is hosted:
+                self._look_after(hosted, self._next_look_s(hosted, now_s, now))
+                return hosted
+        return None
+
     def _next_look_s(self, hosted: Hosted, now_s: float, now: datetime) -> float:
         if supervisor := hosted.supervisor:
             poll_s = supervisor.ws.config.care.poll.total_seconds()
             if supervisor.is_at_rest and hosted.is_told:
-                rest_s = supervisor.ws.config.care.tree_poll.total_seconds()
+                rest_s = max(supervisor.ws.config.care.tree_poll.total_seconds(), self._open_count / _RESTING_LOOKS)
                 poll_s = max(poll_s, min(rest_s, (supervisor.due_at - now).total_seconds()))
             return now_s + poll_s
         return math.ceil(now_s + self._dormant_s)  # at whole seconds, so that one waking is for many
 
-    def _look_at(self, hosted: Hosted, now_s: float, now: datetime) -> None:
+    def _look_at(self, hosted: Hosted, now_s: float, now: datetime) -> bool:
+        """Wake its job if there is something to do; return False if that can't be told while its step runs."""
         if hosted.job.is_running or hosted.job.is_over:
-            if hosted.is_hinted and not hosted.job.is_over:
-                self._hinted.append(hosted)
-            return
+            return hosted.job.is_over or not hosted.is_hinted
         if not hosted.is_held:
             if now_s >= hosted.rests_until_s:
                 self._threads.wake(hosted.job)
-            return
+            return True
         try:
             if hosted.look(now):
                 self._threads.wake(hosted.job)
         except SupervisorError as error:
             self._let_rest(hosted, error)
+        return True
 
     def _open(self, hosted: Hosted) -> None:
         """Open a workspace and take its lock."""
@@ -285,6 +305,7 @@ class Host:
             supervisor.ws.memory.tell()
         if supervisor and supervisor.background:
             supervisor.background.hint(name)
+        hosted.is_memory_hinted = hosted.is_memory_hinted or not name.endswith(".json")
         if not hosted.is_hinted and not (supervisor and name == supervisor.ws.paths.inbox.name):
             hosted.is_hinted = True
             self._hinted.append(hosted)
@@ -302,6 +323,7 @@ class Host:
     def _make_room(self) -> None:
         """Close the workspaces and indexes that were used longest ago where there are too many, and an index that rests."""
         opened = [one for one in self.hosted.values() if one.supervisor]
+        self._open_count = len(opened)
         if len(opened) > self._open_most:
             still = [one for one in opened if not (one.is_running or one.is_hinted)]  # an event is looked at before
             idle = [one for one in still if one.supervisor and one.supervisor.is_at_rest]

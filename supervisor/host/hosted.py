@@ -53,15 +53,15 @@ class Hosted:
 
     __slots__ = (
         *("_dormant", "_is_over", "_lock", "_open_supervisor", "_opening", "_watching", "failures", "is_hinted"),
-        *("job", "rests_until_s", "root", "since_s", "supervisor", "used_s", "why_let_go"),
+        *("is_memory_hinted", "job", "rests_until_s", "root", "since_s", "supervisor", "used_s", "why_let_go"),
     )
 
     def __init__(self, root: Path, open_supervisor: Opener) -> None:
         self.root = root
         #: Does what there is to do; the host sets it.
         self.job: Job
-        #: Whether an event has said that a file may have changed.
-        self.is_hinted = False
+        #: Whether an event has said that a file may have changed, and whether it may be one of memory.
+        self.is_hinted = self.is_memory_hinted = False
         self.supervisor: Supervisor | None = None
         #: When it was last worked on, and when the step began that runs now, by the monotonic clock.
         self.used_s, self.since_s = float("-inf"), NEVER_S
@@ -168,8 +168,9 @@ class Hosted:
     def look(self, now: datetime) -> bool:
         """Return whether there is something to do; costs a few stats."""
         hinted, self.is_hinted = self.is_hinted, False
+        memory_hinted, self.is_memory_hinted = self.is_memory_hinted, False
         if self.supervisor and self._lock:
-            return self.supervisor.poll(self._lock, hinted=hinted)
+            return self.supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted)
         dormant = self._dormant
         return dormant is None or now >= dormant.due_at or dormant.has_changed(self.root)
 

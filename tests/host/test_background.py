@@ -256,12 +256,12 @@ def test_supervisor_poll_tells_background_jobs_of_changed_memory(world):
     recorder = Recorder()
     supervisor = world.supervisor(recorder)
     for _ in range(3):
-        supervisor.poll(Held(), hinted=True)
+        supervisor.poll(Held(), memory_hinted=True)
     before = recorder.changes
-    supervisor.poll(Held(), hinted=True)
+    supervisor.poll(Held(), memory_hinted=True)
     assert recorder.changes == before
     (world.root / "memory" / "想法 2.md").write_text("换成 rsync", encoding="utf-8")
-    supervisor.poll(Held(), hinted=True)
+    supervisor.poll(Held(), memory_hinted=True)
     assert recorder.changes == before + 1
 
 

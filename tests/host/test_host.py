@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,10 +18,13 @@ from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import Watching
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import AlreadyRuns
-from tests.world import IN_SHANGHAI, UnsyncedDisk, World, at, message
+from tests.world import IN_SHANGHAI, FaultyDisk, UnsyncedDisk, World, at, message
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from recalld.supervisor.storage.disk import RealDisk
 
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 MANY = 50
@@ -41,15 +44,16 @@ class Fleet:
         self.by_root = {world.root: world for world in self.worlds.values()}
         self.threads = Threads(0, self.clock.monotonic)
         self.opened: list[Path] = []
+        self.make_disk: Callable[[], RealDisk] = UnsyncedDisk
 
     def open(self, root: Path, _before: object, _reopened: object) -> Supervisor:
         self.opened.append(root)
-        world = self.by_root[root].reopen(disk=UnsyncedDisk())
+        world = self.by_root[root].reopen(disk=self.make_disk())
         background = Background(world.ws, self.clock, self.threads)
         config = ConfigWatch(world.ws, lambda: world.ws)
         return Supervisor(world.ws, self.clock, None, self.clock.monotonic, background, config)
 
-    def host(self, **more: int) -> Host:
+    def host(self, **more: Any) -> Host:
         return Host(self.by_root, self.open, self.clock, self.threads, now_s=self.clock.monotonic, **more)
 
     def rest(self, host: Host) -> int:
@@ -236,6 +240,60 @@ def test_host_looks_rarely_where_file_events_tell_of_every_change(tmp_path, monk
         hints[0]("history.json")
         host.look()
         assert host.hosted[root].job.at_s == fleet.clock.monotonic()
+
+
+def test_host_looks_first_where_an_event_was_also_amid_other_looks(tmp_path, monkeypatch):
+    hints, woken = [], []
+    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", lambda _, hint: hints.append(hint) or TOLD_ALL)
+    fleet = Fleet(tmp_path, 5)
+
+    def sign() -> None:
+        woken.append(sum(one.job.at_s <= fleet.clock.monotonic() for one in host.hosted.values()))
+        if len(woken) == 1:
+            fleet.say(4)
+            hints[4]("history.json")
+
+    with fleet.host() as host:
+        fleet.rest(host)
+        fleet.clock.forward(seconds=5)
+        host._sign = sign
+        host.look()
+    assert woken[:2] == [0, 1]
+
+
+def test_host_takes_few_stats_for_a_message_that_an_event_tells_of(tmp_path, monkeypatch):
+    hints, disks = [], []
+    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", lambda _, hint: hints.append(hint) or TOLD_ALL)
+    fleet = Fleet(tmp_path, 1)
+    (world,) = fleet.worlds.values()
+    for day in range(1, 29):
+        world.put(f"memory/2025-12-{day:02}-花生.md", "花生过敏")
+    fleet.make_disk = lambda: disks.append(FaultyDisk()) or disks[-1]
+    with fleet.host() as host:
+        fleet.rest(host)
+        (hosted,) = host.hosted.values()
+        counts = []
+        for name in ("2025-12-01-花生.md", "history.json"):
+            hints[0](name)
+            before = len(disks[0].made)
+            hosted.look(fleet.clock())
+            counts.append(len(disks[0].made) - before)
+    assert counts[1] < 12 < 28 < counts[0]
+
+
+def test_host_looks_more_rarely_at_resting_workspaces_where_many_are_open(tmp_path, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.host.watcher.watch", lambda *_: TOLD_ALL)
+    monkeypatch.setattr("recalld.supervisor.host.host._RESTING_LOOKS", 0.2)
+    fleet = Fleet(tmp_path, 3)
+    with fleet.host() as host:
+        fleet.rest(host)
+        looks: list[float] = []
+        host._sign = lambda: looks.append(fleet.clock.seconds)
+        for _ in range(60):
+            fleet.clock.forward(seconds=1)
+            host.look()
+            fleet.threads.run_due()
+    assert len(looks) == 12, "three of them, each every 15 seconds"
 
 
 def test_host_gives_memory_back_once_after_its_last_step(fleet, monkeypatch):
