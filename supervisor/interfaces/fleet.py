@@ -167,7 +167,7 @@ def ask_fleet(paths: FleetPaths) -> dict[str, Any] | None:
     """Return what the fleet says of its state; None if none answers."""
     path = socket_in(str(paths.folder))
     try:
-        return exchange(path, _ASKS_STATUS) if path else None
+        return exchange(path, _ASKS_STATUS, _STATUS_S) if path else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

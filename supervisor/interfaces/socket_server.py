@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.storage.files import Files
 
-#: Seconds until a request must have arrived: a client has it ready before it connects.
-_READ_S: Final = 0.1
+#: Seconds until a request must have arrived: a client has it ready before it connects, but a busy machine may halt it between.
+_READ_S: Final = 2.0
 #: The most bytes of a path that is bound; the kernel's limit is only a little higher.
 _MAX_PATH: Final = 100
 #: Seconds until a client must have taken the answer.

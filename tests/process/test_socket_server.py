@@ -10,13 +10,14 @@ import shutil
 import signal
 import socket
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from recalld.supervisor.interfaces import entry
-from recalld.supervisor.interfaces.locate import folder_id, version
+from recalld.supervisor.interfaces.locate import exchange, folder_id, version
 from recalld.supervisor.interfaces.socket_server import Answering, Connections, running_version, serve_socket
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
@@ -72,6 +73,18 @@ def told() -> list[str]:
     return []
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch) -> None:
+    """A busy machine may stop either side between any two steps."""
+    for name in ("_READ_S", "_SEND_S", "_RESPOND_S", "_JOIN_S"):
+        monkeypatch.setattr(f"recalld.supervisor.interfaces.socket_server.{name}", PATIENCE_S)
+
+
+@pytest.fixture
+def patient_client(monkeypatch) -> None:
+    monkeypatch.setattr(entry, "exchange", partial(exchange, take_s=PATIENCE_S))
+
+
 @pytest.fixture
 def door(world, told) -> Iterator[Callable[[], socket.socket]]:
     """Connects to a door that is open."""
@@ -79,7 +92,7 @@ def door(world, told) -> Iterator[Callable[[], socket.socket]]:
 
         def connect() -> socket.socket:
             line = stack.enter_context(socket.socket(socket.AF_UNIX))
-            line.settimeout(20)
+            line.settimeout(PATIENCE_S)
             line.connect(str(world.paths.state / "socket"))
             return line
 
@@ -141,7 +154,7 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
         return answer(request)
 
     with served(world, slow, told), socket.socket(socket.AF_UNIX) as line:
-        line.settimeout(20)
+        line.settimeout(PATIENCE_S)
         line.connect(str(world.paths.state / "socket"))
         line.sendall(json.dumps(GOOD).encode() + b"\n")
         assert line.recv(100) == b"\n"
@@ -150,19 +163,19 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
     assert told == []
 
 
-def test_socket_server_serves_others_while_clients_are_silent(door, monkeypatch):
-    with monkeypatch.context() as patient:
-        patient.setattr("recalld.supervisor.interfaces.socket_server._READ_S", 600.0)
-        silent = [door() for _ in range(15)]
-        assert is_served(door())
-        for line in silent:
-            line.shutdown(socket.SHUT_WR)
-
-
-def test_socket_server_disconnects_silent_clients_and_serves_the_next(door):
-    silent = [door() for _ in range(40)]  # more than it talks to at once
+def test_socket_server_serves_others_while_clients_are_silent(door):
+    silent = [door() for _ in range(15)]
     assert is_served(door())
-    assert [line.recv(1) for line in silent] == [b""] * 40
+    for line in silent:
+        line.shutdown(socket.SHUT_WR)
+
+
+def test_socket_server_disconnects_silent_clients_and_serves_the_next(door, monkeypatch):
+    with monkeypatch.context() as hasty:
+        hasty.setattr("recalld.supervisor.interfaces.socket_server._READ_S", 0.1)
+        silent = [door() for _ in range(40)]  # more than it talks to at once
+        assert [line.recv(1) for line in silent] == [b""] * 40
+    assert is_served(door())
 
 
 def test_socket_server_removes_its_socket_and_thread_on_close(world, told):
@@ -195,7 +208,7 @@ def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, tol
         has_room.set()
         path = world.paths.state / "socket"
         with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(20)
+            line.settimeout(PATIENCE_S)
             until(lambda: line.connect_ex(str(path)) == 0)
             assert is_served(line)
     assert not path.exists()
@@ -208,7 +221,7 @@ def test_socket_server_makes_a_deleted_socket_again(world, told, monkeypatch):
         for _ in range(2):
             path.unlink()
             with socket.socket(socket.AF_UNIX) as line:
-                line.settimeout(20)
+                line.settimeout(PATIENCE_S)
                 until(lambda: line.connect_ex(str(path)) == 0)
                 assert is_served(line)
     assert not path.exists()
@@ -237,16 +250,22 @@ def listening(world) -> Iterator[socket.socket]:
         yield found
 
 
-def test_entry_waits_a_quarter_second_for_a_silent_supervisor(world, listening, monkeypatch):
-    """By the limit that it sets on its socket; `bench/promises.py` measures the time."""
-    limits: list[float] = []
+@pytest.fixture
+def limits(monkeypatch) -> list[float]:
+    """The limits that are set on sockets, in their order."""
+    found: list[float] = []
     settimeout = socket.socket.settimeout
 
     def set_and_note(line: socket.socket, limit_s: float) -> None:
-        limits.append(limit_s)
+        found.append(limit_s)
         settimeout(line, limit_s)
 
     monkeypatch.setattr(socket.socket, "settimeout", set_and_note)
+    return found
+
+
+def test_entry_waits_a_quarter_second_for_a_silent_supervisor(world, listening, limits):
+    """By the limit that it sets on its socket; `bench/promises.py` measures the time."""
     assert entry._ask_supervisor(["-w", str(world.root), "inject", "--query", "花生"]) == (None, True)
     assert limits == [0.25]
 
@@ -258,24 +277,24 @@ def test_entry_gives_up_when_the_socket_backlog_is_full(world, listening):
         assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, True)
 
 
-def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.interfaces.locate._ACKNOWLEDGE_S", 0.5)
-    pause = threading.Event()
-
+@pytest.mark.usefixtures("patient_client")
+def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, limits):
     def serve() -> None:
         line, _ = listening.accept()
         with line:
             line.recv(10_000)
-            line.sendall(b'{"within": 2.0}\n')
-            pause.wait(0.8)
+            line.sendall(json.dumps({"within": 2 * PATIENCE_S}).encode() + b"\n")
+            until(lambda: len(limits) == 2)
             line.sendall(json.dumps({"out": "慢慢来", "err": "", "code": 0}).encode())
 
     thread = threading.Thread(target=serve)
     thread.start()
     assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (("慢慢来", "", 0), False)
     thread.join(PATIENCE_S)
+    assert limits == [PATIENCE_S, 2 * PATIENCE_S]
 
 
+@pytest.mark.usefixtures("patient_client")
 def test_entry_does_not_report_a_refusing_supervisor_as_mute(world, listening):
     def refuse() -> None:
         listening.accept()[0].close()
@@ -315,7 +334,8 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
         assert "榛子" in recalld("inject", "--query", "榛子过敏吗？").out
         process.send_signal(signal.SIGSTOP)
         try:
-            found = [recalld("inject", "--query", "榛子过敏吗？") for _ in range(3)]
+            words = ("-w", str(recalld.root), "inject", "--query", "榛子过敏吗？")
+            found = [ended(recalld.start(*words, before=["env"])) for _ in range(3)]
         finally:
             process.send_signal(signal.SIGCONT)
         assert all("榛子" in one.out and one.code == 0 for one in found)
@@ -337,7 +357,7 @@ def test_run_answers_no_command_that_changes_the_user(tmp_path):
             ["--install-completion", "search", "花生"],
         ):
             with socket.socket(socket.AF_UNIX) as line:
-                line.settimeout(20)
+                line.settimeout(PATIENCE_S)
                 line.connect(str(recalld.root / ".recalld" / "socket"))
                 request = {
                     "version": 3,
@@ -362,6 +382,7 @@ def far(world, tmp_path, monkeypatch) -> Path:
     return runtime
 
 
+@pytest.mark.usefixtures("patient_client")
 def test_socket_server_uses_a_private_folder_for_a_long_path(world, far, told):
     with served(world, answer, told):
         asked = entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"])
@@ -404,14 +425,15 @@ def test_run_answers_nothing_for_a_copy_of_its_workspace(tmp_path):
     original.root.parent.mkdir()
     tmp_path.chmod(0o700)
     assert original("init").code == 0
-    (original.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
+    copy = Command(tmp_path / "抄本" / "memory", XDG_RUNTIME_DIR=str(tmp_path), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    shutil.copytree(original.root, copy.root)
+    for command, nut in ((original, "榛子"), (copy, "花生")):
+        (command.root / "memory.md").write_text(f"2026-01-20|聊天|用户对{nut}过敏\n", encoding="utf-8")
     process = original.start("-w", str(original.root), "run", "--no-worker")
     try:
         noted = original.root / ".recalld" / "socket.path"
         until(lambda: noted.exists() and Path(noted.read_text()).exists(), process)
-        copy = Command(tmp_path / "抄本" / "memory", XDG_RUNTIME_DIR=str(tmp_path), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-        shutil.copytree(original.root, copy.root)
-        (copy.root / "memory.md").write_text("2026-01-20|聊天|用户对花生过敏\n", encoding="utf-8")
+        shutil.copy(noted, copy.root / ".recalld")
         found = [
             ended(copy.start("search", "过敏", "-w", "memory")),
             ended(copy.start("search", "过敏", RECALLD_WORKSPACE="memory")),
