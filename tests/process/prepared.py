@@ -1,8 +1,10 @@
 """
 A process that has all of recalld loaded and forks whoever asks: a command of a test begins at once, and Python's start is paid once.
 
-What differs from a new process is the start itself. So tests of it, of the streams and of the variables of Python start one
-(`Command.start`), and so does every test of what a person types at a terminal (tests/people, tests/test_examples.py).
+What differs from a new process is the start itself, and that a command waits for a supervisor on a busy machine: else it would do
+its work itself, and a test would see now one, now the other. So tests of the start, of the streams, of the variables of Python and
+of a supervisor that is stopped start a new one (`Command.start`), and so does every test of what a person types at a terminal
+(tests/people, tests/test_examples.py).
 """
 
 from __future__ import annotations
@@ -139,6 +141,7 @@ def _load() -> None:
     for path in sorted([*(_ROOT / "supervisor").rglob("*.py"), *(_ROOT / "worker").rglob("*.py")]):
         if not {"mcp.py", "llamaindex"}.intersection(path.parts):  # what they need takes a second, and is needed by them alone
             importlib.import_module(".".join(path.relative_to(_ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    locate.exchange.__defaults__ = (PATIENCE_S,)
     turn.commands()
     for word in ("备份", "backup"):
         rarity_asked(tokens(word)[0])
@@ -151,9 +154,11 @@ if __name__ == "__main__":
 
     import recalld.__main__
     import recalld.worker.__main__
+    from recalld.supervisor.interfaces import locate
     from recalld.supervisor.interfaces.cli import turn
     from recalld.supervisor.text.tokenizer import tokens
     from recalld.supervisor.text.word_frequency import rarity_asked
+    from tests.patience import PATIENCE_S
     from tests.process import forked
 
     _load()

@@ -73,10 +73,10 @@ class Root:
             process.wait(PATIENCE_S)
 
     def status(self) -> dict[str, Any]:
-        return ask_fleet(FleetPaths(self.folder)) or {"shards": []}
+        return until(lambda: ask_fleet(FleetPaths(self.folder)))
 
     def all_run(self) -> bool:
-        shards = self.status()["shards"]
+        shards = (ask_fleet(FleetPaths(self.folder)) or {"shards": []})["shards"]
         return bool(shards) and all(one["pid"] for one in shards) and sum(one["workspaces"] for one in shards) == len(NAMES)
 
     def events(self, name: str) -> list[dict[str, Any]]:
