@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.llm.server import Server
 from tests.world import World, at
@@ -25,8 +25,8 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
 
-# how long an example takes says nothing on a machine that others use too
-settings.register_profile("recalld", deadline=None)
+# how long an example takes, or is made, says nothing on a machine that others use too
+settings.register_profile("recalld", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("recalld")
 
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import secrets
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
+
+
+def free_port() -> int:
+    """A port at which nobody listens, below those that the system gives to whoever asks for any: nobody gets it meanwhile."""
+    while True:
+        port = 10_000 + secrets.randbelow(22_768)
+        with socket.socket() as line, contextlib.suppress(OSError):
+            line.bind(("127.0.0.1", port))
+            return port
 
 
 class Loopback(ThreadingHTTPServer):

@@ -247,7 +247,7 @@ MESSAGES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(UNITS, TERMS, st.text(max_size=80), MESSAGES, MESSAGES, st.booleans())
 def test_context_stays_within_its_budgets_for_any_stored_data(world, hits, terms, question, history, inbox, asks):
     world.events.all.clear()

@@ -218,7 +218,7 @@ def told(memory: Memory, words: str) -> str:
     return "\n".join(found)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(said=TALK, private=PRIVATE_TALK, lines=LINES_OF, asked=WORDS, is_filed=st.booleans())
 def test_group_is_told_no_byte_of_a_private_message_and_the_same_without(
     tmp_path_factory, said, private, lines, asked, is_filed

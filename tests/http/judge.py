@@ -14,7 +14,8 @@ from pathlib import Path
 
 import httpx2
 
-from tests.http.test_command import free_port, health
+from tests.http.test_command import health
+from tests.loopback import free_port
 from tests.process.command import Command, until
 from tests.world import message
 

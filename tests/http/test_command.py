@@ -10,15 +10,11 @@ import urllib.request
 import pytest
 
 from recalld.supervisor.interfaces.locate import folder_id
+from tests.loopback import free_port
+from tests.patience import PATIENCE_S
 from tests.process.command import Command, until
 
 pytestmark = pytest.mark.proof
-
-
-def free_port() -> int:
-    with socket.socket() as line:
-        line.bind(("127.0.0.1", 0))
-        return int(line.getsockname()[1])
 
 
 @pytest.fixture
@@ -31,7 +27,9 @@ def command(tmp_path) -> Command:
 
 def health(command: Command) -> str:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{command.environ['RECALLD_SERVE_PORT']}/healthz", timeout=5) as answer:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{command.environ['RECALLD_SERVE_PORT']}/healthz", timeout=PATIENCE_S
+        ) as answer:
             return str(answer.read().decode())
     except OSError:
         return ""

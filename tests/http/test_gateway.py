@@ -17,6 +17,7 @@ from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.workspace import open_workspace
+from tests.patience import PATIENCE_S
 from tests.process.command import until
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ def test_gateway_refuses_a_stranger_in_the_same_words_whatever_there_is(roots):
     thread = GatewayThread(roots, Place("127.0.0.1", 0, False))
     thread.start()
     try:
-        with httpx2.Client(base_url=f"http://127.0.0.1:{thread.port}", headers={"Authorization": "Bearer x"}) as client:
+        head = {"Authorization": "Bearer x"}
+        with httpx2.Client(base_url=f"http://127.0.0.1:{thread.port}", headers=head, timeout=PATIENCE_S) as client:
             found = [client.post(f"/w/{name}/{path}") for name in (*OPENS, "nobody") for path in ("mcp", "api/status", "x")]
         assert [one.status_code for one in found] == [401] * 6 + [404] * 3
         assert {one.content for one in found} == {found[0].content}

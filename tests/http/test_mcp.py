@@ -11,6 +11,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from recalld import Memory, register_all_tools
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from tests.http.service import Service
@@ -22,7 +23,7 @@ def asked(service: Service, what: Any, address: str = "") -> Any:
     """What *what* returns for a client of the SDK at /mcp."""
 
     async def main() -> Any:
-        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {service.token}"}) as line:
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {service.token}"}, timeout=PATIENCE_S) as line:
             transport = streamable_http_client(f"{service.url}/mcp{address}", http_client=line)
             async with Client(transport) as client:
                 return await what(client)

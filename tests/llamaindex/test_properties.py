@@ -185,7 +185,7 @@ def test_chat_memory_shows_the_same_to_threads_and_coroutines(talk, answers):
 
 
 @given(parts=st.lists(turns(), max_size=6), key=ANY_TEXT, other=ANY_TEXT)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 def test_file_chat_store_gives_back_any_message_under_any_key(tmp_path_factory, parts, key, other):
     root = tmp_path_factory.mktemp("工作区")
     make_workspace(root, {})

@@ -6,8 +6,10 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from typing import TYPE_CHECKING
+
+from tests.loopback import free_port
+from tests.process.command import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +24,7 @@ class RedisServer:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder, self.options = folder, options
         self.kind = "tls-port" if any(one.startswith("tls-") for one in options) else "port"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -48,13 +48,12 @@ class RedisServer:
         assert self.process.stdin
         self.process.stdin.write("\n".join(options).encode() + b"\n")
         self.process.stdin.close()
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
-            with socket.socket() as asked:
-                if asked.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise AssertionError("redis-server does not answer")
+        until(lambda: self._answers() or (self.process and self.process.poll() is not None))
+        assert self.process.poll() is None, "redis-server has ended"
+
+    def _answers(self) -> bool:
+        with socket.socket() as asked:
+            return asked.connect_ex(("127.0.0.1", self.port)) == 0
 
     def kill(self) -> None:
         if self.process:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import json
 import os
@@ -57,13 +58,14 @@ class Chat:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode  # what is read may end in the middle of a character
         while True:
             try:
-                data = os.read(self._line, 65_536)
+                text = decode(os.read(self._line, 65_536))
             except OSError:
                 return
-            self.seen += data.decode("utf-8", "replace")
-            if "\x1b[6n" in data.decode("utf-8", "replace"):  # the editor asks where the cursor is
+            self.seen += text
+            if "\x1b[6n" in text:  # the editor asks where the cursor is
                 os.write(self._line, b"\x1b[1;1R")
 
     def type(self, text: str) -> None:

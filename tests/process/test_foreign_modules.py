@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.world import message_on
 
 pytestmark = pytest.mark.proof
@@ -32,7 +33,13 @@ def run(folder: Path, *command: str, **environ: str) -> subprocess.CompletedProc
     """Run Python in *folder* with these arguments; recalld is found, the folder may be on PYTHONPATH before it."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON"))}
     return subprocess.run(
-        [sys.executable, *command], cwd=folder, env={**kept, **environ}, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, *command],
+        cwd=folder,
+        env={**kept, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
     )
 
 

@@ -15,6 +15,7 @@ from recalld.supervisor.protocol.paths import WORKERS, WorkspacePaths
 from recalld.supervisor.storage import output
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.output import line_printer
+from tests.patience import PATIENCE_S
 from tests.process.command import Command, Ended, ended, fill, until
 from tests.world import message
 
@@ -60,7 +61,7 @@ def test_run_works_and_ends_whatever_becomes_of_its_output(recalld, kind):
     root = recalld.root
     with output_of(kind) as stdout, recalld.supervised(stdout=stdout) as process:
         (root / "history.json").write_text(json.dumps([message("花生-1", "2026-01-28T09:00")]), encoding="utf-8")
-        until(lambda: list((root / "memory").glob("2026-01-28-*.md")), process)
+        until(lambda: b'"archived"' in (root / "log.jsonl").read_bytes(), process)
         process.send_signal(signal.SIGTERM)
         until(lambda: process.poll() is not None)
     assert process.returncode == 0
@@ -170,7 +171,7 @@ def is_taken(print_line: Any) -> bool:
 
 
 def test_line_printer_drops_the_oldest_lines_and_says_how_many(monkeypatch):
-    monkeypatch.setattr(output, "_CLOSE_S", 20.0)
+    monkeypatch.setattr(output, "_CLOSE_S", PATIENCE_S)
     with printing_to_a_full_pipe(blocks=True) as (print_line, reader, read):
         print_line("第一行")
         until(lambda: is_taken(print_line))
@@ -181,7 +182,7 @@ def test_line_printer_drops_the_oldest_lines_and_says_how_many(monkeypatch):
 
 
 def test_line_printer_counts_the_lines_that_were_refused(monkeypatch):
-    monkeypatch.setattr(output, "_CLOSE_S", 20.0)
+    monkeypatch.setattr(output, "_CLOSE_S", PATIENCE_S)
     with printing_to_a_full_pipe(blocks=False) as (print_line, reader, read):
         for n in range(3):
             print_line(f"第 {n} 行")

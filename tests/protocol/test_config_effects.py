@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ from tests.conversation.talk import Scripted
 from tests.http.service import Service
 from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
+from tests.patience import PATIENCE_S
 from tests.pool.memory_pool import SEAL, PoolInMemory
 from tests.pool.stations import Stepped, station_of
 from tests.process.command import until
@@ -510,10 +512,15 @@ def key_sent(world: World) -> str:
     return headers["authorization"]
 
 
+def longer_than_a_second(limit: timedelta) -> float:
+    """How many seconds a model takes that needs more than one: many more if it has one, since who waits may look late."""
+    return 1.2 if limit > timedelta(seconds=1) else PATIENCE_S
+
+
 def summary_of_a_slow_model(world: World) -> list[str]:
     served(
         world,
-        llm.Act("部署超时改成 30 秒，备份在 /srv/backup。", wait_s=1.2),
+        llm.Act("部署超时改成 30 秒，备份在 /srv/backup。", wait_s=longer_than_a_second(world.ws.config.llm.timeout)),
         say="部署时超时改成 30 秒，备份放在 /srv/backup。",
     )
     return world.standing()
@@ -564,7 +571,7 @@ def two_tasks_at_once(world: World) -> bool:
 
     def script(*_: object) -> str:
         try:
-            both.wait(0.7)
+            both.wait(PATIENCE_S if world.ws.config.worker.concurrency > 1 else 0.7)
             met.append(True)
         except threading.BrokenBarrierError:
             pass  # nobody else is at work
@@ -580,13 +587,11 @@ def beats_while_it_works(world: World) -> bool:
     world.write([message_on("2026-01-10")])
     world.round("all")
     seen: set[int] = set()
+    most_s = PATIENCE_S if world.ws.config.worker.beat < timedelta(seconds=1) else 0.8
 
     def script(*_: object) -> str:
-        for _ in range(40):
-            seen.update(world.ws.task_queue.claimed().values())
-            if len(seen) > 1:
-                break
-            threading.Event().wait(0.02)
+        with contextlib.suppress(AssertionError):  # it is not touched
+            until(lambda: seen.update(world.ws.task_queue.claimed().values()) or len(seen) > 1, most_s=most_s)
         return "## 备份\n\n备份放在 /srv/backup。"
 
     world.model.script = script
@@ -823,9 +828,12 @@ def line_of_a_slow_model(world: World) -> bool:
     """Whether a turn waits for a model that takes longer than a second."""
     world.write([{**one, "session": "web"} for one in talk(EVENING, 8)])
     line = "备份放在 /srv/backup；超时改成 30 秒"
-    slow = threading.Event()  # which nobody sets
-    model = Scripted(lambda _: "" if slow.wait(1.2) else line)
-    return Memory(world.ws, clock=world.clock).summarize_overflow("web", llm=model) is not None
+    takes_s, is_over = longer_than_a_second(world.ws.config.turns.wait), threading.Event()
+    model = Scripted(lambda _: "" if is_over.wait(takes_s) else line)
+    try:
+        return Memory(world.ws, clock=world.clock).summarize_overflow("web", llm=model) is not None
+    finally:
+        is_over.set()
 
 
 def lines_of_a_turn(world: World) -> int:

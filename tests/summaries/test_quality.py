@@ -257,7 +257,7 @@ def test_cleaned_is_idempotent_on_nested_wrappings(wrappings):
 
 
 @given(TEXTS)
-@settings(suppress_health_check=[HealthCheck.filter_too_much])  # most texts are refused
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])  # most texts are refused
 def test_judge_accepts_only_text_that_survives_a_round_trip(text):
     text = cleaned(text)
     assume(judge(text, ANY).reason is None)
