@@ -132,6 +132,7 @@ def examine(look: Look, refused: BadConfig | None) -> list[Finding]:
     reported: set[str] = set()
     if refused:
         found["configuration"].append(bad(refused.sentence))
+        reported.add(refused.sentence)
     for number, check in enumerate(TABLE):
         faults = [fault for fault in _faults(check, look) if fault.why not in reported]
         reported.update(fault.why for fault in faults)

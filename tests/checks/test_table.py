@@ -19,10 +19,12 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.last_night import LastBackup, keep_last
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
+from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.connections import HOOK_LATE, Connection, render_connections
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import NewerFormat
+from recalld.supervisor.storage.errors import BadConfig, NewerFormat
 from tests.world import WITHOUT_MODEL, World, message_on, talk
 
 if TYPE_CHECKING:
@@ -331,6 +333,16 @@ def test_every_view_ends_where_a_newer_version_has_written(broken: Broken):
     for view in (verdict, account):
         with pytest.raises(NewerFormat):
             view(broken.look())
+
+
+def test_doctor_says_once_why_the_configuration_is_refused(broken: Broken):
+    with pytest.raises(BadConfig) as refused:
+        load(b"[recal]\nmax_hits = 3\n", {})
+    log = EventLog(broken.world.ws.paths.log, broken.world.clock, Log())
+    log.emit("config_refused", why=str(refused.value))
+    broken.run_supervisor()
+    told = [(one.check, one.why) for one in examine(broken.look(), refused.value) if one.state == "bad"]
+    assert told == [("configuration", str(refused.value)), ("status", Text("status.config_refused"))]
 
 
 def test_status_counts_what_in_the_inbox_is_no_input(broken: Broken):
