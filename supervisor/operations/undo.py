@@ -32,7 +32,8 @@ class Undone:
     """
     The act *id* of this *kind*, in a sentence (*what*); not *done* where it was taken back before.
 
-    *taken* are the long-term lines that left with it, *back* those that stand again.
+    *taken* are the long-term lines that left with it, *back* those that stand again. *again*: the first summary of its time is
+    gone, and the next run writes one again.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Undone:
     done: bool
     taken: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
+    again: bool = False
 
 
 @operation("undo", UndoRequest, owner=True, within_s=60.0)
@@ -62,7 +64,8 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
     ws.diary.record_undone(act, caller.clock(), author(caller.interface, "undo"))
     changed = act.fields.get("hunks", ())
     back, taken = (tuple(line for hunk in changed for line in str(hunk[side]).splitlines()) for side in (1, 2))
-    return Undone(act.id, act.kind, sentence_of(act), True, taken, back)
+    is_again = act.kind == "summary" and not act.fields["previous"]
+    return Undone(act.id, act.kind, sentence_of(act), True, taken, back, is_again)
 
 
 def _take_back(ws: Workspace, act: Act) -> None:

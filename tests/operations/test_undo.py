@@ -23,7 +23,7 @@ from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.text.hunks import hunks, without
-from tests.world import WITH_MODEL, Diarist, World, at, message
+from tests.world import WITH_MODEL, WITHOUT_MODEL, Diarist, World, at, message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,6 +156,16 @@ def test_forget_reaches_a_deleted_line_that_undo_could_bring_back(world: World) 
     told = do(world, forget, ForgetRequest(by="match", value="银行卡", yes=True))
     assert (told.done, len(told.lines)) == (True, 1)
     assert not [path for path in world.root.rglob("*") if path.is_file() and "银行卡".encode() in path.read_bytes()]
+
+
+def test_undo_of_a_first_summary_says_that_the_next_run_writes_it_again(world: World) -> None:
+    world.reopen(WITHOUT_MODEL).write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。")])
+    world.settle()
+    done = take_back(world, last_id(world))
+    assert (done.kind, done.again, world.read("memory/summary/2026-01-10.md")) == ("summary", True, None)
+    assert take_back(world, done.id).again is False
+    world.settle()
+    assert world.read("memory/summary/2026-01-10.md")
 
 
 def test_undo_brings_the_text_of_a_summary_back(world: World) -> None:

@@ -46,5 +46,6 @@ TEXTS: Final = {
     "did": "已撤销这一步：{what}",
     "taken": "  撤下：{text}",
     "back": "  恢复：{text}",
+    "again": "  下次运行会根据同样的消息再写一遍；想要别的写法，直接改 memory/summary/ 里的文件",
     "was_undone": "早已撤销，没有改动。",
 }

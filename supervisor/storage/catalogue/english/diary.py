@@ -46,5 +46,6 @@ TEXTS: Final = {
     "did": "undone: {what}",
     "taken": "  taken away: {text}",
     "back": "  there again: {text}",
+    "again": "  the next run writes it again, from the same messages; to have other words in it, edit it in memory/summary/ instead",
     "was_undone": "it was undone already; nothing changes.",
 }
