@@ -106,9 +106,10 @@ class Scored:
     candidate: Candidate
     score: float
     because: list[str] = field(default_factory=list)
-    related: Sequence[str] = ()
+    related: Sequence[str] = ()  # beside words of the question, those that mean nearly the same as others of it
     worth: float | None = None  # the part of that of the request's words that it has
     _words: Collection[str] | None = None
+    is_worded: bool = False  # it has words of the question, or the words around it are some
     rare: Mapping[str, float] | None = None  # its rare words, with their worth, once they are known (`index/newest`)
     _passage: Passage | None = None
 
@@ -162,7 +163,7 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
             of_day[candidate.group] = score
     found = []
     for candidate, score in zip(candidates, scores, strict=True):
-        one = Scored(candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0)
+        one = Scored(candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0, is_worded=score > 0)
         _add_bonuses(one, query, best)
         if one.score > 0:
             found.append(one)
@@ -288,6 +289,13 @@ def _near(query: Query, words: Iterable[str], candidate: Candidate) -> list[str]
     related = [word for word in words if len(word) > 1 and word in query.related]
     there = set(candidate.text.split()) if related else ()
     return [word for word in related if _likeness(query, word, there) >= _NEAR]
+
+
+def near_words(query: Query, one: Scored) -> list[str]:
+    """Return the words of the passage that mean nearly the same as words of the question that it does not have."""
+    lacking = [others for word, others in query.related.items() if word not in one.words]
+    near = dict.fromkeys(other for others in lacking for other, worth in others.items() if worth >= _NEAR * RELATED_WORTH)
+    return one.own(near)
 
 
 def _likeness(query: Query, word: str, there: Collection[str]) -> float:

@@ -29,6 +29,7 @@ from recalld.supervisor.index.ranking import (
     SMALL_SHARE,
     Scored,
     Verdict,
+    near_words,
     own_words,
     rank,
     stands_alone,
@@ -192,7 +193,7 @@ class View:
         kept = newest_of_equals([one for one in best if one.score >= floor], first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         for one in kept:
-            one.related = one.own(related)
+            one.related = near_words(query, one) if one.own(query.words) else one.own(related)
             one.worth = worth_of(said.worth, query, one.words)
         return [(one, paths[one.candidate.source[0]]) for one in kept], said
 
@@ -213,10 +214,13 @@ class View:
         return decode_passage(one.source[1], path, self._tier(path))
 
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
-        """Return the passage as a hit, with the reasons for its score."""
+        """Return the passage as a hit, with the reasons for its score: its words, or those around it, and others."""
         words = one.own(query.words)
-        why = f"words: {', '.join(words)}" if words else f"related: {', '.join(one.related)}" if one.related else "window"
-        return Hit(one.passage_at(path, self._tier(path)), round(one.score, 4), (why, *one.because), one.worth)
+        reasons = ("words", words), ("related", one.related)
+        why = [f"{name}: {', '.join(found)}" for name, found in reasons if found]
+        if not why and (one.is_worded or not one.because):
+            why = ["window"]
+        return Hit(one.passage_at(path, self._tier(path)), round(one.score, 4), (*why, *one.because), one.worth)
 
     def without_hits(self, query: Query, said: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The reason of a hit that has no word of the question, nor a related one.
 WINDOW: Final = "window"
+#: How the reason begins of one that is of a day that is asked for.
+DAY: Final = "day "
 #: Lines from the end of one message to the start of the next, at most: blank, comment, time, blank, fence.
 NEXT_MESSAGE: Final = 6
 _NEXT_SECTION: Final = 2
@@ -63,8 +65,8 @@ def only_neighbours(hits: Sequence[Hit]) -> frozenset[Hit]:
 
 
 def is_neighbour(hit: Hit) -> bool:
-    """Return whether the hit was found only by the words around it."""
-    return bool(hit.because) and hit.because[0] == WINDOW
+    """Return whether the hit was found only by the words around it, or by its day."""
+    return bool(hit.because) and (hit.because[0] == WINDOW or hit.because[0].startswith(DAY))
 
 
 def _is_needed(unit: Passage, others: Iterable[Passage]) -> bool:

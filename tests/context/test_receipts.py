@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.protocol.turn import TURN_ID, Candidate, Receipt, parse_receipt, render_receipt, turn_id
 from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
-from tests.world import at
+from tests.world import at, message
 
 NOW = at("2026-01-31T10:00")
 
@@ -159,3 +159,30 @@ def test_turn_id_sorts_by_time_and_differs_by_question(when, one, other):
     assert TURN_ID.fullmatch(turn_id(moment, one))
     assert turn_id(moment, one) < turn_id(moment + timedelta(milliseconds=1), other)
     assert (turn_id(moment, one) == turn_id(moment, other)) == (one == other)
+
+
+# ── why a hit was found ──────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("question", "because"),
+    [
+        ("拔牙花了多少钱", ("words: 花", "related: 智齿")),
+        ("铁剂一天吃几次", ("related: 亚铁",)),
+        ("昨天说了什么", ("day 2026-01-30",)),
+        ("昨天说起过车库吗", ("day 2026-01-30",)),
+        ("医生怎么说的", ("words: 医生",)),
+    ],
+)
+def test_why_names_the_words_the_near_words_and_the_day_of_a_hit(world, question, because):
+    texts = (
+        "左下智齿总共花了八百块",
+        "琥珀酸亚铁，早晚各一片。",
+        "医生让我少喝咖啡",
+        "今天买了新的自行车",
+        "周三和妈妈去看花展",
+    )
+    world.write([message(str(n), f"2026-01-30T{8 + n:02d}:00", text, session=str(n)) for n, text in enumerate(texts)])
+    found = world.search(question).hits
+    assert because in [tuple(one for one in hit.because if one != "newest") for hit in found]
+    assert not any("window" in hit.because and hit.because != ("window",) for hit in found)

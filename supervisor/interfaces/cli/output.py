@@ -169,8 +169,8 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
         head["client"] = f"{receipt.client}  {receipt.project}".rstrip()
     if words_alone:
         head["words alone"] = render(words_alone)
-    if receipt.miss:
-        head["found nothing"] = miss_text(receipt.miss, render)
+    if receipt.miss and (miss := miss_text(receipt.miss, render)):
+        head["found nothing"] = miss
     width = max(columns(render(word(name))) for name in head)
     lines = [
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
@@ -200,13 +200,13 @@ def because(reason: str) -> str:
 
 
 def miss_text(miss: Mapping[str, Any], render: Render) -> str:
-    """Return in one line what came nearest, what it lacks, and which words are nowhere."""
+    """Return in one line what came nearest, what it lacks, and which words are nowhere; "" where none of it is known."""
     near = miss["nearest"] if miss["share"] else ""
     parts = [Text("search.nearest", place=near, share=miss["share"])] if near else []
     parts += [
         Text(f"search.{of}", words=miss[words]) for of, words in (("elsewhere", "lacks"), ("nowhere", "nowhere")) if miss[words]
     ]
-    return render(reduce(lambda one, two: Text("search.both", one=one, two=two), parts) if parts else Text("label.nothing"))
+    return render(reduce(lambda one, two: Text("search.both", one=one, two=two), parts)) if parts else ""
 
 
 def replay_text(replay: Replay, render: Render = str) -> str:

@@ -25,6 +25,7 @@ TEXTS: Final = {
     "same_words": "更好的一条已有同样的话",
     "empty": "没有内容",
     "worth": "与最好的相比价值不大",
+    "literal": "按原文找到",
     "window": "由前后的消息找到",
     "wish": "长期的要求",
     "newest": "同一件事里最新的",

@@ -25,6 +25,7 @@ TEXTS: Final = {
     "same_words": "same words",
     "empty": "empty",
     "worth": "of little worth beside the best",
+    "literal": "as it is written",
     "window": "by the messages around it",
     "wish": "a standing wish",
     "newest": "the newest about the same thing",
