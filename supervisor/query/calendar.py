@@ -32,6 +32,15 @@ class Days:
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
+#: A span of at most so many days is about each of them, a longer one about none.
+LONGEST: Final = 9
+
+
+def day_tokens(days: Days) -> list[str]:
+    """Return the days of a span as tokens, as a date is written: 2026-11-24."""
+    return [(days.first + timedelta(days=n)).isoformat() for n in range(min(days.length, LONGEST))]
+
+
 #: Parts of a month by their first and last day; 31 means the last day of the month.
 PARTS: Final = {
     "early": (1, 10), "mid": (11, 20), "late": (21, 31), "begin": (1, 7), "end": (25, 31), "whole": (1, 31),
@@ -53,6 +62,26 @@ HOLIDAYS: Final = {
 }
 #: Parts of a year by first and last month.
 _YEAR_PARTS: Final = {"begin": (1, 2), "end": (11, 12), "first half": (1, 6), "second half": (7, 12)}
+
+
+#: The digits of Chinese numbers, with their values.
+HAN_DIGITS: Final = {
+    char: n for n, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for char in chars
+}
+
+
+def number(text: str) -> int:
+    """
+    Return the value of a number of up to two digits: 28, 二十八 or 廿八.
+
+    >>> number("28"), number("二十八"), number("十"), number("廿一")
+    (28, 28, 10, 21)
+    """
+    if text.isascii():
+        return int(text)
+    text = text.replace("廿", "二十")
+    tens, ten, ones = text.rpartition("十")
+    return (HAN_DIGITS.get(tens, 1) * 10 if ten else 0) + HAN_DIGITS.get(ones, 0)
 
 
 def single_day(year: int, month: int, day: int) -> Days | None:

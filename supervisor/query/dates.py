@@ -35,8 +35,8 @@ _FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
 #: Between the first and the last day of a span: 5月2号到5月4号, "May 2 to May 4".
 _TO: Final = lazy_re(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.IGNORECASE)
 _LATIN: Final = lazy_re("[A-Za-z]")
-#: Many who write Chinese set numbers apart: 11 月 28 号.
-_APART: Final = lazy_re(rf"(?<=[0-9]) (?=[{HAN}])|(?<=[{HAN}]) (?=[0-9])")
+#: Many who write Chinese set numbers apart: 11 月 28 号. A longer number is no month: 物业费1882 月底前交.
+_APART: Final = lazy_re(rf"(?<=[0-9]) (?=[{HAN}])(?!(?<=[0-9]{{3}} )月)|(?<=[{HAN}]) (?=[0-9])")
 _MONTH: Final = lazy_re(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
 
 #: The first conversation with the assistant; "the first conversation with Anna" is another one.

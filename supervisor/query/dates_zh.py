@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import (
+    HAN_DIGITS,
     Days,
     ago,
     day_of_month_back,
@@ -17,6 +18,7 @@ from recalld.supervisor.query.calendar import (
     latest_season,
     month_of,
     months_back,
+    number,
     part_of_year,
     past_span,
     season_of,
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
 
-_DIGITS: Final = {
-    char: n for n, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for char in chars
-}
 _N: Final = "(?:[0-9]{1,2}|[一二两三四五六七八九十廿]{1,3})"
 #: A day without its month; others have such numbers, too: 3号线, 92号汽油.
 NUMBERED: Final = (
@@ -67,27 +66,13 @@ _YEAR_PART: Final = {"初": "begin", "底": "end", "末": "end", "上半年": "f
 _UNIT: Final = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
 
 
-def number(text: str) -> int:
-    """
-    Return the value of a number of up to two digits: 28, 二十八 or 廿八.
-
-    >>> number("28"), number("二十八"), number("十"), number("廿一")
-    (28, 28, 10, 21)
-    """
-    if text.isascii():
-        return int(text)
-    text = text.replace("廿", "二十")
-    tens, ten, ones = text.rpartition("十")
-    return (_DIGITS.get(tens, 1) * 10 if ten else 0) + _DIGITS.get(ones, 0)
-
-
 def _year(match: re.Match[str], today: date) -> int | None:
     text = match["year"]
     if text is None:
         return None
     if text in _YEARS_BACK:
         return today.year - _YEARS_BACK[text]
-    return int("".join(str(_DIGITS.get(char, char)) for char in text.removesuffix("年")))
+    return int("".join(str(HAN_DIGITS.get(char, char)) for char in text.removesuffix("年")))
 
 
 def _day(match: re.Match[str], today: date) -> Days | None:

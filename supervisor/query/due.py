@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 #: What asks for things to do, in each language, and what says that they are over.
 _ENGLISH: Final = (
     r"(?i:\b(?:due|(?:need|have|has|got|supposed|going) to(?: (?:do|get done|finish|hand in|pay))?|gotta|to-?dos?"
-    r"|plan(?:s|ned)?|schedul\w*|agenda|appointments?|coming up|deadlines?|happening|anything(?: going)?(?: on)?(?: else)?"
-    r"|what(?:'s|s| is) on|going on|on (?:my|the) calendar|(?:am i|are we) (?:doing|free|busy)|remind me|must i|should i do"
+    r"|plan(?:s|ned)?|schedul\w*|agenda|appointments?|coming(?: up| round| over)?|arriving|deadlines?|happening|going on"
+    r"|anything(?: going)?(?: on)?(?: else)?|what(?:'s|s| is) on|on (?:my|the) calendar|(?:am i|are we) (?:doing|free|busy)"
+    r"|remind me|must i|should i do"
     r"|what(?:'s|s| have i got| do (?:i|we) have(?: got)?)(?= (?:on |for )?(?:today|tomorrow|tonight|next|this)))\b)"
 )
 _CHINESE: Final = (
-    "安排|计划|日程|行程|待办|要(?:[干做交办见开]|去(?=哪|什么|啥))|[干做](?:什么|嘛|啥)|有?(?:什么|啥|哪些)(?:事情?|会|活)|有事"
-    "|该[干做交办]|交(?:什么|啥)|截止|到期|提醒|有空|忙(?:什么|啥)"
+    "安排|计划|日程|行程|待办|要(?:[干做交办见开]|去(?=哪|什么|啥))|[干做](?:什么|嘛|啥)|有?(?:什么|啥|哪些)(?:事情?|会|活|课|钱|账)|有事"
+    "|该[干做交办]|交(?:什么|啥)|没[付交办]|几点[要得该]|谁[要会]?来|截止|到期|提醒|有空|忙(?:什么|啥)"
 )
 _OVER: Final = lazy_re(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
 #: Who asks what was said, or with a verb in the past, means a day that was.

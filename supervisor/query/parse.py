@@ -15,13 +15,13 @@ import unicodedata
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.calendar import Days
+from recalld.supervisor.query.calendar import Days, day_tokens
 from recalld.supervisor.query.dates import first_talk, spans
 from recalld.supervisor.query.due import due_days, is_over, without_asking
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
-from recalld.supervisor.query.relative_days import day_tokens, days_meant
+from recalld.supervisor.query.recurring import occasions, recurring
+from recalld.supervisor.query.relative_days import days_meant
 from recalld.supervisor.query.tense import TENSE_WORDS
-from recalld.supervisor.query.weekly import weekly, weekly_on
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
 from recalld.supervisor.text.tokenizer import HAN, tokens
@@ -191,7 +191,8 @@ class Query:
 
     *text* is the input. *words* are its words with their weights (at most 1), in order; *rarity* has the rarity of each in the
     language, 1.0 for a name; *asked* are the words of each sentence that asks; *borrowed* are words of the messages before the
-    question; *meant* are days, as messages have them that are about these days. *days* are the days that the question names;
+    question; *meant* are days, as messages have them that are about these days; *occasions* has for such a day
+    what else a message about it may have. *days* are the days that the question names;
     *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or about what was
     said. *is_question*: it is one sentence that asks, and nothing else, in a language with blanks between words. *only_days*:
     it asks for what happened on its days and nothing else. *is_now*: today is the only day it names, and it does not ask what
@@ -222,6 +223,7 @@ class Query:
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     borrowed: frozenset[str] = frozenset()
     meant: frozenset[str] = frozenset()
+    occasions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def without_borrowed(self) -> Query:
@@ -251,7 +253,7 @@ def parse_query(
     is_question = len(asking) == 1 and not others and bool(_ASKS.search(asking[0])) and not _LEADS_UP.search(asking[0])
     asking = [part for sentence in asking for part in questions_in(sentence)]
     text = " ".join(asking)
-    days, asked, meant = _days_and_words(asking, today, first_day)
+    days, asked, meant, every = _days_and_words(asking, today, first_day)
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text):
@@ -279,19 +281,25 @@ def parse_query(
     borrowed = frozenset(before) & words.keys()
     is_now = is_now and not only_days
     query = Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now)
-    return replace(query, borrowed=borrowed, meant=meant & words.keys())
+    return replace(query, borrowed=borrowed, meant=meant & words.keys(), occasions=every)
 
 
 def _days_and_words(
     asking: Sequence[str], today: date, first_day: Callable[[], date | None]
-) -> tuple[tuple[Days, ...], list[dict[str, float]], frozenset[str]]:
-    """Return the days that the sentences name, the words of each with their weights, and days that messages may be about."""
+) -> tuple[tuple[Days, ...], list[dict[str, float]], frozenset[str], dict[str, tuple[str, ...]]]:
+    """
+    Return the days that the sentences name, the words of each with their weights, and days that messages may be about.
+
+    The last are the days for which they ask what is to be done, each with what recurs on it.
+    """
     days: list[Days] = []
     words: list[dict[str, float]] = []
     meant: set[str] = set()
+    every: dict[str, tuple[str, ...]] = {}
     for sentence in asking:
         if ahead := due_days(sentence, today):
             words.append(_what_is_due(sentence, ahead))
+            every |= {token: others for span in ahead for token, others in occasions(span.days).items()}
         else:
             named = spans(sentence, today) or first_talk(sentence, first_day)
             mentioned = days_meant(sentence, today)
@@ -299,15 +307,17 @@ def _days_and_words(
             soon = [] if soon and is_over(sentence) else soon
             days += [span.days for span in named if not any(map(span.overlaps, soon))]
             words.append(weight_terms(sentence, named))
-            meant |= _meant(sentence, (*named, *mentioned), today) | set(weekly(sentence))
-    return tuple(days), words, frozenset(meant)
+            for day in _single(sentence, (*named, *mentioned), today):
+                meant |= {*day_tokens(day)}
+                every |= occasions(day)
+            meant |= {*recurring(sentence)}
+    return tuple(days), words, frozenset(meant), every
 
 
-def _meant(sentence: str, named: Iterable[Span], today: date) -> set[str]:
-    """Return the single days, as tokens, that messages of other days may be about: those to come, and those with a date."""
+def _single(sentence: str, named: Iterable[Span], today: date) -> list[Days]:
+    """Return the single days that messages of other days may be about: those to come, and those with a date."""
     single = [span for span in named if span.days.length == 1]
-    meant = [one for one in single if one.days.first > today or any(map(str.isdigit, sentence[one.start : one.end]))]
-    return {token for span in meant for token in day_tokens(span.days)}
+    return [one.days for one in single if one.days.first > today or any(map(str.isdigit, sentence[one.start : one.end]))]
 
 
 def _names_in(question: str) -> set[str]:
@@ -320,10 +330,10 @@ def _names_in(question: str) -> set[str]:
 
 
 def _what_is_due(sentence: str, ahead: Sequence[Span]) -> dict[str, float]:
-    """Return the words of a sentence that asks what is to be done: its days, their weekdays, and the others of the question."""
+    """Return the words of a sentence that asks what is to be done: its days, and the other words of the question."""
     words = weight_terms(without_asking(sentence), ahead)
     others = {word: counts for word, counts in words.items() if counts == 1.0}
-    return others | {token: 1.0 for span in ahead for token in (*day_tokens(span.days), *weekly_on(span.days))}
+    return others | {token: 1.0 for span in ahead for token in day_tokens(span.days)}
 
 
 def refers_back(question: str, words: int) -> bool:

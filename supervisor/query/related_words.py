@@ -74,7 +74,8 @@ def _spellings(word: str, query: Query, frequency: Callable[[str], int]) -> Mapp
 
 def _of_memory(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
     """Return the worth of each word of memory that is related to *word* and not in the question."""
-    there = [(other, alike) for other, alike in related_words(word) if other not in query.words and frequency(other)]
+    near = (*related_words(word), *((other, 1.0) for other in query.occasions.get(word, ())))
+    there = [(other, alike) for other, alike in near if other not in query.words and frequency(other)]
     return {other: WORTH * alike for other, alike in there[:_MOST_RELATED]}
 
 

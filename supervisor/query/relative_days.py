@@ -3,7 +3,7 @@ The days that a message means by "tomorrow", "next Tuesday", 后天 or 下周二
 
 `dates` reads the days of a question, which are in the past; the days of a message may be in the future. So a bare weekday means
 the next one if its sentence is about the future (周五要交, "due on Friday"); otherwise it is left alone: 天文馆周一闭馆 is
-about every Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") has no date but its weekday (`weekly`).
+about every Monday, and a wrong day is worse than none. A habit (每周三, "every Friday") has no date (`recurring`).
 With its number ("Thursday 12th", 12号周四) a weekday is the nearest such day that has it, and alone ("for the 12th", 12号)
 such a number is the next one.
 """
@@ -16,12 +16,22 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.bare_numbers import ALONE, ENGLISH, RANKED, chinese
-from recalld.supervisor.query.calendar import Days, latest_numbered, month_of, next_numbered, single_day
+from recalld.supervisor.query.calendar import (
+    LONGEST,
+    Days,
+    day_tokens,
+    latest_numbered,
+    month_of,
+    next_numbered,
+    number,
+    single_day,
+)
 from recalld.supervisor.query.dates import Span, set_solid, spans
+from recalld.supervisor.query.recurring import CHINESE, FEW, MONTHLY_CHINESE, USUAL, WITHIN, recurring
+from recalld.supervisor.query.recurring import ENGLISH as WEEKLY
 from recalld.supervisor.query.tense import PAST_VERBS
-from recalld.supervisor.query.weekly import CHINESE, USUAL, weekly
-from recalld.supervisor.query.weekly import ENGLISH as WEEKLY
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +51,6 @@ _DATED: Final = lazy_re(
     r"\d\s*[月./-]\s*\d|[一二三四五六七八九十]月|[0-9十一二三四五六七八九]号|\d(?:st|nd|rd|th)\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
-#: A span of at most so many days is about each of them, a longer one about none.
-_LONGEST: Final = 9
 #: A day that was so many days ago may be meant by its number alone, as well as the next one.
 _JUST: Final = 5
 _LATIN: Final = lazy_re("[A-Za-z]")
@@ -80,9 +88,11 @@ _AHEAD: Final = lazy_re(
     r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
     r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
     r"|booked|scheduled|planned|moved|coming|appointments?|meeting|interview|flight|exam|see you|[Ll]et's"
-    r"|[Aa]nything|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b",
+    r"|[Aa]nything|happening|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b",
 )
 _SENTENCE_END: Final = lazy_re(r"[。！？!?\n；;]|\.\s")
+#: Many who write Chinese set a blank in place of a comma: 我妈感冒了 机票改28号.
+_CLAUSE_END: Final = lazy_re(rf"[。！？!?\n；;]|\.\s|(?<=[{HAN}]) (?=[{HAN}])")
 
 
 def relative_days(text: str, said: date) -> tuple[Span, ...]:
@@ -113,16 +123,21 @@ def may_name_a_day(text: str) -> bool:
 
 def days_about(text: str, said: date) -> list[str]:
     """
-    Return each day that a message of the day *said* is about, as a token: named by its distance or date, or every week.
+    Return each day that a message of the day *said* is about, as a token: named by its distance or date, or recurring.
+
+    The days of a week are marked, since who asks for a day means one that was named.
 
     >>> from datetime import date
-    >>> days_about("this weekend we paint; the surveyor comes on 7 January; choir every Friday", date(2026, 11, 23))
+    >>> days_about("we paint this weekend; the surveyor comes on 7 January; choir every Friday", date(2026, 11, 23))
     ['2026-11-28', '2026-11-29', '2027-01-07', 'weekly-5']
+    >>> days_about("back next week", date(2026, 11, 23))[0]
+    'within-2026-11-30'
     """
     if not may_name_a_day(text):
         return []
-    near = [span.days for span in days_meant(text, said) if span.days.length <= _LONGEST]
-    return [*dict.fromkeys(token for days in near for token in day_tokens(days)), *weekly(text[:MOST_CHARS])]
+    near = [span.days for span in days_meant(text, said) if span.days.length <= LONGEST]
+    about = [f"{'' if days.length <= FEW else WITHIN}{token}" for days in near for token in day_tokens(days)]
+    return [*dict.fromkeys(about), *recurring(text[:MOST_CHARS])]
 
 
 def days_meant(text: str, said: date) -> list[Span]:
@@ -134,11 +149,6 @@ def days_meant(text: str, said: date) -> list[Span]:
     named = [span for span in dated if span.days.length == 1 and not any(map(span.overlaps, relative))]
     named = [span for span in named if not ALONE.fullmatch(text[span.start : span.end])]
     return [*relative, *(Span(_nearest(span, text, said), span.start, span.end) for span in named)]
-
-
-def day_tokens(days: Days) -> list[str]:
-    """Return the days of a span as tokens, as a date is written: 2026-11-24."""
-    return [(days.first + timedelta(days=n)).isoformat() for n in range(min(days.length, _LONGEST))]
 
 
 def _nearest(span: Span, text: str, said: date) -> Days:
@@ -188,7 +198,7 @@ def _numbered(match: re.Match[str], said: date, weekday: int) -> Days | None:
     if match["month"]:
         return None
     months = (divmod(said.year * 12 + said.month - 1 + ahead, 12) for ahead in (-1, 0, 1, 2))
-    days = [day for year, month in months if (day := single_day(year, month + 1, _number(match["n"])))]
+    days = [day for year, month in months if (day := single_day(year, month + 1, number(match["n"])))]
     return min((day for day in days if day.first.weekday() == weekday), key=lambda day: abs(day.first - said), default=None)
 
 
@@ -196,22 +206,22 @@ def _numbered_only(match: re.Match[str], said: date) -> Days | None:
     """Return the next day with this number; None if it just was, or its sentence is about the past: "I paid on the 12th"."""
     if RANKED.search(_sentence(match)) or (not match.groupdict().get("ahead") and _is_over(match)):
         return None
-    day = _number(match["day"])
+    day = number(match["day"])
     just = latest_numbered(said, day)
     return None if just and 0 < (said - just.first).days <= _JUST else next_numbered(said, day)
 
 
 def _is_over(match: re.Match[str]) -> bool:
-    """Return whether the sentence of the match is about the past."""
-    sentence = _sentence(match)
-    return bool(_OVER.search(sentence)) and not _AHEAD.search(sentence)
+    """Return whether the clause of the match is about the past."""
+    clause = _sentence(match, _CLAUSE_END)
+    return bool(_OVER.search(clause)) and not _AHEAD.search(clause)
 
 
-def _sentence(match: re.Match[str]) -> str:
-    """Return the sentence of the match."""
+def _sentence(match: re.Match[str], ends: re.Pattern[str] = _SENTENCE_END) -> str:
+    """Return the sentence of the match, or another part of the text that *ends* so."""
     text = match.string
-    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
-    end = _SENTENCE_END.search(text, match.end())
+    start = max((end.end() for end in ends.finditer(text, 0, match.start())), default=0)
+    end = ends.search(text, match.end())
     return text[start : end.start() if end else len(text)]
 
 
@@ -241,16 +251,8 @@ def _han_weekday(match: re.Match[str]) -> int:
     return min("一二三四五六日天".index(match["part"]), 6)
 
 
-def _number(text: str) -> int:
-    if text.isascii():
-        return int(text)
-    from recalld.supervisor.query.dates_zh import number
-
-    return number(text)
-
-
 def _later_zh(match: re.Match[str], said: date) -> Days | None:
-    return _day(said, _number(match["n"]) * (7 if match["unit"] in ("周", "星期", "礼拜") else 1))
+    return _day(said, number(match["n"]) * (7 if match["unit"] in ("周", "星期", "礼拜") else 1))
 
 
 def _month_zh(match: re.Match[str], said: date) -> Days | None:
@@ -260,7 +262,7 @@ def _month_zh(match: re.Match[str], said: date) -> Days | None:
         return None
     if match["end"]:
         return Days(month.last, month.last)
-    return single_day(month.first.year, month.first.month, _number(match["day"]))
+    return single_day(month.first.year, month.first.month, number(match["day"]))
 
 
 def _near_en(match: re.Match[str], said: date) -> Days | None:
@@ -323,7 +325,7 @@ def _rules(*rules: tuple[str, Callable[[re.Match[str], date], Days | None]]) -> 
 @cache
 def _chinese() -> _Rules:
     return _rules(
-        (rf"每个?月的?(?:{_HAN_N})[号日]", _habit),
+        (MONTHLY_CHINESE, _habit),
         (rf"{CHINESE}|{_HAN_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_HAN_WEEK})?[一二三四五六日天]", _habit),
         (
             rf"(?P<month>[0-9一二三四五六七八九十]月)?(?<![0-9十])(?P<n>{_HAN_N})[号日][，,、(（]?{_HAN_WEEK}(?P<part>[一二三四五六日天])",

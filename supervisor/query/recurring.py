@@ -1,5 +1,5 @@
 """
-The weekdays on which something happens every week: 每周三晚上吉他课, "swimming on Tuesdays and Fridays".
+The days of what happens every week or month: 每周三晚上吉他课, "swimming on Tuesdays and Fridays", 每月5号交房租.
 
 They have no date. Each is a word of the message, and of a question for what is to be done on such a day.
 """
@@ -7,9 +7,10 @@ They have no date. Each is a word of the message, and of a question for what is 
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.query.calendar import day_tokens, number
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ ENGLISH: Final = (
     rf"|(?:{_DAY}|week-?end)s\b(?:{_AND}(?:{_DAY}|week-?end)s?\b)*)"
 )
 _EVERY: Final = (lazy_re(CHINESE), lazy_re(ENGLISH, re.IGNORECASE))
+#: A day of every month: 每月5号, 每个月的二十号, "the 1st of every month", "every month on the 20th".
+MONTHLY_CHINESE: Final = r"每个?月的?\s?(?P<n>[0-9]{1,2}|[一二三四五六七八九十]{1,3})\s?[号日]"
+_MONTHLY_ENGLISH: Final = (
+    r"\b(?:(?P<n>[0-3]?[0-9])(?:st|nd|rd|th)\s+of\s+(?:every|each|the)\s+month\b"
+    r"|(?:every\s+month|each\s+month|monthly),?\s+(?:on|by)\s+the\s+(?P<then>[0-3]?[0-9])(?:st|nd|rd|th)\b)"
+)
+_MONTHLY: Final = (lazy_re(MONTHLY_CHINESE), lazy_re(_MONTHLY_ENGLISH, re.IGNORECASE))
 #: Signs that a sentence is about every day that it names: 周五下午我一般不开会, "I'm usually free on Friday".
 USUAL: Final = lazy_re(
     r"喜欢|习惯|一般|通常|总[是在]|从不|从来|平时|\b(?:prefer|usually|always|never|generally|normally|typically)\b",
@@ -44,35 +52,47 @@ _NAMED: Final = lazy_re(rf"(?<![上下这本个]){_HAN_WEEK}[{_HAN_DAYS}]|(?<!la
 _SENTENCE: Final = lazy_re(r"(?:[^。！？!?\n；;.]|\.(?!\s))+")
 _TO: Final = lazy_re("[到至~—-]")
 _WHICH: Final = lazy_re(rf"(?P<latin>mon|tue|wed|thu|fri|sat|sun)|(?P<end>末|week-?end)|(?P<han>[{_HAN_DAYS}])", re.IGNORECASE)
-_FEW: Final = 2
+#: A longer span is a week, not a weekend: what marks its days as tokens of a message.
+FEW: Final = 2
+WITHIN: Final = "within-"
 _LATIN_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-def weekly(text: str) -> list[str]:
+def recurring(text: str) -> list[str]:
     """
-    Return the weekdays of *text* on which something happens every week, as tokens; Monday is weekly-1.
+    Return the days of *text* on which something happens every week or month, as tokens; Monday is weekly-1.
 
-    >>> weekly("每周二、四游泳"), weekly("piano every Wed and Saturdays"), weekly("周五我一般不开会"), weekly("bins on Friday")
-    (['weekly-2', 'weekly-4'], ['weekly-3', 'weekly-6'], ['weekly-5'], [])
+    >>> recurring("每周二、四游泳"), recurring("piano every Wed and Saturdays"), recurring("周五我一般不开会")
+    (['weekly-2', 'weekly-4'], ['weekly-3', 'weekly-6'], ['weekly-5'])
+    >>> recurring("房租每月5号转"), recurring("rent is due on the 1st of every month")
+    (['monthly-5'], ['monthly-1'])
     """
     found = [match[0] for pattern in _EVERY for match in pattern.finditer(text)]
     if USUAL.search(text):
         usual = filter(USUAL.search, _SENTENCE.findall(text))
         found += [match[0] for sentence in usual for match in _NAMED.finditer(sentence)]
-    return list(dict.fromkeys(f"weekly-{day}" for part in found for day in _weekdays(part)))
+    weekly = [f"weekly-{day}" for part in found for day in _weekdays(part)]
+    months = [match["n"] or match["then"] for pattern in _MONTHLY for match in pattern.finditer(text)]
+    return list(dict.fromkeys([*weekly, *(f"monthly-{number(day)}" for day in months)]))
 
 
-def weekly_on(days: Days) -> list[str]:
+def occasions(days: Days) -> dict[str, tuple[str, ...]]:
     """
-    Return the weekdays of a day or of a weekend, as `weekly` has them; none of a longer span, which has all of them.
+    Return what else a message about a day may have, for each day of a span: a longer span with it, and what recurs on it.
+
+    A span of a week has nearly all that recurs: of that it has nothing.
 
     >>> from datetime import date
     >>> from recalld.supervisor.query.calendar import Days
-    >>> weekly_on(Days(date(2026, 11, 28), date(2026, 11, 29)))
-    ['weekly-6', 'weekly-7']
+    >>> occasions(Days(date(2026, 11, 28), date(2026, 11, 28)))
+    {'2026-11-28': ('within-2026-11-28', 'weekly-6', 'monthly-28')}
     """
-    few = days.length if days.length <= _FEW else 0
-    return [f"weekly-{(days.first + timedelta(days=n)).isoweekday()}" for n in range(few)]
+    found = {token: (f"{WITHIN}{token}",) for token in day_tokens(days)}
+    if days.length <= FEW:
+        for token, spans in found.items():
+            day = date.fromisoformat(token)
+            found[token] = (*spans, f"weekly-{day.isoweekday()}", f"monthly-{day.day}")
+    return found
 
 
 def _weekdays(part: str) -> Iterator[int]:
