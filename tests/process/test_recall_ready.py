@@ -176,11 +176,15 @@ def test_supervisor_rebuilds_a_deleted_or_damaged_index_without_edits(running, h
         assert running.finds("rsync nas7", "nas7")
     until(lambda: (index / "meta.json").exists() and (index / "meta.json").stat().st_mtime_ns != known)
     until(lambda: running.finds("rsync nas7", "nas7"))  # what is made anew comes in parts
+
+    def is_told() -> bool:
+        log = (running.root / "log.jsonl").read_text(encoding="utf-8")
+        # a thread that had not opened the deleted index yet says that there was none
+        return "index_damaged" in log or (harm == "deleted" and log.count('"index_made"') == 2)
+
+    until(is_told)
     code, said = running.end()
     assert (code, "Traceback" in said) == (0, False)
-    log = (running.root / "log.jsonl").read_text(encoding="utf-8")
-    # a thread that had not opened the deleted index yet says that there was none
-    assert "index_damaged" in log or (harm == "deleted" and log.count('"index_made"') == 2)
 
 
 def test_supervisor_exits_cleanly_on_sigterm_during_the_first_indexing(running):

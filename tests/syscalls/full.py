@@ -2,7 +2,8 @@
 Full disks, for real: ``python -m tests.syscalls.full --cycles 50`` (as root).
 
 A small tmpfs is filled to the last byte, or of its last inode, under a living supervisor that has just been given work; it says
-`degraded`, room is made, it says `recovered`, and everything is there. Nobody lends it a hand.
+`degraded` (or `index_stale`, where only the index had no room left), room is made, it says that all is well again, and
+everything is there. Nobody lends it a hand.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ ENVIRON: Final = forked.plain_environ(
 )
 #: What a tmpfs may be short of.
 SHORT: Final = {"bytes": "size=3m", "inodes": "size=64m,nr_inodes=400"}
+#: What says that there is no room, each with what takes it back.
+REPORTS: Final = {"degraded": "recovered", "index_stale": "index_fresh"}
 #: How often nobody says a word after room was made, so that the supervisor has to find out by itself.
 _SILENT: Final = 0.1
 
@@ -77,7 +80,7 @@ class Full:
         forked.run(self.root, "init", environ=ENVIRON)
         null = os.open(os.devnull, os.O_RDWR)
         supervisor = forked.Child(forked.command(self.root, "run", "--json"), ENVIRON, [null, told, told])
-        wrong = self._await(told, 0, "started")
+        wrong = self._await(told, 0, lambda said: "started" in said, "that it started")
         for number in range(cycles):
             wrong += [f"cycle {number}: {sentence}" for sentence in self._cycle(supervisor, told)]
             if wrong:
@@ -105,13 +108,19 @@ class Full:
         filled = self._fill()
         os.kill(supervisor.pid, signal.SIGCONT)
         # what it deletes by itself, such as a part of the index, is taken as well
-        wrong = self._await(told, began, "degraded", lambda: filled.extend(self._fill(len(filled))))
+        wrong = self._await(
+            told,
+            began,
+            lambda said: not REPORTS.keys().isdisjoint(said),
+            "that there is no room",
+            lambda: filled.extend(self._fill(len(filled))),
+        )
         self._append()
         for path in filled:
             path.unlink()
         if self.random.random() >= _SILENT:
             self._append()
-        return wrong or self._await(told, began, "recovered")
+        return wrong or self._await(told, began, _is_well, "that all is well")
 
     def _drop(self) -> None:
         """Move a finished message file into the drop-box, which is a promise as good as an id."""
@@ -150,16 +159,26 @@ class Full:
                             raise
         return files
 
-    def _await(self, told: int, began: int, event: str, meanwhile: Callable[[], None] = lambda: None) -> list[str]:
+    def _await(
+        self, told: int, began: int, has: Callable[[list[str]], bool], what: str, meanwhile: Callable[[], None] = lambda: None
+    ) -> list[str]:
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
+            said = []
             for line in os.pread(told, 1 << 24, began).splitlines():
                 with contextlib.suppress(ValueError):
-                    if json.loads(line)["event"] == event:
-                        return []
+                    said.append(json.loads(line)["event"])
+            if has(said):
+                return []
             meanwhile()
             time.sleep(0.02)
-        return [f"it never said {event}, only {os.pread(told, 1 << 24, began).decode()[-800:]}"]
+        return [f"it never said {what}, only {os.pread(told, 1 << 24, began).decode()[-800:]}"]
+
+
+def _is_well(said: list[str]) -> bool:
+    """Return whether each report was taken back after it was made last."""
+    last = {event: n for n, event in enumerate(said)}
+    return all(last.get(cleared, -1) > last[report] for report, cleared in REPORTS.items() if report in last)
 
 
 def main() -> int:
