@@ -9,7 +9,8 @@ How much of the answer is in what is put before the assistant.
 DIR holds `*.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at, and where
 the question refers back, before: what was said just before it) and `workspaces/<ws>/history.json`. Layout `files`
 has a plain Markdown file a day and measures the search alone; `history` has recalld archive and roll up everything first. A
-message counts as found when at least 90 % of its characters are in the block, by runs of ten, white space ignored. Figures
+message counts as found when at least 90 % of its characters are in the block, by runs of ten, white space ignored; what it has
+of secrets may be hidden there. Figures
 are means over questions, in percent; the folds are those of every other workspace.
 
 "1024" and "512" are the same in blocks of so many tokens. "said" is the share of the answer's words, those that the question does
@@ -45,6 +46,7 @@ from recalld.supervisor.context.render import BETWEEN, FENCE
 from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
+from recalld.supervisor.text.redact import hidden
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import Workspace, open_workspace
@@ -150,7 +152,7 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     noise = {"empty": float(not shown), "tokens": estimate_tokens(shown), "ms": took}
     if not question["evidence"]:
         return noise
-    evidence = [[texts[one] for one in either] for either in question["evidence"]]
+    evidence = [[form for one in either for form in _as_shown(texts[one])] for either in question["evidence"]]
     shares = _shares(evidence, shown)
     full = [found >= WHOLE for found in shares]
     over = float(estimate_tokens(shown) > ws.config.recall.memory_tokens)
@@ -168,6 +170,11 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
         **_order(passages(shown), answer, outdated),
         **noise,
     }
+
+
+def _as_shown(text: str) -> list[str]:
+    """Return the forms in which a message is shown: as it is, and with its secrets hidden."""
+    return list(dict.fromkeys((text, hidden(text, "zh"), hidden(text, "en"))))
 
 
 def _shares(evidence: list[list[str]], block: str) -> list[float]:
