@@ -87,7 +87,7 @@ def occasions(days: Days) -> dict[str, tuple[str, ...]]:
     >>> occasions(Days(date(2026, 11, 28), date(2026, 11, 28)))
     {'2026-11-28': ('within-2026-11-28', 'weekly-6', 'monthly-28')}
     """
-    found = {token: (f"{WITHIN}{token}",) for token in day_tokens(days)}
+    found: dict[str, tuple[str, ...]] = {token: (f"{WITHIN}{token}",) for token in day_tokens(days)}
     if days.length <= FEW:
         for token, spans in found.items():
             day = date.fromisoformat(token)
