@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -328,6 +329,11 @@ def test_patterns_of_the_supervisor_are_compiled_at_their_first_use():
         if _within(module, ("recalld.supervisor",)) and any("re.compile(" in ast.unparse(node) for node in nodes)
     }
     assert at_once == set()
+
+
+def test_frozen_dataclasses_with_slots_are_records():
+    made = re.compile(r"^@dataclass\((?=.*frozen=True)(?=.*slots=True)(?!.*order=True)", re.MULTILINE)
+    assert [module for module, source in _sources().items() if made.search(source)] == []
 
 
 def test_imports_form_no_cycle():

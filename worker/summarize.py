@@ -7,12 +7,13 @@ docs/reference/protocol.md, 6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.task import AskedTask, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
+from recalld.supervisor.text.record import record
 from recalld.worker.calls import Calls
 from recalld.worker.providers import Model, ProviderError
 from recalld.worker.writing import Writing
@@ -30,7 +31,7 @@ NOTHING: Final = "无需记录"
 _ERROR_CHARS: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Outcome:
     text: str = ""
     reason: Reason | None = None

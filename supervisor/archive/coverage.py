@@ -7,11 +7,12 @@ stays in the search until its month names all of its files, and a month that nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.protocol.summary_file import Source
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from array import array
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MemoryFile:
     """A dated file on disk, made by recalld or a person's note with such a name."""
 
@@ -44,7 +45,7 @@ class MemoryFile:
         object.__setattr__(self, "source", Source(self.name, self.digest, self.count))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ExistingSummary:
     """A summary on disk: the files that it names, and whether a model wrote it."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import stat as modes
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -22,6 +22,7 @@ from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import parse_json, recover
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Absences:
     """
     The messages that their dated files no longer hold, and no other file does.

@@ -9,7 +9,7 @@ has the lines that were changed, so that they can be put back. Nothing else need
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +20,7 @@ from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.storage.noting import tell_kept
 from recalld.supervisor.text.language import Language, language_of
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ _ID_OF_ACT: Final = lazy_re(rb'"id": ?"([a-z]-[0-9a-f]{8})"')
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Act:
     """One act: its *id*, when, its *kind*, who did it (*by*, "" for recalld itself), and what `undo` needs."""
 

@@ -11,7 +11,6 @@ import json
 from array import array
 from base64 import b64decode, b64encode
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -21,6 +20,7 @@ from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.disk import Stat
 from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ _FORMAT: Final = 4
 Value: TypeAlias = MemoryFile | ExistingSummary
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReadFolder:
     """The files of a folder when they were last read, and what was read from those that are memory."""
 

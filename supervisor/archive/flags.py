@@ -8,12 +8,12 @@ message stays, whatever the cap, and so do the newest messages. An invalid entry
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.protocol.message import Archived, History, Key, Message, with_archived, with_failure
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.protocol.period import day, month, summary_period
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -25,7 +25,7 @@ HARD_BYTES: Final = 10_000_000
 KEEP_NEWEST: Final = 20  # messages; the history block of a turn shows that many
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Caps:
     """The limits of history.json, in messages and serialized bytes."""
 
@@ -35,7 +35,7 @@ class Caps:
     keep_newest: int = KEEP_NEWEST
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """
     The last failure of a group or of the provider: how many so far, when, when to try again, and why.
@@ -55,7 +55,7 @@ class Failure:
         return {group: cls(*fields) for group, fields in stored.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Evidence:
     """The facts that flags are derived from."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import accumulate, count
@@ -21,6 +21,7 @@ from recalld.supervisor.archive.alignment import overlap, same_places, stand_tog
 from recalld.supervisor.protocol.message import History, Message, with_id, with_timestamp
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +34,7 @@ _LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\
 _BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """The messages seen before: their ids, fingerprints and words, and which were in history.json last."""
 

@@ -7,7 +7,6 @@ Nothing is written here.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from recalld.supervisor.protocol.dated_file import Block, block_of
 from recalld.supervisor.protocol.paths import SLUG_CHARS, dated_name
 from recalld.supervisor.storage.clock import local_day
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ Due: TypeAlias = Literal["count", "interval", "overflow"]
 Slugs: TypeAlias = "Callable[[Sequence[Sequence[tuple[str, str]]], int], Sequence[str]]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DayFile:
     """A dated file to be written: its name, its local day, and its blocks in the order of the history."""
 

@@ -16,6 +16,7 @@ from recalld.supervisor.protocol.message import fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,7 +52,7 @@ class Said(Protocol):
         """When it was said."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grave:
     """One message that was forgotten: its id, its time in wire form ("" for none), and keyed digests."""
 
@@ -60,7 +61,7 @@ class Grave:
     digests: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Act:
     """
     One act of forgetting: *messages*, keyed digests of *lines* and of *files*; *finished* is "" until nothing of them is left.

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.storage.lenient_json import recover, render_json
 from recalld.supervisor.text.decoding import encoding_of
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +39,7 @@ _HALF_CHARACTER: Final = lazy_re(r"[\udc80-\udcff]{1,3}$")
 _HALF_ESCAPE: Final = lazy_re(r"\\(?:u[0-9a-fA-F]{0,3})?$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Unread:
     """
     How many *messages* and *bytes* of the file *name* in the quarantine were not read.

@@ -14,7 +14,6 @@ import shutil
 import stat as modes
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +29,7 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
 from recalld.supervisor.storage.files import FILE_MODE, Files, FileVersion, is_left_behind
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _UNPACKING: Final = lazy_re(r"\.recalld-[0-9a-z_]{8}")
 _WORKSPACE: Final = "workspace"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Backup:
     """
     A backup that was made: its file, its contents, and how long the lock of history.json was held for it.

@@ -8,7 +8,6 @@ packages, its variables, and what it can't reach over the network.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -16,6 +15,7 @@ from recalld.supervisor.archive.intake import unwritten
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +35,7 @@ Faults: TypeAlias = "Iterator[Fault]"
 _COMMAND: Final = lazy_re(r"`([^`]+)`")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fault:
     """What a check found: "odd" if it may be intended, "bad" if it stops recalld or a part of it; *why* is a sentence."""
 
@@ -53,7 +53,7 @@ def bad(why: str) -> Fault:
     return Fault("bad", why)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """A line of `doctor`: the name of a check; "good", "odd" or "bad"; and a sentence that says why."""
 
@@ -135,7 +135,7 @@ class Look:
         return f"{local(time, self.ws.zone):%Y-%m-%d %H:%M}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Check:
     """
     A row of the table: the *name* under which `doctor` lists the check, whose faults it finds, and how.

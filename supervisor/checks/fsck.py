@@ -29,6 +29,7 @@ from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.storage.lenient_json import not_utf8
 from recalld.supervisor.text.printable import printable
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,9 +50,8 @@ class Ledger:
     of a file that still exists, or whose file a person accepted as gone (`archive/deletions`), wherever else their words are.
     *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence for each copy of one of
     recalld's files: no copy is memory, and each can be deleted. *moved* says where files are that a person has moved or
-    renamed. *attachments* counts the pictures and files that messages name; *unnamed* has the paths of those that no message
-    names any more. *faults* has a sentence for every other fault of the memory (checks/table.py), *advice* one that
-    offers to forget what a person has deleted by hand.
+    renamed. *attachments* counts the pictures and files that messages name; *unnamed* has the paths of those that none names.
+    *faults* has a sentence for each other fault (checks/table.py), *advice* one that offers to forget what was deleted by hand.
     """
 
     seen: int = 0
@@ -219,7 +219,7 @@ def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace,
             ledger.damage.append(Text("fsck.flag_unfounded", id=entry.id))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Repairs:
     """
     What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* in memory/ and originals/ made one file.

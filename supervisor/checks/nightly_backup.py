@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import stat as modes
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from recalld.supervisor.host.last_night import LastBackup, keep_last, read_last_
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NightlyBackup:
     """The backup of the day, its contents, and the older backups that were deleted."""
 

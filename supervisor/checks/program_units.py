@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -20,6 +19,7 @@ from recalld.supervisor.checks.units import (
 from recalld.supervisor.host.workers import crew_command
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.record import record
 
 Kind: TypeAlias = Literal["fleet", "gateway", "worker"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -37,7 +37,7 @@ _SAYS_READY: Final = {"fleet": "notify", "gateway": "notify", "worker": "exec"}
 _OF_A_FLEET: Final = "ExecReload=/bin/kill -HUP $MAINPID\nWatchdogSec=120\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """
     A program that runs as a service of the caller or, with *user*, of the system.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +26,7 @@ from recalld.supervisor.host.alarm import python_gone
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import MOST_OUTSIDE
 from recalld.supervisor.storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -58,7 +58,7 @@ _NO_CREDENTIAL, _NO_PROGRAM, _NO_NAMESPACE = "243", "203", "226"
 _WAITING: Final = "auto-restart"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Done:
     """The outcome of a program: its exit code and its output."""
 
@@ -189,7 +189,7 @@ def installation(systemd: Systemd, files: Files) -> Installation:
     return installation_of(version.data, systemd.user)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ServiceState:
     """
     The state of a service: its unit and workspace, *state* and *since* when, its status line, and why it is *down*, or "".

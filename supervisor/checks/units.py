@@ -13,7 +13,6 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from pwd import getpwall
 from typing import TYPE_CHECKING, Final
@@ -25,6 +24,7 @@ from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadRequest, why_refused
 from recalld.supervisor.storage.lenient_json import parse_json
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,7 +61,7 @@ _MEMORY: Final = lazy_re(r"[0-9]+[KMGT]?|[0-9]{1,2}%|infinity")
 _SYSTEM_STATE: Final = Path("/var/lib/recalld")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Backups:
     """The folder of the nightly backups, and how many of them are kept."""
 
@@ -69,7 +69,7 @@ class Backups:
     keep: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Installation:
     """
     An installation: the service of *workspace*, in the caller's own service manager or, with *user*, in the system's.
@@ -270,7 +270,7 @@ def installation_of(unit: bytes, user: str) -> Installation:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Installed:
     """A service of the workspace: the folder of its units, the installation, and the other user who owns it, or ""."""
 
@@ -340,7 +340,7 @@ def of_unit(user: str, name: str = "") -> str:
     return "".join(f" {option} {value}" for option, value in (("--system", user), ("--name", name)) if value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """The origin of one of recalld's units: its version, its installation, its body, and whether that was edited."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -29,6 +29,7 @@ from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.protocol.turn import Candidate, Receipt, turn_id
 from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.same_words import same_words, sentences_in, without_sentences
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
@@ -64,7 +65,7 @@ _SUMMARY_DIVISOR: Final = 2
 _PATIENCE_S: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Injection:
     """One turn: the blocks, the messages made of them, the result of recall, the hits shown and left out, and the receipt."""
 
@@ -101,7 +102,7 @@ class Injection:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Replay:
     """An old receipt, the memory block for its question now, and the unified diff of the two blocks (empty: no difference)."""
 

@@ -7,12 +7,12 @@ Each number was measured (docs/explanation/recall.md).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from recalld.supervisor.index.hit import LONG
 from recalld.supervisor.recall.neighbours import is_neighbour, only_neighbours
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ _NEIGHBOUR: Final = 0.6
 _NEAR: Final = 0.4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class BlockLimits:
     """What a memory block may hold and how it is written; the defaults are those of 003, except `hit` and `max_hits`."""
 

@@ -11,7 +11,7 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,6 +19,7 @@ from recalld.supervisor.protocol.message import UNSAID
 from recalld.supervisor.protocol.parts import said_as
 from recalld.supervisor.text.day_words import day_in_brackets
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.same_words import LEAST, same_words
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
@@ -48,7 +49,7 @@ _READ: Final = 2_000
 _SURROGATE: Final = lazy_re("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Budgets:
     """The token budgets of the memory block and of the history block."""
 
@@ -56,7 +57,7 @@ class Budgets:
     history: int = 4096  # 003
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class WindowLimits:
     """The limits of a history block; the defaults are those of 003."""
 
@@ -69,7 +70,7 @@ class WindowLimits:
     language: Literal["zh", "en"] = "en"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowMessage:
     """One message of the block; *is_whole*: it was not cut; *day_line* is the line before the first one of a day, else ""."""
 
@@ -85,7 +86,7 @@ class WindowMessage:
         return f"{self.day_line}\n{self.text}" if self.day_line else self.text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """The history block: its messages, oldest first, and its tokens."""
 

@@ -9,12 +9,12 @@ excludes recalld (protocol.md, 7.8).
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs
 from recalld.supervisor.storage.errors import BadFile, Conflict
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,7 +31,7 @@ _SECOND_NS: Final = 1e9
 _TRIES: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inbox:
     """What was in inbox.json: its inputs, the *digest* of its bytes, and when it was *written*."""
 

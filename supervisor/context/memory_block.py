@@ -16,7 +16,7 @@ the clamp of 001: whole snippets while they fit, then one cut snippet, then none
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recalld.supervisor.context.choice import best_files_first, group_of, worthy
@@ -39,6 +39,7 @@ from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.recall.audience import nameless
 from recalld.supervisor.recall.neighbours import are_neighbours, is_answer
 from recalld.supervisor.text.day_words import day_in_brackets
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.snippet import excerpt
 from recalld.supervisor.text.token_count import token_cost, whole_tokens
 
@@ -72,7 +73,7 @@ _SAID: Final = frozenset({"dated", "unfiled", "original"})
 TIMES: Final = {"zh": "（说过 {} 次）", "en": " (said {} times)"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedBlock:
     """The text of a memory block ("" if nothing fits), the hits it shows by score, and those it leaves out, with the reason."""
 

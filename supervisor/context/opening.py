@@ -7,13 +7,13 @@ sources as the memory block of a turn does, and `pack` writes both. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from recalld.supervisor.context.memory_block import PackedBlock, pack
 from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.protocol.message import UNSAID, Message
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _MESSAGES_LOST: Final = 16
 _SAID, _NOTED, _STEP = 3.0, 2.0, 0.01
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Opening:
     """The block, "" where memory has nothing, and its tokens."""
 

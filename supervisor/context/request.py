@@ -8,12 +8,13 @@ must not see (`recall/audience`), and hits that the turn already contains.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
 from recalld.supervisor.protocol.message import UNSAID, Message
 from recalld.supervisor.storage.clock import truncate_to_ms
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.same_words import same_words
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 ELSEWHERE: Final = 0.6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """
     The question ("" if there is none), its chat, and the messages of user and assistant *before* it, oldest first.
@@ -149,7 +150,7 @@ def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
     return any(m.role == "assistant" and is_same_conversation(chat, chat_of(m.raw)) for m in messages[place + 1 :])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Contained:
     """What the turn contains already: ids of messages that it shows whole, texts of questions, and sentences (`same_words`)."""
 
@@ -158,9 +159,10 @@ class Contained:
     sentences: frozenset[str] = frozenset()
 
 
-def admit(
-    hits: Iterable[Hit], audience: Audience, contained: Contained = Contained()
-) -> tuple[list[Hit], list[tuple[Hit, str]]]:
+_NOTHING: Final = Contained()
+
+
+def admit(hits: Iterable[Hit], audience: Audience, contained: Contained = _NOTHING) -> tuple[list[Hit], list[tuple[Hit, str]]]:
     """Return the hits that may be shown, and the others with the reason: "group", "in the history", "the question"."""
     kept: list[Hit] = []
     rejected: list[tuple[Hit, str]] = []

@@ -8,7 +8,6 @@ is asked once more in another way, as for a day: for each exchange by itself, in
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +26,7 @@ from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import cleaned, continued, says_nothing
 from recalld.supervisor.text.quoting import Entry, dialogue_of, quote
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ NOT_AN_ANSWER: Final = frozenset({*NO_ANSWER, "paused"})
 _PLANNED: Final = 9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SummaryWriter:
     """
     Has a model write summaries of at most *most* in *size*; the prompt of *template* asks for *max_chars* characters.

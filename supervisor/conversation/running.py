@@ -10,7 +10,7 @@ some turns later: where turns are slow, time alone would have a model that fails
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -19,6 +19,7 @@ from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.summaries.retry import Backoff
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.quoting import quote
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _HEADING: Final = {"zh": "对话历史总结：", "en": "Summary of the conversa
 _JOINT: Final = "\n\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Limits:
     """The limits of a running conversation; ValueError, with one sentence, for those that none can keep."""
 
@@ -76,7 +77,7 @@ class Limits:
         return min(self.window, self.window if self.shown_tokens is None else self.shown_tokens) // _SUMMARY_DIVISOR
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure(Backoff):
     """The last failures of the summary in a row; *questions* there were at the last one."""
 
@@ -89,7 +90,7 @@ class Failure(Backoff):
         return not self.is_over(now) or abs(questions - self.questions) < turns
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conversation:
     """
     What is known of a conversation: the system prompt, the summary, and every message that the summary does not have.

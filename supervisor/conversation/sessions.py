@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from base64 import b64decode, b64encode
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from recalld.supervisor.conversation.running import Failure
 from recalld.supervisor.protocol.message import UNSAID
 from recalld.supervisor.storage.clock import SMALL, from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.summaries.retry import Backoff
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ _MARKER_FORMAT: Final = 2
 _DIGITS: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Last:
     """The newest message that was summed up, its time, and the *ids* of all messages of that time that were."""
 
@@ -46,7 +47,7 @@ class Last:
     ids: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Marker:
     """
     What was summed up: the *numbers* of the messages, and the digests of the *files* of which all messages of the session were.
@@ -97,7 +98,7 @@ def modern(marker: Marker, messages: Iterable[tuple[str, datetime]], in_history:
     return replace(marker, numbers=frozenset(covered if last.at <= now + SMALL else ()))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Intent:
     """A line that is to be written, and the *marker* of its *kind* once it is."""
 
@@ -107,7 +108,7 @@ class Intent:
     marker: Marker
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunningSummary:
     """
     The running summary of a session, and the *marker* of what it has; without one there is none yet.
@@ -121,7 +122,7 @@ class RunningSummary:
     failure: Failure = field(default_factory=Failure)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Progress:
     """How far a session is summed up, the line that is being written, and the *failure* of overflow since its last success."""
 
@@ -155,7 +156,7 @@ def session_group(session: str) -> str:
     return f"session-{session_digest(session)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SessionPart:
     """
     What was read of a session: its *blocks*, oldest first, and the *marker* of what of it is summed up.

@@ -8,13 +8,13 @@ its last message is an answer. A call of a tool and its results are never divide
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.message import InvalidEntry, read_message
 from recalld.supervisor.protocol.parts import call_ids, file_lines, only_results, result_ids, speaker_of, tool_lines
 from recalld.supervisor.text.quoting import Entry
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.thinking import after_thoughts
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
@@ -36,7 +36,7 @@ _LAST_WORDS: Final = 80
 _COLON: Final = {"zh": "：", "en": ": "}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Said:
     """
     A message: *raw* as it was given, *text* as a person reads it, its tokens, the ids of its calls and of its results.
@@ -107,7 +107,7 @@ def is_open(turn: Sequence[Said]) -> bool:
     return bool(turn) and not turn[-1].is_answer
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pairs:
     """Before which messages a conversation may be divided, and which messages are not half of a pair."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict, deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,7 @@ from recalld.supervisor.extracts.sentences import clean, cut, end_of, last_claus
 from recalld.supervisor.extracts.worth import weight
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import spelled
 from recalld.supervisor.text.word_frequency import rarity
 
@@ -78,7 +79,7 @@ _CLAUSE: Final = lazy_re(r"[，,。.;；：:!！\n]+(?!\d)\s*")
 _PRONOUN: Final = lazy_re(r"(?:and |but |so )?(?:he|she|they|his|her|their)\b|[但而]?[且是]?[他她]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """A sentence that may be quoted, with what it is worth to quote it."""
 

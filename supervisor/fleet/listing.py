@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import why_refused
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Folder: TypeAlias = "tuple[int, int]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """The names of the workspaces by their folders, and why others were refused, by their names."""
 

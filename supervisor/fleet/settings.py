@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
@@ -11,6 +10,7 @@ from recalld.supervisor.protocol.config import PREFIX, tables
 from recalld.supervisor.protocol.config_keys import Section, section
 from recalld.supervisor.protocol.paths import FLEET
 from recalld.supervisor.protocol.settings import applied, duration, gather, refuse_unknown_variables, whole
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,11 +42,11 @@ class Fleet(Section):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """The file has one section."""
 
-    fleet: Fleet = Fleet()  # noqa: RUF009 - it is immutable
+    fleet: Fleet = Fleet()
 
 
 def load(toml: bytes | None, environ: Mapping[str, str]) -> Fleet:

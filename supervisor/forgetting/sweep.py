@@ -9,7 +9,6 @@ leaves an unfinished act, and its words where they still stand; the next round g
 from __future__ import annotations
 
 import stat as modes
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
@@ -20,6 +19,7 @@ from recalld.supervisor.forgetting.wanted import blocks_at, copies, standing, un
 from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.noting import note, noting
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ ORDER: Final = (
 _TIMES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spot:
     """What is done in one place: its code, a sentence, and the files, as paths from the workspace."""
 

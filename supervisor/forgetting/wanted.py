@@ -11,7 +11,7 @@ import hashlib
 import stat as modes
 import unicodedata
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from recalld.supervisor.archive.deletions import history_copies, is_other
@@ -23,6 +23,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -65,7 +66,7 @@ _EMPTY_WORDS: Final = frozenset(
 _ONE_SIGN: Final = lazy_re(r"[⺀-鿿가-힯]{2,}|.{3,}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Standing:
     """A message that stands somewhere: as a *said* one, and the dated files that hold it."""
 
@@ -83,7 +84,7 @@ class Standing:
         return self.said.session if isinstance(self.said, Block) else str(self.said.raw.get("session") or "")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wanted:
     """The messages, long-term lines and whole files to forget."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.host.lock import any_worker, reclaim
@@ -18,6 +17,7 @@ from recalld.supervisor.protocol.task import parse_result, render_task
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.errors import NoProcess, NoSummary
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ class AskedWorker:
             raise NoSummary(Text("model.worker_ended"), "provider")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkerAnswer:
     """What a worker made of one task: a *result*, or the *sentence* with which it ended, and its exit code."""
 

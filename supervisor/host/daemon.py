@@ -11,7 +11,6 @@ nothing can undo that. So for a while after a jump of the clock no step begins t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
@@ -28,6 +27,7 @@ from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.storage.clock import LARGE, SMALL, steady_s
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ _EARLY_S: Final = 0.5
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """The wall clock and the monotonic clock at one moment."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -17,6 +16,7 @@ from recalld.supervisor.host.jobs import NEVER_S
 from recalld.supervisor.host.lock import SupervisorLock
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,7 +212,7 @@ class Hosted:
             supervisor.background.end()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Dormant:
     """What is kept of a workspace that is closed: its signature, when a round is due, and the clocks at the last one."""
 

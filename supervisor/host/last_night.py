@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recalld.supervisor.storage.catalogue import restored, stored
 from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ T = TypeVar("T", "LastFsck", "LastBackup")
 _MOST_MADE: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LastFsck:
     """
     The outcome of a check: when it was (*at*), and how many messages were *lost* and things *damaged*.
@@ -47,7 +48,7 @@ class LastFsck:
         return not self.lost and not self.damage
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LastBackup:
     """
     The outcome of a backup *at* that time: the last *file* written into the folder, and how many backups the folder keeps.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.intake import unwritten
@@ -11,6 +10,7 @@ from recalld.supervisor.host.last_night import read_last_fsck
 from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StatusLine:
     """
     The first of the *troubles*, then "3 pending · last archive 12 min ago · 0 lost · next roll-up 03:00".

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.importing import chat_exports, coding_logs, messengers, stores
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.importing.talk import Reading, Talk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Kind:
     """
     A kind of log or export, by its *name*; *label* is what people call it, a proper name.

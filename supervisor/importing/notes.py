@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.protocol.paths import is_unfinished
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 20_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Copied:
     """
     How many notes there are, and how many of them were *copied*; the others are there already, but for two kinds.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +25,7 @@ from recalld.supervisor.protocol.message import Message, digest_of_text, read_me
 from recalld.supervisor.protocol.period import summary_period
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local_day
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ _DAY_CHARS: Final = 4_000_000
 UNREAD: Final = "import-unread.txt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Imported:
     """
     What an import did, or would do: *added* of *messages* were new; the rest was there already.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from recalld.supervisor.storage.instant import read_instant
 from recalld.supervisor.text.printable import printable_line
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,7 +36,7 @@ _ARGUMENTS: Final = (
 _MOST_NAMED: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Conversation:
     """
     A conversation: its *id* in the program that kept it, and the *channel*, which is that program's name.
@@ -50,7 +51,7 @@ class Conversation:
     project: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Said:
     """A message: *at* is when it was said, None where the log does not say; *name* who spoke, where that is no role."""
 
@@ -79,7 +80,7 @@ class Unread:
             self.places.append(printable_line(f"{kind}\t{place}"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Reading:
     """
     What a reader gets: the *source*, where to note what it can't read, and the *zone* of times without one.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +24,7 @@ from recalld.supervisor.protocol.parts import only_results
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +67,7 @@ _PAUSE_S: Final = 1_800
 _MOST_LINES: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chunk:
     """
     A passage, the headings above it (*context*), and the conversation that it belongs to (*talk*).

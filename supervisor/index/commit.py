@@ -8,7 +8,7 @@ made, the commit has those that are made and the first passages of the last one,
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from recalld.supervisor.index.manifest import Group, render_manifest
 from recalld.supervisor.index.scan import most_bytes
 from recalld.supervisor.storage.clock import NEVER, within
 from recalld.supervisor.storage.control import UNENDING
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +35,7 @@ _LONG: Final = 50
 LEAST: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Changes:
     """
     The result of an update: the numbers of files read, moved and gone, and why files are unreadable, by path.
@@ -57,7 +58,7 @@ class Changes:
         return replace(more, read=read, moved=moved, gone=gone, rebuilt=self.rebuilt or more.rebuilt)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inventory:
     """
     The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it now.

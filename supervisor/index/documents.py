@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +23,7 @@ from recalld.supervisor.query.intent import is_standing_wish
 from recalld.supervisor.query.relative_days import days_about
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _read_json: Final = json.JSONDecoder().raw_decode
 _BYTES: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """A passage in the index: its group, the key of its file's content, and the words that each field adds."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +26,7 @@ BY_ID: Final = "history.json#"
 SHARED: Final = "shared"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Passage:
     """A message, a ``##`` section of a summary, a paragraph of a note, or a line of memory.md."""
 
@@ -91,7 +93,7 @@ def line_marks(spans: Sequence[tuple[int, int]]) -> str:
     return "#" + ",".join(f"L{start}" + (f"-L{end}" if end > start else "") for start, end in spans)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hit:
     """A passage that answers, with its score (0 for a literal hit, None where scores are not shown) and the reasons for it."""
 
@@ -106,7 +108,7 @@ class Hit:
         return self.score or 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Miss:
     """Why memory has nothing to say about a request: the nearest passage (None: there is none), and where its words are."""
 
@@ -117,7 +119,7 @@ class Miss:
     nowhere: tuple[str, ...] = ()  # the words that no passage has
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """The hits of the index; without hits, the words that passed the gate but are everywhere, or why the gate stopped all."""
 
@@ -126,7 +128,7 @@ class Answer:
     miss: Miss | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BackendResult:
     """
     The result of a backend: a score for each given passage, above 0 if the passage answers, None if the backend has none.
@@ -142,7 +144,7 @@ class NotYet(BlockingIOError):
     """A backend is not ready yet. Nothing is wrong; until it is ready only words are searched."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SearchResult:
     """The hits for a question, and how they were found; without hits, *how* is the reason."""
 

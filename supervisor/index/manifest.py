@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["dated", "note", "summary", "long_term"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Record:
     """A file as it was last read; *key* is the name of its content in the index, *day* is "" for a file without one."""
 
@@ -55,7 +57,7 @@ class Record:
         return f"day {self.day}" if self.kind == "dated" else f"{self.kind} {self.key} {self.day}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """
     One group in the index: the keys of its contents, the number of passages, and the number of words in each field.
@@ -69,7 +71,7 @@ class Group:
     is_whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Manifest:
     """
     The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
 from recalld.supervisor.index.documents import candidate, decode_passage
 from recalld.supervisor.index.ranking import AFTER, SHORT
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.query.calendar import Days
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OverlayGroup:
     """One group: the keys of its contents, its passages (none: it is deleted), and the passages with each word, by field."""
 

@@ -18,6 +18,7 @@ from recalld.supervisor.index.gate import gate_of
 from recalld.supervisor.index.hit import LONG
 from recalld.supervisor.query.intent import asks_for_code, has_code
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -85,7 +86,7 @@ _STRETCHES: Final = ((SHORT, 1.0), (_LONG, 0.5), (10**6, 0.25))
 AFTER: Final = ((2, 0.5), (6, 0.3))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """The verdict of the gate: the answer that is nearest to the request, and its share of the worth that it needs."""
 

@@ -18,7 +18,6 @@ import select
 import socket
 import stat
 import threading
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from recalld.supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, socket_path, version
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.errors import InternalError
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -53,7 +53,7 @@ _MAX_CONNECTIONS: Final = 32
 _VERSIONS: Final = (3, PROTOCOL)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CommandRequest:
     """
     A command to run: its arguments, the client's RECALLD_* variables, and the `folder_id` of its workspace.
@@ -68,7 +68,7 @@ class CommandRequest:
     once: object = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperationRequest:
     """An operation by its name, its request as JSON, who asks ({session, chat, language}), and the workspace's `folder_id`."""
 
@@ -173,7 +173,7 @@ def _operation_request(found: dict[str, Any]) -> OperationRequest:
     return OperationRequest(name, found.get("request", {}), caller, _folder_of(found))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Listener:
     """A listening socket, its path, and the inode of the path when the socket was bound."""
 

@@ -51,6 +51,7 @@ from recalld.supervisor.storage.replaced_texts import ReplacedTexts
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.hunks import hunks
 from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -111,7 +112,7 @@ class LongTermText:
         return stats(self.lines)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LongTermLines:
     """Some *lines* of the long-term file, which has *total*."""
 
@@ -124,7 +125,7 @@ class LongTermLines:
         return text_of(self.lines) if self.total else render(Text("tool.memory_empty"), "zh")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Written:
     """
     The line that has the words now, of *total*; not *is_new* where the file had them before.
@@ -147,7 +148,7 @@ class Written:
         return Text(code if self.is_new else "longterm.known", line=self.line, total=self.total)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Deleted:
     """*count* lines were deleted, *total* are left."""
 
@@ -156,7 +157,7 @@ class Deleted:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ended:
     """What is no longer true: *place* and *text* as they are now, and the day *until*."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,7 @@ from recalld.supervisor.operations.operation import Visible, operation, refuse_o
 from recalld.supervisor.protocol.period import Period, read_period
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText, refuse_no_number, refuse_no_text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ MOST_MESSAGES: Final = 1_000
 ETAG: Final = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DaysRequest:
     """The days of a *year*; None: of all years."""
 
@@ -36,7 +36,7 @@ class DaysRequest:
         refuse_no_number("year", 0 if self.year is None else self.year)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DayCount:
     """How many *messages* memory has of a day, how many of them no file holds yet (*waiting*), and in how many bytes."""
 
@@ -46,7 +46,7 @@ class DayCount:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DaysAnswer:
     """The *days* with messages, oldest first; all *years* of memory; *summaries* are the days and months that have one."""
 
@@ -55,7 +55,7 @@ class DaysAnswer:
     summaries: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DayRequest:
     """
     The messages of a *day* ("2026-01-28"), from number *start* on, counted from 0, *limit* at most.
@@ -76,7 +76,7 @@ class DayRequest:
         refuse_outside(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DayMessage:
     """One message of a day; *path* is its file, "" while no file holds it."""
 
@@ -89,7 +89,7 @@ class DayMessage:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DayAnswer:
     """*messages* from number *start* on, of *total*; the *files* and notes of the day; the days *before* and *after* it."""
 
@@ -103,7 +103,7 @@ class DayAnswer:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SummaryRequest:
     """The *period* of a summary: a day like 2026-01-28, or a month like 2026-01."""
 
@@ -113,7 +113,7 @@ class SummaryRequest:
         period_in("period", self.period)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SummaryLine:
     """A line of a summary; *sources* are the messages that it comes from, by number in the day, or the days of a month."""
 
@@ -121,7 +121,7 @@ class SummaryLine:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SummaryAnswer:
     """
     A summary, without recalld's marks: *text*, the same as *lines*, who made it, and the dated files that it names.
@@ -144,7 +144,7 @@ class SummaryAnswer:
     etag: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class EditSummaryRequest:
     """The new *text* of the summary of a *period*; *etag* is that of the version that was edited (None: whatever is there)."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -17,6 +16,7 @@ from recalld.supervisor.storage.clock import to_wire, within
 from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
 from recalld.supervisor.storage.noting import author
 from recalld.supervisor.text.printable import shortened
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,7 +30,7 @@ _WAIT_S: Final = 30.0
 _POLL_S: Final = 0.03
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ForgetRequest:
     """
     What to forget: *by* message, line, match, session, day, file or removed, and the *value* that names it.
@@ -56,7 +56,7 @@ class ForgetRequest:
             refuse_vague(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ToForget:
     """One message or line: its *ref* (id or number, and digest), time, speaker, and how it begins."""
 
@@ -71,7 +71,7 @@ class ToForget:
         return self.ref.startswith("0@")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Forgotten:
     """
     What is meant, place by place, and what lies *outside*; *done* once nothing of it is left anywhere.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,14 +25,14 @@ MOST_WEEKS: Final = 520
 _LEVELS: Final = {"error": 3, "warning": 4, "all": 6}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ExamineRequest:
     """With *slow* the slow checks run now; without, what they found last is shown."""
 
     slow: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CheckAnswer:
     """What a *check* found: "good", "odd" or "bad"; *why* is a sentence, *mend* the command in it."""
 
@@ -42,7 +42,7 @@ class CheckAnswer:
     mend: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class EventsRequest:
     """The newest events, *limit* at most, of this *level*: "error", "warning" (and errors), or "all"."""
 
@@ -55,7 +55,7 @@ class EventsRequest:
             raise BadRequest("level", Text("argument.not_allowed", value=str(self.level)[:40], allowed=", ".join(_LEVELS)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class EventAnswer:
     """An *event* of the log: when it was, what it *means*, how grave it is (3, 4, 6), and its *fields*."""
 
@@ -66,7 +66,7 @@ class EventAnswer:
     fields: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class WeeksRequest:
     """The last *weeks* weeks."""
 
@@ -76,7 +76,7 @@ class WeeksRequest:
         refuse_outside(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class WeekCount:
     """
     A *week*, by its Monday: how many *messages* it has, how many *summaries* were written and *calls* of the model made in it.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class AppendRequest:
     """
     Messages in their order: role, text, and the other fields of protocol.md, 2.1.
@@ -34,7 +34,7 @@ class AppendRequest:
     as_found: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class HistoryRequest:
     """The *session* whose history is asked for; "" is the session of the messages that name none."""
 

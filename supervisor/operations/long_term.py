@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -13,6 +13,7 @@ from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermLines, Written
@@ -23,7 +24,7 @@ _LINE: Final = lazy_re(r"\d+(?:@\w*)?")
 _SUMMARIES: Final = "memory/summary/"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class WriteRequest:
     """
     The *content* of an entry, and the *source* that its line names: a channel, or a session's name.
@@ -41,7 +42,7 @@ class WriteRequest:
         refuse_no_text("source", self.source)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ReadRequest:
     """Lines *start* to *end* (None: line *start* alone), clamped to the file; without both the *recent* last lines."""
 
@@ -55,7 +56,7 @@ class ReadRequest:
             refuse_no_number(name, 0 if value is None else value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DeleteRequest:
     """The *lines* to delete, each with its digest as in "42@1f3a9c0d"."""
 
@@ -66,7 +67,7 @@ class DeleteRequest:
             refuse_no_text("lines", one)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class InvalidateRequest:
     """
     What is no longer true, and the *reason*.
@@ -85,12 +86,12 @@ class InvalidateRequest:
             raise BadRequest("reason", Text("longterm.long_reason", count=len(self.reason), most=_MOST_REASON))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class StatsRequest:
     """A request without arguments."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SummarizeRequest:
     """A *session* ("": the messages that name none); *again*: all of it. *llm* writes it (None: the configured model)."""
 
@@ -102,7 +103,7 @@ class SummarizeRequest:
         refuse_no_text("session", self.session)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class OverflowRequest:
     """
     A *session* whose messages left the recent history; *llm* as in `SummarizeRequest`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.longterm.lines import search_text
@@ -10,6 +10,7 @@ from recalld.supervisor.operations.operation import Visible, operation, refuse_o
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, StaleText, refuse_no_text
 from recalld.supervisor.storage.files import digest_of
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from recalld.supervisor.longterm.long_term_file import LongTermText
@@ -19,12 +20,12 @@ _MOST_KEYWORDS: Final = 10_000
 _MOST_RESULTS: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TextRequest:
     """A request without arguments."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ReplaceRequest:
     """
     The whole *content*, in place of the text that had this *etag*.
@@ -42,7 +43,7 @@ class ReplaceRequest:
             raise BadRequest("content", Text("http.unwritable"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LinesRequest:
     """*keywords* with blanks between them, of which a line has any ("or") or all ("and"); at most *max_results* lines."""
 
@@ -58,7 +59,7 @@ class LinesRequest:
         refuse_outside(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LongTermWhole:
     """The file at *path* with its whole *text*; another text has another *etag*."""
 
@@ -67,7 +68,7 @@ class LongTermWhole:
     etag: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Replaced:
     """The file at *path* has a new text now: its *etag*, and how many lines are in it in *total*."""
 
@@ -76,7 +77,7 @@ class Replaced:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinesFound:
     """The lines that were found as text, or the sentence that says why there are none; *total* is how many lines there are."""
 

@@ -7,7 +7,6 @@ with its citation, so that no stored text ends the quotation or begins another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +21,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.storage.noting import acting
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,7 @@ _FEW: Final = 20
 _DATED: Final = "memory/"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LookingUp:
     """The operations of an answer, on the workspace that *served* returns."""
 

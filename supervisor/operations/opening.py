@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
@@ -11,6 +10,7 @@ from recalld.supervisor.context.opening import opening as block_of_opening
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PATIENCE_S: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class OpeningRequest:
     """
     The folder *project* in which a client begins, its *session*, and the *start*: startup, resume, clear or compact.

@@ -8,7 +8,7 @@ owner alone is refused in a group before it begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from recalld.supervisor.protocol.inbox import chat_of
@@ -17,6 +17,7 @@ from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
 from recalld.supervisor.storage.noting import author, noting
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ Interface: TypeAlias = Literal["python", "command", "socket", "tool", "http"]
 CHATS: Final = ("", "direct", "group", "channel")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Caller:
     """
     Who asks: the conversation that reads the answer (*session*, and *chat*, its kind), the *language*, and the *interface*.
@@ -70,7 +71,7 @@ class Caller:
         return Audience(chat=where, in_groups=ws.config.recall.in_groups)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Visible:
     """The memory of a workspace as *caller* may see it."""
 
@@ -131,7 +132,7 @@ class Visible:
         return None if audience.sees_all else lambda text: reader.visible(path, cut(text), audience)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Operation(Generic[Q, A]):
     """
     An act with its *name*, the function that *run*s it, and the type of its *request*; codec.py derives the type of the answer.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
+from recalld.supervisor.text.record import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PruneRequest:
     """
     Dated files of days more than *summary_days*, and more than *recent_days*, ago; with *dry_run* they are only named.
@@ -24,7 +23,7 @@ class PruneRequest:
         refuse_outside(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pruned:
     """The dated *files* that were moved (with *dry_run*: would be), their *bytes*, and how many as old ones have no cover."""
 

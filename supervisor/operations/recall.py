@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date  # noqa: TC003 - the type of a request's field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.lines import Lines
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class InjectRequest:
     """
     A *question* (None: the input that waits in inbox.json); *known* are ids of messages that the client sends itself.
@@ -48,7 +49,7 @@ class InjectRequest:
         refuse_no_number("tokens", self.tokens)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ContextRequest:
     """A *question* (None: the input that waits in inbox.json), and the *system* prompt, which is not changed."""
 
@@ -60,7 +61,7 @@ class ContextRequest:
         refuse_no_text("system", self.system)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SearchRequest:
     """
     Words, a sentence or a date; at most *limit* hits.
@@ -85,7 +86,7 @@ class SearchRequest:
             raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=Text("argument.or_more", least=1)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class GetRequest:
     """*lines* lines (None: all) of a memory file from line *start* on; the path may end with a citation, "#L4-L6,L9"."""
 
@@ -99,7 +100,7 @@ class GetRequest:
         refuse_no_number("lines", 1 if self.lines is None else self.lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class WhyRequest:
     """A turn by its id or the beginning of its id; None is the newest turn."""
 
@@ -165,7 +166,7 @@ def get(memory: Visible, request: GetRequest) -> Lines:
     return memory.lines(request.path, request.start, request.lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FilesRequest:
     """A request without arguments."""
 

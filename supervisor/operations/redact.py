@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.diary import amounts_of
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from recalld.supervisor.forgetting.wanted import Wanted
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RedactRequest:
     """Without *yes* it is only shown. *shown* is the digest of what was shown: nothing else is redacted."""
 
@@ -28,7 +28,7 @@ class RedactRequest:
         refuse_no_text("shown", self.shown)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WithSecret:
     """A message or line with a secret: its *ref*, and how it begins, with marks."""
 
@@ -36,7 +36,7 @@ class WithSecret:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Redacted:
     """
     The *messages* and *lines* with secrets; *done* once these have left every place, and marks stand in the dated files.

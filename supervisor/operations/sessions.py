@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
 from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MOST_SESSIONS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SessionsRequest:
     """The *limit* sessions that were talked in last."""
 
@@ -28,7 +29,7 @@ class SessionsRequest:
         refuse_outside(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SessionHead:
     """
     A session: its key ("": the messages that name none), the kind of its chat, its *first* and *last* day, and how many *days*.
@@ -45,7 +46,7 @@ class SessionHead:
     summed_up: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SessionsAnswer:
     """The *sessions*, of *total*, the one talked in last first."""
 

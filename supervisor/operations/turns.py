@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
 from recalld.supervisor.operations.recall import WhyRequest, found_for
 from recalld.supervisor.storage.errors import SupervisorError, refuse_no_text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,7 +28,7 @@ _MOST_READ: Final = 40
 PARTS: Final = ("system", "pinned", "memory", "summary", "history", "question")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TurnsRequest:
     """The newest turns, *limit* at most, older than the turn *before* ("": from the newest on)."""
 
@@ -39,7 +40,7 @@ class TurnsRequest:
         refuse_outside(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TurnHead:
     """A turn in a list: what was asked, how many passages were *shown* and *left_out*, the *tokens* of memory and history."""
 
@@ -53,7 +54,7 @@ class TurnHead:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TurnsAnswer:
     """The *turns*, newest first, of *total*; *more*: there are older ones."""
 
@@ -62,7 +63,7 @@ class TurnsAnswer:
     more: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TurnPart:
     """One part of what was put before the assistant, and its *tokens*; *most* is its budget, 0 without one."""
 
@@ -71,7 +72,7 @@ class TurnPart:
     most: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TurnHit:
     """A passage that was found, whether it was *shown*, why, and why not; *text* are its words now, "" if they are gone."""
 
@@ -85,7 +86,7 @@ class TurnHit:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TurnAnswer:
     """A turn: its *receipt*, its *parts*, and its *hits* with their words; *id* is "" of a question that was only tried."""
 
@@ -96,7 +97,7 @@ class TurnAnswer:
     unsearched: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PreviewRequest:
     """A *question*, as it would be asked in the conversation *of* this key, in a *chat* of this kind ("": that of the key)."""
 

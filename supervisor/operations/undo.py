@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from recalld.supervisor.archive.diary import Act
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LASTING: Final = ("archived", "forgotten", "hand", "undone")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class UndoRequest:
     """The *id* of an act, as CHANGES.md has it."""
 
@@ -27,7 +27,7 @@ class UndoRequest:
         refuse_no_text("id", self.id)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Undone:
     """
     The act *id* of this *kind*, in a sentence (*what*); not *done* where it was taken back before.

@@ -7,13 +7,14 @@ All are for the owner alone. `doctor` is not one of them, since it also examines
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class StateRequest:
     """A request without arguments."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class StatusRequest:
     """
     *ask* returns the version of the running supervisor, *version* the version of this recalld, as for `Look`.
@@ -41,7 +42,7 @@ class StatusRequest:
     version: Any = field(default=None, metadata={"json": False})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class StatusAnswer:
     """The *facts* by stable keys, with wire times; the *sentences* about what is wrong, and whether all is well."""
 
@@ -50,14 +51,14 @@ class StatusAnswer:
     is_well: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class AcceptRequest:
     """A dated *file* that is gone or ends early, and whose missing messages are no longer wanted."""
 
     file: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RestoreRequest:
     """
     A *source* is a copy of history.json, damaged or not; its messages that are nowhere else are added.
@@ -69,7 +70,7 @@ class RestoreRequest:
     give_up: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RestoreAnswer:
     """
     How many messages history.json has after it was *restored* (0: nothing was done), and how many were *added* to it.
@@ -82,7 +83,7 @@ class RestoreAnswer:
     unread: tuple[Unread, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ArchiveAnswer:
     """The dated *files* by the ids of the messages that were written, and how many messages are *left*."""
 
@@ -90,14 +91,14 @@ class ArchiveAnswer:
     left: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RedoRequest:
     """A *period*: a day like 2026-01-28, or a month like 2026-01."""
 
     period: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RebuildRequest:
     """*wait_s* is how many seconds to wait for another process that has locked the index."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
@@ -21,6 +21,7 @@ from recalld.supervisor.protocol.settings import variable
 from recalld.supervisor.protocol.task import NewerVersion, parse_result, parse_task, render_result, render_task
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ _KEYS: Final = (
 Why: TypeAlias = Literal["short", "busy", "spent", "ended"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Reserve:
     """The calls that were written down before the cargo left, as lines of *at* in the log of calls."""
 
@@ -57,7 +58,7 @@ class Reserve:
     mark: str = ""  # of this one reservation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Contents:
     """What is in a cargo."""
 
@@ -70,7 +71,7 @@ class Contents:
     config: Config = field(default_factory=Config)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Outcome:
     """What is in an answer: a result, or *why* there is none and the seconds until it may be asked for again."""
 

@@ -9,8 +9,9 @@ total that it saw last, so that a lost Redis opens no purse. A day is one of UTC
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +89,7 @@ return {{today, redis.call("hget", name, "calls"), redis.call("hget", name, "mon
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spent:
     """What all hosts have spent on a day, the number of days since 1970: calls, and millionths of the money's unit."""
 

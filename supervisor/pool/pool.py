@@ -8,8 +8,9 @@ by its *uid*, the workspace's name and the task's id. Source: docs/reference/pro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -21,7 +22,7 @@ Uid: TypeAlias = str
 Sign: TypeAlias = Literal["waits", "runs", "done"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cargo:
     """A sealed task on its way to the pool; a person waits for one that *is_asked*."""
 
@@ -30,7 +31,7 @@ class Cargo:
     is_asked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """What the pool has made of a task, sealed; *refused* says in one word why a worker could not read the cargo."""
 

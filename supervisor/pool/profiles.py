@@ -6,7 +6,7 @@ A cargo names a profile and nothing more, so that no workspace can have the pool
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.protocol.config import PREFIX, tables
@@ -15,6 +15,7 @@ from recalld.supervisor.protocol.settings import applied, gather
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig, from_os_error
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Profile:
     """One model of the pool, and what all workers may ask of it together."""
 
@@ -57,6 +58,6 @@ def read_profiles(path: Path, environ: Mapping[str, str]) -> tuple[Crew, dict[st
         one = applied(OneProvider(), gather(OneProvider(), {"provider": table}, {}, PREFIX)).provider
         if not one.model:
             raise BadConfig(f"providers.{name}.model", Text("model.unnamed"))
-        values = {key: getattr(one, key) for key in Profile.__slots__ if hasattr(one, key)}
+        values = {key.name: getattr(one, key.name) for key in fields(Profile) if hasattr(one, key.name)}
         found[name] = Profile(name=name, rate_wait=crew.rate_wait, **values)
     return crew, found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ from recalld.supervisor.pool.sealing import refusal
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import steady_s, to_wire, utc_now
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from recalld.supervisor.pool.connection import Broker
@@ -27,7 +27,7 @@ ECHO_S: Final = 10.0
 _POLL_S: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Standing:
     """A pool at one moment."""
 

@@ -13,7 +13,7 @@ import json
 import os
 import stat as modes
 import tarfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from recalld.supervisor.protocol.paths import MOST_FOLDERS
@@ -23,6 +23,7 @@ from recalld.supervisor.storage.clock import from_wire
 from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadBackup, NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +45,7 @@ _LONGEST_PATH: Final = 4096
 _OF_A_LINE: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """A file of a backup: its path from the workspace, size and digest, time of last change, and whether it is a program."""
 
@@ -55,7 +56,7 @@ class Entry:
     executable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Contents:
     """What a backup's list says of it; *created_at* is a wire time, *made_by* a version of recalld."""
 

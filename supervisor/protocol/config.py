@@ -5,12 +5,10 @@ The configuration of a workspace, from recalld.toml and the variables `RECALLD_<
 configuration.md is generated from the keys: `python -m recalld.supervisor.protocol.config > docs/reference/configuration.md`.
 """
 
-# ruff: noqa: RUF009 - every default is immutable
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from recalld.supervisor.protocol.config_keys import (
@@ -45,6 +43,7 @@ from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import find_zone
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +81,7 @@ _KEY: Final = lazy_re(r"\s*([\w.-]{1,60})\s*=")
 _LANGUAGE: Final = lazy_re(r"""(?:(?![ \t]*\[)[^\n]*\n)*?[ \t]*language[ \t]*=[ \t]*["'](auto|zh|en)["']""")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Config:
     """Keys that belong to no section."""
 

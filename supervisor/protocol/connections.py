@@ -7,10 +7,11 @@ what they start. Source: docs/reference/protocol.md, 12.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ VERSION: Final = 1
 HOOK_LATE: Final = "it took too long"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Connection:
     """
     One settings file of a *client*: its *path*, the *command* of a hook in it, and the *pieces* that were put in, with places.

@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence  # noqa: TC003 - dataclass fields
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
@@ -32,6 +31,7 @@ from recalld.supervisor.protocol.parts import LINE, file_lines, speaker_of, tool
 from recalld.supervisor.storage.clock import find_zone, from_wire, local, to_wire
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ _CALL: Final = "(call"
 _SHOWN_ROLE: Final = lazy_re(r"[a-z][a-z_-]{0,31}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """
     One message in a dated file.
@@ -130,7 +130,7 @@ class Block:
         return fingerprints_of(self.fields, self.fields.get("role", self.role), self.text, self.created_at)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DatedFile:
     """The parsed content of a dated file that recalld made."""
 

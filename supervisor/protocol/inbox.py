@@ -8,13 +8,13 @@ names of fields and an object around the array are accepted. Elements that are n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.protocol.message import InvalidEntry, Message, read_message
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -41,7 +41,7 @@ _GROUP: Final = r"""
     """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chat:
     """The chat of a message: with the user alone, a group or a channel; *session* is its key, "" if unknown."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -21,6 +20,7 @@ from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wir
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,7 +112,7 @@ class CallLog:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Endpoint:
     """Which model is asked, where, and with which key: marks of 4 hex digits, enough to see a change, too few to find a key."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -18,6 +18,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.storage.instant import instants_of, quoted, read_instant, why_not_said_at
 from recalld.supervisor.storage.lenient_json import DEEPEST, is_deeper, is_same_object, parse_json, render_json
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,7 +77,7 @@ _HALF_SECOND: Final = 500_000
 _MOST_LEVELS: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Message:
     """One message of history.json; *raw* is its JSON object as found, in its key order; the other fields are read from it."""
 
@@ -137,7 +138,7 @@ class Message:
         return (*self.fingerprints, *(fingerprint_of(mark, self.raw.get("role"), self.text) for mark in marks))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InvalidEntry:
     """An element of the array that is not a message, and one clause that says why."""
 

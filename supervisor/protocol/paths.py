@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path  # noqa: TC003 - a dataclass field
 from typing import Final
@@ -18,6 +17,7 @@ from recalld.supervisor.protocol.period import Period, read_period
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 #: The folders of the task queue, in worker/: queued tasks, running tasks, results, failures by group.
 QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
@@ -64,7 +64,7 @@ class _Below:
         return paths.root.joinpath(*self._parts)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkspacePaths:
     """The paths of the workspace at *root*."""
 

@@ -4,15 +4,14 @@ The keys of a pool of workers: [pool] of recalld.toml on a host, and a worker's 
 They are read as those of recalld.toml are (config_keys.py). Source: docs/reference/protocol.md, 6.11.
 """
 
-# ruff: noqa: RUF009 - every default is immutable
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.config_keys import ONE_LINE, VARIABLE, Section, name_of_the_key, section
 from recalld.supervisor.protocol.settings import duration, real, text, url, whole
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -92,14 +91,14 @@ class Provider(Section):
     price_out: float = real(0.0, "The price of a million tokens of answers.")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolFile:
     """What pool.toml has beside its providers."""
 
     pool: Crew = Crew()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OneProvider:
     """One section of its providers."""
 

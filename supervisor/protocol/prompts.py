@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
@@ -18,6 +17,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ class Turn(NamedTuple):
 Prompt: TypeAlias = "str | tuple[Turn, ...]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PromptTemplate:
     """The template of one file; *name* is the file's, without a folder."""
 

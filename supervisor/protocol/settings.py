@@ -10,13 +10,14 @@ file and no environment.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -38,7 +39,7 @@ C = TypeVar("C", bound="DataclassInstance")
 Place = tuple[str, str]  # section ("" for the top of the file) and key
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind(Generic[T]):
     """How a value is read: *read* checks a TOML value or raises ValueError; *of_text* turns a variable's text into one."""
 
@@ -48,7 +49,7 @@ class Kind(Generic[T]):
     secret: bool = False  # the value may be a password in the wrong place: errors do not repeat it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Key:
     """A key: its kind, its default as written in TOML, its meaning, and *seed*, the value of the first design if it differs."""
 

@@ -16,6 +16,7 @@ from recalld.supervisor.protocol.dated_file import body_digest
 from recalld.supervisor.protocol.frontmatter import FORMAT, read_head, render_head
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +38,7 @@ class Source:
     count: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Summary:
     """The content of a summary file. *text* is the last machine part; *kept* is the edited part before it, "" if none."""
 

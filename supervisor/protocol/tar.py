@@ -9,11 +9,11 @@ them. Links, sparse files, headers for all files and whatever else there is are 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ _POSIX, _GNU = b"ustar\x0000", b"ustar  \x00"
 _FILE, _OLD_FILE, _RECORDS, _LONG_NAME = b"0", b"\0", b"x", b"L"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Member:
     """A regular file in a tar: its *size* bytes begin at *offset*."""
 

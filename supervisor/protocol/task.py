@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from recalld.supervisor.protocol.message import ATTEMPTS_END
@@ -18,6 +18,7 @@ from recalld.supervisor.protocol.summary_file import Source, can_be_named
 from recalld.supervisor.storage.catalogue import restored, stored
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +64,7 @@ class NewerVersion(ValueError):
     """The file is of a newer recalld, which reads it; it is no damage."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Task:
     """A summary to write. *material* names the files to read, dated files or `summary/…` ones, oldest first."""
 
@@ -83,7 +84,7 @@ class Task:
     attempt: int = 0  # earlier failures of the group
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class AskedTask:
     """A task that somebody waits for. Its material is the *prompt* or *turns* for a model, or the *messages* of an extract."""
 
@@ -101,7 +102,7 @@ class AskedTask:
     attempt: int = 0  # earlier failures of the session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Result:
     """The result of a task. *sources*, *group*, *previous_digest*, *redo* and *attempt* are copied from the task."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.catalogue import Text
@@ -17,6 +17,7 @@ from recalld.supervisor.storage.clock import SMALL, from_wire, to_wire
 from recalld.supervisor.storage.errors import BadFile, NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +30,7 @@ VERSION: Final = 1
 TURN_ID: Final = lazy_re(r"\d{8}T\d{9}Z-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Candidate:
     """One passage that was found: its place, its score, whether it was shown, and if not, why not."""
 
@@ -42,7 +43,7 @@ class Candidate:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Receipt:
     """
     One turn. *history* and *messages* are as they were sent; *config* holds the settings that were used, by their names.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
+from recalld.supervisor.text.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Days:
     """The days from *first* to *last*, both included."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days, latest_day, month_of, single_day
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _FIRST_TALK: Final = lazy_re(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Days that a text names, and their place in the text (NFKC)."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days, day_tokens
@@ -23,6 +23,7 @@ from recalld.supervisor.query.recurring import occasions, recurring
 from recalld.supervisor.query.relative_days import days_meant
 from recalld.supervisor.query.tense import TENSE_WORDS
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
 from recalld.supervisor.text.tokenizer import HAN, tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
@@ -184,7 +185,7 @@ _SURNAMED: Final = lazy_re(
 _NICKNAMED: Final = lazy_re(rf"(?:给|跟|陪|替)(?:[小阿]([{HAN}])|(([{HAN}])\3))")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Query:
     """
     What a question asks for.

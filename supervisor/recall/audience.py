@@ -7,12 +7,12 @@ marked as shared, or what `[recall] in_groups` allows. What it may not see is as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.index.hit import SHARED, reader_of
 from recalld.supervisor.protocol.inbox import DIRECT, Chat
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAMED: Final = lazy_re(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Audience:
     """The readers of *chat*; *in_groups* is `[recall] in_groups`."""
 

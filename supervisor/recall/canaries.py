@@ -10,13 +10,14 @@ never leave the file. The file can be deleted: later archive runs give new canar
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.protocol.said_back import SaidBack
 from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.tokenizer import spelled, tokens
 from recalld.supervisor.text.word_frequency import rarity
@@ -58,7 +59,7 @@ _MAX_CHARS: Final = 4_000
 _SAMPLE: Final = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Canary:
     """A question about the message *id* in the dated file *file*; when it was last asked, and whether the message was found."""
 
@@ -74,7 +75,7 @@ class Canary:
         return " ".join(self.words)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rate:
     """How many canaries are kept, how many of them were asked, and how many of those found."""
 
@@ -189,7 +190,7 @@ def expected_rate(before: float, now: Rate) -> tuple[float, bool]:
     return (now.value if has_fallen else max(before, now.value)), has_fallen
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CanaryState:
     """
     The canaries, oldest first; *until* is the archive run they were last taken from, *level* the rate to expect.

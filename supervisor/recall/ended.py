@@ -8,7 +8,7 @@ Lines are struck in their file (`protocol/struck`). A message and a line of a su
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from recalld.supervisor.query.tense import asks_past
 from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.noting import note
 from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,7 @@ _BEHIND: Final = 0.999
 _NAME: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ended:
     """The *messages*, by id, and the *lines* of summaries, by `name_of`, that are no longer true."""
 

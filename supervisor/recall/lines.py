@@ -12,7 +12,6 @@ import contextlib
 import itertools
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
@@ -24,6 +23,7 @@ from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
 from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _LONGEST_NAME: Final = 255
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lines:
     """
     *text* is lines *start* to *end* (1-based, inclusive) of the *total* that the file at *path* has.
@@ -60,7 +60,7 @@ class Lines:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LineReader:
     """Reads lines of the memory of one workspace; each store is opened when it is first needed."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import stat
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -35,6 +35,7 @@ from recalld.supervisor.storage.clock import local_day, within
 from recalld.supervisor.storage.control import UNENDING, UNLIMITED
 from recalld.supervisor.storage.errors import BadFile, as_supervisor_error
 from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Searcher:
     """Searches the memory of one workspace, and keeps the index of it up to date."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
@@ -30,6 +29,7 @@ from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_err
 from recalld.supervisor.text.chinese import load_to_cut
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import HAN, tokens
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _PATIENCE_S: Final = 0.1
 _HAN: Final = lazy_re(f"[{HAN}]")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnfiledPassages:
     """The passages, as an overlay of the index and one by one; *left* messages are missing, since time was up."""
 

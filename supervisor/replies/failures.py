@@ -6,12 +6,12 @@ An input that is set aside is kept there as it was, and is not answered while th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NAME: Final = lazy_re(r"reply-[0-9a-f]{16}\.json")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FailedInput:
     """How often an input was asked in vain, the last reason, and whether it is set aside."""
 

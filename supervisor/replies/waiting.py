@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.inbox import Chat, chat_of
 from recalld.supervisor.protocol.message import digest_of_text
 from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ _PLACE: Final = ("session", "chat", "channel", "project")
 _DIGITS: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Input:
     """
     An input that waits: its message as found, the *id* and the time *at* by which it goes into history.json.
@@ -68,7 +69,7 @@ class Input:
         return {name: self.message.raw[name] for name in _PLACE if name in self.message.raw}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conversation:
     """The inputs of one conversation that wait for one answer, oldest first."""
 

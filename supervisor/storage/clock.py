@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -21,6 +20,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 
@@ -38,7 +38,7 @@ _CITIES: Final = (
 _HALF_YEARS: Final = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Deadline:
     """A limit in time: the moment *ends_at* of the clock *now*, in seconds (configuration: recall.timeout_ms)."""
 

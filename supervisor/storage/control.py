@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.storage.clock import NEVER
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ def _ignore(_what: str, _done: int, _total: int) -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Control:
     """
     How a caller limits one call, and follows it.

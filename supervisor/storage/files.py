@@ -20,11 +20,11 @@ import stat as modes
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.storage.errors import TEMPORARY, Busy, Conflict
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,7 +47,7 @@ def is_left_behind(stat: Stat, now: datetime) -> bool:
     return abs(stat.mtime_ns / 1e9 - now.timestamp()) > _LONGEST_WRITE_S
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileVersion:
     """One whole version of a file: its bytes, and the properties that differ from those of other versions."""
 

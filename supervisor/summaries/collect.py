@@ -7,7 +7,7 @@ and 6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.coverage import may_replace
@@ -24,6 +24,7 @@ from recalld.supervisor.summaries.quality import Verdict, judge, reject_form
 from recalld.supervisor.summaries.reading import material_of
 from recalld.supervisor.summaries.retry import Backoff, refused_mark
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.small_talk import is_chitchat
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.summaries.llm_state import ModelUse
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Stores:
     """What a result is read from, judged by, and written to."""
 

@@ -7,7 +7,7 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +28,7 @@ from recalld.supervisor.summaries.retry import (
 )
 from recalld.supervisor.summaries.schedule import SummaryWriter
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,7 +54,7 @@ _MARK_MIN_CHARS: Final = 16
 _SENTENCE_END: Final = lazy_re(r"\n|(?<=。)|(?<=\.)[ ]")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelUse:
     """
     What the use of the model is recorded in and limited by.

@@ -21,6 +21,7 @@ from recalld.supervisor.text.chinese import pinyin, to_simplified
 from recalld.supervisor.text.figures import Figure, figures
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.places import other_names
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import stem, tokens
 from recalld.supervisor.text.word_frequency import rarity, telling_words
 
@@ -74,7 +75,7 @@ _CAPITALISED: Final = lazy_re(r"[A-Z][a-z]+")
 _LETTERS: Final = lazy_re(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Where an answer says what its material does not: from *start* to *end*."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -20,6 +19,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import NEVER, to_wire, within
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import note_answer, note_result, refusal
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from recalld.supervisor.protocol.prompts import Prompt
@@ -33,7 +33,7 @@ _STARTUP: Final = timedelta(seconds=30)
 _POLL_S: Final = 0.03
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CallLimits:
     """What one answer may take: *timeout* of the call itself, and the *deadline* of its caller."""
 

@@ -11,7 +11,6 @@ and what it says against its material in `material.py`. Pure, and linear in the 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +29,7 @@ from recalld.supervisor.summaries.material import (
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import outside_code, own_words
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import HAN, KANA, tokens
 from recalld.supervisor.text.word_frequency import telling_words
 
@@ -80,7 +80,7 @@ _MARKED: Final = (2, 3)
 UNVERIFIED: Final = {"zh": "（未核实）", "en": " (unverified)"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """*reason*: why the text is refused, None if it may be the summary. Of *text*, *unverified* places are marked."""
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
+
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +36,7 @@ _MARK_DIGITS: Final = 12
 Waits: TypeAlias = "tuple[Sequence[timedelta], timedelta, float]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Backoff:
     """How often something failed in a row, when it did last, and when to try again; *attempts* is 0 where it did not fail."""
 
@@ -54,7 +56,7 @@ class Backoff:
         return self.failed_at is None or self.next_at is None or is_due(self.failed_at, self.next_at, now)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Answers:
     """What became of a model's answers: *refused* by reason, and the places of accepted ones that are marked."""
 
@@ -77,7 +79,7 @@ class Answers:
         return replace(self, accepted=accepted, unverified=self.unverified + unverified, refused=refused, recent=recent)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ProviderState(Backoff):
     """What `worker/failed/provider.json` holds: the last fault of the provider, and today's cost so far."""
 

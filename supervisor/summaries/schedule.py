@@ -8,11 +8,11 @@ makes the tasks. Source: docs/reference/protocol.md, 3, Groups and roll-up.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.coverage import covered, covers
 from recalld.supervisor.protocol.period import Period, day, month, summary_period
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.summary_file import Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SummaryJob:
     """A summary to make: the sources that it will name, the material to read, and the text that it continues."""
 
@@ -33,7 +33,7 @@ class SummaryJob:
     previous_digest: str  # of the existing summary file, "" when there is none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SummaryWriter:
     """
     What is able to write the summaries: a model (*is_model*), which also replaces extracts, or the extract.
@@ -51,6 +51,9 @@ class SummaryWriter:
     def lets_stand(self, summary: ExistingSummary) -> bool:
         """Return whether the summary is an extract that no model is asked to replace."""
         return summary.extract and (summary.enough or (bool(summary.refused) and summary.refused == self.asked))
+
+
+_EXTRACTS: Final = SummaryWriter()
 
 
 def files_by_period(files: Collection[MemoryFile], today: date, recent_days: int) -> dict[Period, tuple[MemoryFile, ...]]:
@@ -80,7 +83,7 @@ def due_summaries(
     summaries: Mapping[Period, ExistingSummary],
     today: date,
     recent_days: int,
-    writer: SummaryWriter = SummaryWriter(),
+    writer: SummaryWriter = _EXTRACTS,
 ) -> list[SummaryJob]:
     """Return every summary that is due, newest first."""
     named = covered(files, summaries)

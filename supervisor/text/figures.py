@@ -8,10 +8,10 @@ compared with its material by these. Letters and digits that are one word (G1024
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,7 +134,7 @@ _NO_COUNT: Final = lazy_re(
 _COUNTED: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Figure:
     """
     What is written from *start* to *end*.

@@ -8,13 +8,13 @@ same text has the same marks at any time, since the id of a message may be made 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.personal import kind_of
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.redact import find_secrets, redacted
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def has_secret(text: str, patterns: Iterable[str] = ()) -> bool:
     return any(not _is_kept(text, one, known) for one in find_secrets(text, known))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Marks:
     """Puts marks into what is about to be stored; *patterns* are those of the configuration."""
 

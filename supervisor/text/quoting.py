@@ -8,10 +8,11 @@ longer than any in it), and can't use the marks by which chat templates separate
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _BREAKS: Final = ("\n\n", "\n", "。", "！", "？", ". ", "；", "，", " ")
 _NEAR_END: Final = 0.7
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """
     A message or a part of one: *head* is its time, role and name; *part* counts from 1, and is 0 for a whole message.

@@ -8,10 +8,10 @@ that nobody asked for (`context/secrets.py`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.secret_forms import found_secrets
 from recalld.supervisor.text.secret_labels import Found
 
@@ -34,7 +34,7 @@ _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
 _SENTENCE_END: Final = lazy_re(r"[\n。！？；!?;]|\.(?=\s)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Secret:
     """
     A secret at *start* to *end* of a text.

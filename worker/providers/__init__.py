@@ -13,6 +13,8 @@ import importlib
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
+from recalld.supervisor.text.record import record
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -80,7 +82,7 @@ class MeasuredModel(Model, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Usage:
     """The cost: the *calls* are requests that were sent, the tokens are the server's figures, else estimated."""
 
@@ -100,7 +102,7 @@ class Usage:
         return {"calls": self.calls, "promptTokens": self.prompt_tokens, "completionTokens": self.completion_tokens}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Completion:
     """A complete answer without thinking and wrapping, never blank; *model* is who wrote it by the server's word."""
 

@@ -8,12 +8,12 @@ on its errors. Source: protocol.md, 3, Failure (*provider* pauses the provider, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.task import LONGEST_RETRY_S
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.task import Reason
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ServerError:
     """The reason of the failed result and its sentence; *overflow* when a shorter prompt may be accepted."""
 
@@ -30,7 +30,7 @@ class ServerError:
     overflow: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Row:
     """A row of TABLE: an answer with such a status (None: an error inside a stream) and matching words is this error."""
 

@@ -7,15 +7,16 @@ No value is trusted to have the type that it should have; what is not understood
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
+
+from recalld.supervisor.text.record import record
 
 _SHOWN_MODELS: Final = 5
 #: The fields of a listed model with its window: LM Studio, vLLM, llama.cpp, OpenRouter, Mistral; what is loaded comes first.
 _WINDOWS: Final = ("loaded_context_length", "max_model_len", "n_ctx", "n_ctx_train", "context_length", "max_context_length")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Capacity:
     """How many answers a server writes at once, and the window of each in tokens; None where it does not say."""
 
@@ -24,7 +25,7 @@ class Capacity:
     is_here: bool = False  # on this machine
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listed:
     """Whether a server has the model, some of those that it has, and its window in tokens; None where it does not say."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -23,6 +23,7 @@ from recalld.supervisor.storage.instant import read_instant, why_no_instant
 from recalld.supervisor.storage.output import is_journal
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable, printable_line
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -44,7 +45,7 @@ _LAST_YEAR: Final = 9900
 _MADE_WITH: Final = ("recalld.toml", ".recalld", "history.json", "inbox.d", "memory", "memory.md", "MEMORY.md")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Once:
     """
     What identifies a message, whoever adds it: when its client began, 10 random bytes, words from standard input.

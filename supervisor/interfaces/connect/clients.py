@@ -7,8 +7,9 @@ what each settings file should have; `plan.py` compares it with what is there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ _CLAUDE_EVENTS: Final = ("UserPromptSubmit", "Stop", "SessionStart")
 NAME: Final = "recalld"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wanted:
     """
     What one settings file should have.
@@ -43,7 +44,7 @@ class Wanted:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Client:
     """A client: its *title* for people, the folder of its settings below the user's own, and the command that starts it."""
 
@@ -65,7 +66,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Where a client is connected: the user's folder *home* or a *project*, with the *argv* that starts recalld there."""
 

@@ -7,14 +7,15 @@ these from a file that nobody has changed since; in one that was changed it look
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edited:
     """The *text* with the pieces in it, and which of its characters were put in."""
 

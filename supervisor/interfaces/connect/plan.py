@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.interfaces.connect.clients import NAME, workspace_of
@@ -18,6 +17,7 @@ from recalld.supervisor.interfaces.connect.edited import Edited
 from recalld.supervisor.interfaces.connect.json_text import Node, NoJson, parse, with_item, with_property, without
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -174,7 +174,7 @@ def _root(text: str) -> Node:
     return root
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Entry:
     """What may be an entry of recalld's: the member or item *part* of *owner*, which has these *keys*, and what it starts."""
 

@@ -23,6 +23,7 @@ from recalld.supervisor.protocol.connections import Connection, parse_connection
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, SupervisorError, from_os_error
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +46,7 @@ class BadSettings(BadFile):
     code = "error.unchangeable"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """What is done to one settings file: the text that it has (None: there is none) and the one that it gets."""
 
@@ -61,7 +62,7 @@ class Change:
     elsewhere: tuple[str, ...] = ()  # other workspaces that it is connected with
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Machine:
     """The clients of this user, the workspace to connect them with, and what earlier runs put into their settings."""
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ _PACE: Final = timedelta(seconds=40)
 _ROLES: Final = frozenset({"user", "assistant"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """What is asked, when, and in which session."""
 

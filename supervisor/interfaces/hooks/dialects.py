@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.context.render import framed as between_tags
 from recalld.supervisor.context.spoken import spoken
+from recalld.supervisor.text.record import record
 
 #: What an event is about: a question comes, an answer was given, a session begins; or nothing that recalld needs.
 Kind: TypeAlias = Literal["question", "answer", "start", "nothing"]
@@ -28,7 +28,7 @@ class OddEvent(ValueError):
     """An event that recalld can't use; its text says why, without words of a message."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """One event: its *kind*, the client's *session* and *turn*, what was asked and answered, and how a session begins."""
 
@@ -41,7 +41,7 @@ class Event:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dialect:
     """
     How a client speaks: its events by name, the fields of session, turn, question and answer, and what it takes.

@@ -8,11 +8,12 @@ away in the middle.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.context.spoken import spoken
 from recalld.supervisor.interfaces.proxy.talk import words_of
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _CALLS: Final = frozenset({"tool_use", "function_call", "custom_tool_call", "computer_call", "local_shell_call"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """What was answered: the *words* so far, whether it is *whole*, whether it *calls* a tool, and the *id* of the response."""
 

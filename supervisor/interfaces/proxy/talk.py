@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.context.spoken import spoken
 from recalld.supervisor.interfaces.proxy.places import Place, items, members, whole
+from recalld.supervisor.text.record import record
 
 Kind: TypeAlias = Literal["chat", "responses", "messages"]
 
@@ -33,7 +34,7 @@ MOST_SESSION: Final = 200
 _DIGITS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Said:
     """One message of a request: its *role* ("" of what is no message), its *words*, and where it is."""
 
@@ -42,7 +43,7 @@ class Said:
     place: Place = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Talk:
     """
     A request: its *text* and *fields*, the messages *said*, which of them is the question *at*, and the *system* prompt.

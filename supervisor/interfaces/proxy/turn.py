@@ -9,7 +9,6 @@ are a revision (docs/reference/protocol.md, 2.6).
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +20,7 @@ from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ _MOST_CHARS: Final = 20_000
 _AGAIN: Final = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Turn:
     """The *question* of a request, its *session*, and its *place* in it."""
 

@@ -10,10 +10,11 @@ gets the JSON.
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.snippet import is_grapheme_boundary
 from recalld.supervisor.text.token_count import estimate_tokens
 
@@ -31,7 +32,7 @@ _ALWAYS: Final = frozenset({"text", "snippet", "new"})
 _JSON_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MemorySearchResult:
     """
     A passage that was found: *snippet* is lines *start_line* to *end_line* of *path*.
@@ -51,7 +52,7 @@ class MemorySearchResult:
     ref: str = ""  # "42@1f3a9c0d", the name by which a line of the long-term file is deleted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SearchAnswer:
     """The answer of `memory_search`; *note* says why there are no results, or why there may be more."""
 
@@ -65,7 +66,7 @@ class SearchAnswer:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class GetAnswer:
     """The answer of `memory_get`: *text* is lines *start_line* to *end_line* of *total*, "" if there are none."""
 
@@ -77,7 +78,7 @@ class GetAnswer:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LongTermLine:
     """A line of the long-term file, as `memory_read` shows it; it is deleted by its *ref*."""
 
@@ -87,7 +88,7 @@ class LongTermLine:
     ref: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ReadAnswer:
     """The answer of `memory_read`."""
 
@@ -97,7 +98,7 @@ class ReadAnswer:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class WriteAnswer:
     """
     The answer of `memory_write`: the entry is line *line* of *total*; *new* is False if a line has its words already.
@@ -117,7 +118,7 @@ class WriteAnswer:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DeleteAnswer:
     """The answer of `memory_delete`: how many lines were *deleted*, and how many are left."""
 
@@ -127,7 +128,7 @@ class DeleteAnswer:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ForgetAnswer:
     """
     The answer of `memory_forget`: how many *messages* and *lines* were meant; *done* once they have left every place.
@@ -218,7 +219,7 @@ def _schema_of(hint: Any) -> dict[str, Any]:
 # ── clamping ─────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Room:
     """The rest of a budget: *chars* characters (None: any number) and *tokens*; a Han character costs *cjk* tokens."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import Any, Final, TypeAlias
 
 from recalld.supervisor.longterm.lines import without_surrogates
@@ -18,6 +18,7 @@ from recalld.supervisor.protocol.paths import is_foreign
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 #: The folder that the model sees: memory.md in it is the long-term file, everything else is in memory/.
 ROOT: Final = "/memories"
@@ -38,7 +39,7 @@ class Refused(Exception):
     """The documented answer to a command that was not carried out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """Show a file, or the lines of *view_range* of it (the last may be -1), or what is in a folder."""
 
@@ -46,7 +47,7 @@ class View:
     view_range: Sequence[int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Create:
     """Make a file."""
 
@@ -54,7 +55,7 @@ class Create:
     file_text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StrReplace:
     """Replace the only occurrence of *old_str*."""
 
@@ -63,7 +64,7 @@ class StrReplace:
     new_str: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Insert:
     """Insert lines after line *insert_line*, 0 being the beginning."""
 
@@ -72,14 +73,14 @@ class Insert:
     insert_text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Delete:
     """Delete a file, or a folder with all that is in it."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rename:
     """Give a file or a folder another name, or another place."""
 

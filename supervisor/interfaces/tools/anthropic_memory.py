@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import stat as modes
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from recalld.supervisor.interfaces.tools.anthropic_commands import (
@@ -47,6 +46,7 @@ from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_su
 from recalld.supervisor.storage.move_across import move_across
 from recalld.supervisor.storage.noting import acting, author, noting
 from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _DEPTH: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """The answer to the model, the content of a tool_result; *is_error*: nothing was done."""
 
@@ -69,7 +69,7 @@ class Answer:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     """The meaning of a path from the model: its names below the root, and the file or folder on disk."""
 

@@ -7,11 +7,12 @@ and defaults are those of CountBot (000) and OpenClaw (001).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ _NAMES: Final[Mapping[type, str]] = {
 _FIXED: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """A parameter of a tool; a number has a *least* value, and a text must be one of the *choices*, if there are any."""
 
@@ -91,7 +92,7 @@ class Parameter:
         return {**found, "description": getattr(self, language)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     """A tool: its name, its description for a model, its parameters, and what its call changes."""
 

@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +26,7 @@ from recalld.supervisor.longterm.guidance import guidance
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.noting import acting
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reply:
     """The result of a call: *text* for the model, and *data*, the same as JSON (None for an error)."""
 
