@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.archive.deletions import history_copies, is_other
 from recalld.supervisor.checks.check import Look, bad, odd
 from recalld.supervisor.checks.machine import walk
-from recalld.supervisor.conversation.sessions import OVERFLOW
 from recalld.supervisor.longterm.lines import parse_entry
 from recalld.supervisor.protocol.attachments import attachments_of
 from recalld.supervisor.protocol.dated_file import undated_in
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.checks.check import Faults
     from recalld.supervisor.checks.fsck import Ledger
     from recalld.supervisor.protocol.message import Entry
+    from recalld.supervisor.workspace import Workspace
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
 LONGEST_WAIT: Final = timedelta(days=1)
@@ -313,19 +313,19 @@ def long_term(look: Look) -> Faults:
 
 
 def marked_by_machine(look: Look) -> Faults:
-    """
-    Yield a fault if summaries among the long-term lines are marked for groups: programs could set the mark before 0.10.0.
-
-    A summary is recognised by its source: `auto-overflow`, or the name of a session that was summed up.
-    """
+    """Yield a fault if summaries among the long-term lines are marked for groups: programs could set the mark before 0.10.0."""
     ws = look.ws
-    found = []
-    for line in ws.long_term.read().lines:
-        entry = parse_entry(line.text) if is_shared(line.text) else None
-        if entry and (entry.source == OVERFLOW or ws.session_files.read(entry.source).markers.get("summary")):
-            found.append(str(line.number))
+    shared = [line for line in ws.long_term.read().lines if is_shared(line.text)]
+    found = [str(line.number) for line in shared if (entry := parse_entry(line.text)) and _is_summary(entry.source, ws)]
     if found:
         yield odd(Text("doctor.marked_by_machine", path=ws.long_term.path, count=len(found), lines=", ".join(found)))
+
+
+def _is_summary(source: str, ws: Workspace) -> bool:
+    """Return whether a line of this source is a summary: `auto-overflow`, or the name of a session that was summed up."""
+    from recalld.supervisor.conversation.sessions import OVERFLOW  # imported here, since few memories have such a line
+
+    return source == OVERFLOW or bool(ws.session_files.read(source).markers.get("summary"))
 
 
 def index(look: Look) -> Faults:

@@ -23,7 +23,6 @@ from recalld.supervisor.summaries.llm_state import (
     provider_state,
     summary_writer,
 )
-from recalld.supervisor.summaries.meanwhile import waits_for_no_model
 from recalld.supervisor.summaries.retry import is_due
 from recalld.supervisor.summaries.schedule import due_summaries, files_by_period, not_pruned
 
@@ -161,6 +160,8 @@ def _planned(
 
 def _is_spared(ws: Workspace, job: SummaryJob, present: Collection[str], summaries: Mapping[Period, ExistingSummary]) -> bool:
     """Return whether no model is asked for the job, whose files are there; an extract that waits was found to need one."""
+    from recalld.supervisor.summaries.meanwhile import waits_for_no_model  # imported here, since `status` does not need it
+
     existing = summaries.get(job.period)
     if (existing and (existing.waits or not existing.extract)) or any(source.name not in present for source in job.sources):
         return False

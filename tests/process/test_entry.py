@@ -167,6 +167,9 @@ PLAIN = [
     ["search", "榛子"],
     ["search", "--limit", "3", "search", "--json", "--limit", "007"],
     ["-w", "W", "search", "what about -w", "--session", "--json"],
+    ["status"],
+    ["status", "--metrics", "-w", "W", "--json"],
+    ["-w", "W", "plan", "--at", "2026-02-01", "--now", "2026-01-28"],
 ]
 #: What the parser reads, or refuses, or what is no command of these.
 OTHERS = [
@@ -197,7 +200,8 @@ OTHERS = [
     ["search", "榛子", "--limit", "三"],
     ["search", "榛子", "--limit", "1000000000"],
     ["search", "--", "-榛子"],
-    ["status"],
+    ["status", "榛子"],
+    ["plan", "--at"],
     ["get", "memory.md"],
     [],
 ]

@@ -123,7 +123,7 @@ def test_inject_in_chinese_imports_no_heavy_module_but_opencc(command):
     assert tops & HEAVY == {"opencc"}
 
 
-#: What searches, what judges a model's summaries, and what names files: no command that hooks call does it without a supervisor.
+#: What reads command lines, what searches, what judges a model's summaries, and what names files: no command that hooks call does it without a supervisor.
 UNUSED = {
     "append": (
         "typer",
@@ -144,6 +144,7 @@ UNUSED = {
         "recalld.supervisor.summaries",
     ),
     "status": (
+        "typer",
         "numpy",
         "rank_bm25",
         "tantivy",
@@ -152,7 +153,11 @@ UNUSED = {
             f"recalld.supervisor.index.{name}" for name in ("index", "commit", "documents", "segments")
         ),  # not scan: it names files
         "recalld.supervisor.archive.slug",
+        "recalld.supervisor.conversation",
+        "recalld.supervisor.extracts",
         "recalld.supervisor.host.round",
+        "recalld.supervisor.operations.recall",
+        "recalld.supervisor.operations.long_term",
         "recalld.supervisor.summaries.collect",
         "recalld.supervisor.summaries.quality",
         "recalld.supervisor.text.llm_output",

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recalld.supervisor.interfaces.cli import state
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire, word
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, wire, word
 from recalld.supervisor.operations import upkeep
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
@@ -18,23 +19,7 @@ from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.text.printable import printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from recalld.supervisor.interfaces.cli.call import Call
-
-
-def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Callable[[], str]]:
-    """Return two functions: one asks the supervisor of the workspace for its version, one returns the installed version."""
-    from recalld.supervisor.interfaces.locate import version
-
-    def ask() -> str | None:
-        from recalld.supervisor.interfaces.socket_server import running_version
-
-        if call.is_mute:
-            raise TimeoutError  # this command has asked before, and has waited long enough
-        return running_version(str(root))
-
-    return ask, version
 
 
 def status(
@@ -43,20 +28,9 @@ def status(
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
-) -> None:
+) -> int:
     """Show the state of the workspace, what is wrong first; 65 when something is wrong."""
-    call: Call = ctx.obj
-    ws, _ = call.opened_made(workspace, now)
-    if metrics:
-        call.show(call.perform(upkeep.metrics, upkeep.StateRequest(), workspace, now).rstrip("\n"))
-        return
-    ask, version = supervisor_of(ws.paths.root, call)
-    found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version), workspace, now)
-    facts = as_text(in_local_times(found.facts, ws.zone), call.renderer())
-    sentences = (printable_line(call.render(sentence)) for sentence in found.sentences)
-    call.show(as_json(found.facts) if json else "\n".join([*sentences, "", facts]))
-    if not found.is_well:
-        raise typer.Exit(BadFile.exit_code)
+    return state.status(ctx.obj, metrics=metrics, workspace=workspace, now=now, json=json)
 
 
 def plan(
@@ -65,12 +39,9 @@ def plan(
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
-) -> None:
+) -> int:
     """Show what the next run would do."""
-    call: Call = ctx.obj
-    ws, _ = call.opened(workspace, at or now, "--at" if at else "--now")
-    found = call.perform(upkeep.plan, upkeep.StateRequest(), workspace, at or now)
-    call.show(as_json(found) if json else as_text(in_local_times(found, ws.zone), call.renderer()))
+    return state.plan(ctx.obj, at=at, workspace=workspace, now=now, json=json)
 
 
 def fsck(
@@ -154,7 +125,7 @@ def doctor(
     at = call.moment(now) or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     call.workspace = ws  # its language is that of the output
-    findings = examine(Look(ws, at, os.environ, *supervisor_of(root, call)), refused)
+    findings = examine(Look(ws, at, os.environ, *state.supervisor_of(root, call)), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     if json:
         call.show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))

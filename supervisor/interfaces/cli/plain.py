@@ -1,5 +1,5 @@
 """
-Command lines that need no parser: `append`, `inject`, `context` and `search` with each option and its value as a word.
+Command lines that need no parser: those of `COMMANDS`, with each option and its value as a word.
 
 Loading typer takes longer than writing a message, and a sixth of the time of an injection. A command line with a fault, or for
 help, or one that is written otherwise (`--role=user`) is left to typer, which reads these too (tests/process/test_entry.py).
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: The module of each command. Its function has the options as keyword arguments, and what is no option before them.
-COMMANDS: Final = {"append": "append", "inject": "recall", "context": "recall", "search": "recall"}
+COMMANDS: Final = {
+    "append": "append",
+    "inject": "recall",
+    "context": "recall",
+    "search": "recall",
+    "status": "state",
+    "plan": "state",
+}
 #: A number of more digits, or with a sign, is left to typer.
 _MOST_DIGITS: Final = 9
 
