@@ -51,11 +51,13 @@ _CODES: Final = (
     rf"{_BEFORE}(?:{_ENTRANCE})(?:'s)?{_THERE}(?:{_SIGN}){_LONG_CODE}",
     rf"{_BEFORE}(?:opens?|unlocks?)(?: it)? (?:with|by|using) (?:the )?{_LONG_CODE}",
     rf"{_BEFORE}locker[^\n.;]{{1,24}}, code {_LONG_CODE}",
+    rf"{_BEFORE}{_TYPE} {_LONG_CODE} (?:[a-z']+ ){{1,4}}(?:{_LOCK}|{_ENTRANCE})(?![a-z])",
+)
+_CODES_ZH: Final = (
     rf"(?:{_LOCK_ZH})(?:{_SIGN_ZH}){_CODE}",
     rf"(?:门禁|电子锁|智能锁|指纹锁|门锁|的锁) ?{_LONG_CODE}",
     rf"密码锁 ?{_CODE}",
     rf"(?:{_ENTRANCE_ZH})(?:{_SIGN_ZH}){_LONG_CODE}",
-    rf"{_BEFORE}{_TYPE} {_LONG_CODE} (?:[a-z']+ ){{1,4}}(?:{_LOCK}|{_ENTRANCE})(?![a-z])",
     rf"(?:输入?|按|拨|键入|用)(?:密码|代码|数字)? ?{_LONG_CODE} ?[，,]?[就即可能来去以便]{{0,3}}[开解打]{{1,2}}{_NO_OPENING}",
 )
 #: A note that has nothing but a door and its number: "cottage door 1187".
@@ -64,10 +66,8 @@ _NOTE_ENDS: Final = r"(?=[ ]?(?:\Z|[\n.;,，。；、)）]))"
 _NOTE_CODE: Final = r"(?P<code>(?!(?:19|20)\d\d(?!\d))(?!\d{1,4}00(?!\d))\d{4,6})(?![.,]\d)"
 _HOUSE: Final = "cottage|cabin|chalet|villa|front|back|side|garage|main|cellar|barn|house|shed|holiday home|summer house"
 _HOUSE_ZH: Final = "小木?屋|别墅|老家|乡下|民宿|院子?|家里?|前|后|大|单元|车库|地库|地下室|仓库"
-_NOTES: Final = (
-    rf"{_NOTE_BEGINS}(?:{_HOUSE}) (?:door|gate) {_NOTE_CODE}{_NOTE_ENDS}",
-    rf"{_NOTE_BEGINS}(?:{_HOUSE_ZH})的?门 ?{_NOTE_CODE}{_NOTE_ENDS}",
-)
+_NOTE: Final = rf"{_NOTE_BEGINS}(?:{_HOUSE}) (?:door|gate) {_NOTE_CODE}{_NOTE_ENDS}"
+_NOTE_ZH: Final = rf"{_NOTE_BEGINS}(?:{_HOUSE_ZH})的?门 ?{_NOTE_CODE}{_NOTE_ENDS}"
 #: The turns of a dial.
 _TURNED: Final = r"(?:\d{1,3}|[零一二三四五六七八九十百两]{1,4})"
 _NEXT: Final = r"[ ,，、;-]{0,2}(?:then |and |再|然后|后)?[ ]?"
@@ -143,7 +143,8 @@ def openings(lower: str) -> Iterator[Found]:
         if not has_digit and not turns:
             continue
         signed = _SIGNED if "#" in part or "*" in part else ()
-        for pattern in _compiled(*_CODES, *_NOTES, *signed, *turns):
+        chinese = () if part.isascii() else (*_CODES_ZH, _NOTE_ZH)
+        for pattern in _compiled(*_CODES, _NOTE, *chinese, *signed, *turns):
             for match in pattern.finditer(part):
                 if code_end := end_of_code(lower, start + match.end("code")):
                     yield Found(start + match.start("code"), code_end, _CODE_WORDS, lower[start:end])
