@@ -2,17 +2,19 @@
 What whole commands take in two checkouts, in turn, with a supervisor and without, and what twenty clients get from each.
 
     python -m bench.beside OTHER                     5,000 messages, 15 runs: two minutes
+    python -m bench.beside OTHER --alone             without a supervisor, and without clients
     python -m bench.beside OTHER --clients 20 --runs 30
 
 OTHER is a checkout with a .venv of its own. Each has a workspace of the same made-up talk (talk.py), indexed beforehand, and a
-supervisor of its own; the processes take turns in one run. Figures are medians on the wall and of the processor in milliseconds,
-and how many times the other's they are. The clients are threads of this process, which ask the socket for searches, no question
+supervisor of its own; the processes take turns in one run. Figures are medians of the processor in milliseconds, and how many times
+the other's they are, of the processor and on the wall. `hook` is the question of a client. The clients are threads of this process, which ask the socket for searches, no question
 twice, each waiting for its answer: searches a second, and the slowest answer.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -25,22 +27,28 @@ from bench.served import ENVIRON, Served, served
 from bench.speed import write
 
 COMMANDS = {
+    "--version": ["--version"],
     "append": ["append", "--role", "user", "--text", "The backups are on nas2 now."],
     "inject": ["inject", "--query", ASKED["English"]],
     "inject, Chinese": ["inject", "--query", ASKED["Chinese"]],
     "search": ["search", "backup"],
     "status": ["status"],
+    "plan": ["plan"],
     "context": ["context", "--query", ASKED["English"]],
+    "hook": ["hook", "claude-code"],
 }
+EVENT = {"hook_event_name": "UserPromptSubmit", "session_id": "beside", "prompt": ASKED["English"], "cwd": "/"}
 WORDS = "backup server disk train dentist budget garden deploy holiday invoice router printer".split()
 
 
 def in_turn(roots: dict[str, Path], pythons: dict[str, Path], timed: Timed, runs: int, how: str) -> None:
     """Time every command of each checkout, one after the other, *runs* times."""
+    event = json.dumps(EVENT).encode()
     for _ in range(runs):
         for command, words in COMMANDS.items():
             for name, root in roots.items():
-                timed.run(f"{command}, {how}, {name}", [str(pythons[name].parent / "recalld"), "-w", str(root), *words])
+                where = [] if command == "--version" else ["-w", str(root)]
+                timed.run(f"{command}, {how}, {name}", [str(pythons[name].parent / "recalld"), *where, *words], given=event)
 
 
 def clients(supervisor: Served, number: int, questions: int) -> tuple[float, float]:
@@ -61,11 +69,11 @@ def clients(supervisor: Served, number: int, questions: int) -> tuple[float, flo
 
 
 def show(timed: Timed, names: tuple[str, str]) -> None:
-    """Print the medians of both checkouts, and how many times the second's the first's are."""
-    print("| command | wall ms | other | × wall | × processor |\n|---|---|---|---|---|")
+    """Print the processor's medians of both checkouts, and how many times the second's the first's are, on the wall, too."""
+    print("| command | processor ms | other | × processor | × wall |\n|---|---|---|---|---|")
     for row in dict.fromkeys(name.rpartition(", ")[0] for name in timed.took):
         own, other = (timed.of(f"{row}, {name}") for name in names)
-        print(f"| {row} | {own[1]:.1f} | {other[1]:.1f} | {own[1] / other[1]:.2f} | {own[3] / other[3]:.2f} |", flush=True)
+        print(f"| {row} | {own[3]:.1f} | {other[3]:.1f} | {own[3] / other[3]:.2f} | {own[1] / other[1]:.2f} |", flush=True)
 
 
 def main() -> None:
@@ -73,6 +81,7 @@ def main() -> None:
     options.add_argument("other", type=Path, help="a checkout with a .venv")
     options.add_argument("--messages", type=int, default=5_000, help="to ask about (5000)")
     options.add_argument("--runs", type=int, default=15, help="of each command (15)")
+    options.add_argument("--alone", action="store_true", help="without a supervisor, and without clients")
     options.add_argument("--clients", type=int, default=20, help="that search at once (20)")
     found = options.parse_args()
     pythons = {"this": Path(sys.executable), "other": found.other.resolve() / ".venv/bin/python"}
@@ -86,6 +95,9 @@ def main() -> None:
             timed.run(f"index, {name}", [str(pythons[name].parent / "recalld"), "-w", str(root), "index", "rebuild"])
         in_turn(roots, pythons, Timed(ENVIRON), 1, "")
         in_turn(roots, pythons, timed, found.runs, "alone")
+        if found.alone:
+            show(timed, ("this", "other"))
+            return
         running = {name: stack.enter_context(served(root, python=pythons[name])) for name, root in roots.items()}
         for one in running.values():
             one.ask("inject", "--query", ASKED["Chinese"])

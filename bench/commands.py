@@ -20,6 +20,7 @@ first is `index rebuild`, the others are `search`, which looks at every file bef
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
 import shutil
@@ -61,16 +62,21 @@ class Timed:
         self._environ = environ
         self.took: dict[str, list[tuple[float, float]]] = {}
 
-    def run(self, name: str, command: Sequence[str], **environ: str) -> None:
+    def run(self, name: str, command: Sequence[str], given: bytes = b"", **environ: str) -> None:
+        """Run the command, with *given* on its standard input."""
         began = time.perf_counter()
         process = subprocess.Popen(
             command,
             env={**self._environ, **environ},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        assert process.stdin
         assert process.stdout
+        with contextlib.suppress(BrokenPipeError):  # it reads nothing
+            process.stdin.write(given)
+            process.stdin.close()
         out = process.stdout.read()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
