@@ -120,7 +120,7 @@ PURE: Final = tuple(
     for package, names in {
         "storage": "errors instant lenient_json",
         "protocol": "attachments connections dated_file inbox lookup_request marks message parts period struck summary_file task turn",
-        "extracts": "candidates courtesy cues extract lines replies sentences worth",
+        "extracts": "candidates corrections courtesy cues extract lines replies sentences worth",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "amounts debts line_sources material names phrases quality retry schedule shape",
         "query": "bare_numbers calendar compounds dates dates_en dates_zh due intent parse recurring relative_days said_apart subject tense unknown_words",

@@ -58,7 +58,8 @@ _OVERFLOW_WAIT_S: Final = 0.1
 _GUESS_WORDS: Final = 4
 _NUMBER_CHARS: Final = 6
 #: What comes before the words in a line of an extract: the time of a day, which the long-term line has no use for, or the date;
-#: the speaker.
+#: the speaker, and who answers behind a question.
+_ANSWERED: Final = lazy_re(r" → ([^：:\n→]{1,40}[：:][ \t]*)")
 _LINE_HEAD: Final = lazy_re(r"- (?:\d\d:\d\d |(?P<date>\d\d-\d\d ))?(?P<who>[^：:\n]{1,40}[：:][ \t]*)?")
 
 
@@ -70,6 +71,8 @@ def extract_line(extract: str) -> str:
 
     >>> extract_line("> 摘录：没有用模型，从 3 条消息里挑出 2 条的原话。\n\n- 18:55 用户：改到周五。\n- 19:20 用户：报价 860。")
     '用户：改到周五；报价 860'
+    >>> extract_line("> …\n\n- 18:55 助手：几点？ → 用户：八点。\n- 19:20 用户：报价 860。")
+    '助手：几点？ → 用户：八点；报价 860'
     """
     words = [line for line in extract.splitlines() if line.strip() and not line.startswith(("#", ">"))]
     told, speaker = list[str](), ("", "")
@@ -80,7 +83,8 @@ def extract_line(extract: str) -> str:
             continue
         date, who = (head["date"] or "", head["who"] or "") if head else ("", "")
         told.append(text if who and (date, who) == speaker else f"{date}{who}{text}")
-        speaker = (date, who)
+        answered = _ANSWERED.findall(text)
+        speaker = (date, answered[-1] if answered else who)
     return in_one_line("\n".join(told))
 
 

@@ -1,5 +1,5 @@
 """
-The sentences of a day or a month that may be quoted, each with its time, its speaker and its worth, and what each takes back.
+The sentences of a day or a month that may be quoted, each with its time, its speaker and its worth, and what it answers.
 
 Source: docs/reference/protocol.md, 6.8.
 """
@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict, deque
+from collections import deque
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.cues import amends, cue_worth, event_in, takes_back
+from recalld.supervisor.extracts.cues import cue_worth, event_in
 from recalld.supervisor.extracts.replies import (
     asks_for_yes,
+    asks_to_tell,
     denial,
     is_offer,
     is_question,
     is_reply,
     numbers_in,
     says_back,
+    taken_up,
     tells_figure,
     without_yes,
 )
@@ -49,6 +51,7 @@ _NAME_CHARS: Final = 40
 _NAME: Final = lazy_re(r"\s*([^\W\d_][\w.'’-]{0,19}(?: [A-Z][\w.'’-]{0,19})?)[:：]\s*(?=\S)")
 _NAMED: Final = 0.8
 _CAPITAL: Final = lazy_re(r"\b[A-Z]\w+")
+_LABEL: Final = lazy_re(r"^[^：:]*[：:] ?")
 #: An answer comes within this time of its question, of which at most so many characters are shown.
 _ANSWER: Final = timedelta(hours=6)
 _SHORT: Final = 90
@@ -56,25 +59,13 @@ _SHORT: Final = 90
 _NO_WORDS: Final = lazy_re(r"^\s*(?:>|#{1,6}\s|<!--).*$", re.MULTILINE)
 #: How much the sentences of its message count against a sentence.
 _CROWD: Final = 0.3
-#: The rarity of the words that two sentences share, from which one may take the other back: one of them is a name or a noun, of
-#: that rarity, and a number counts no more than this; how far back it may lie, and for how many sentences each word is
-#: remembered. A correction that names nothing means what was said just before.
-_SHARED: Final = {"change": 1.2, "correction": 0.5}
-_NOUN: Final = 0.45
-_DIGITS: Final = 0.4
-_BACK: Final = timedelta(days=21)
-_REMEMBERED: Final = 12
 #: In so many messages before stand the numbers of a sum.
 _JUST_SAID: Final = 8
-_JUST_BEFORE: Final = timedelta(minutes=30)
-#: What two sentences may share and yet tell of different things: a day, a time, an amount, a unit, that something changes.
-_NO_LINK: Final = lazy_re(
-    r"\W*\w\W*|[a-z]{2}|[零〇一二两三四五六七八九十百千万半几\d.]+[岁个次天年月日号点分秒块元斤米]?|(?:周|星期|礼拜).|[今明后昨][天晚年早日]|[上中下]午|早上|晚上|[上下]周|[这上下本]月"
-    r"|[改换减加涨降升退].|取消|推迟|延期|提前|顺延|更正|纠正|上线|下线|不是|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|januari|februari|march|april|june|juli|august|septemb|octob|novemb|decemb|today|tomorrow|tonight|noon|morn|afternoon|even|one|two|three|four|five|six|seven|eight|nine|ten|twelv|hundr|thousand"
-    r"|correct|wrong|mistak|sorri|mean|meant|postpon|cancel|(?:re)?schedul|push|move|chang|instead|rather|actual"
-)
-_CLAUSE: Final = lazy_re(r"[，,。.;；：:!！\n]+(?!\d)\s*")
+#: What belongs to what was said just before comes within this time, and among so many sentences.
+JUST_BEFORE: Final = timedelta(minutes=30)
+_RECENT: Final = 12
+#: The rarity of a name or a noun.
+NOUN: Final = 0.45
 #: How a message opens that says of somebody who was named in the one before.
 _PRONOUN: Final = lazy_re(r"(?:and |but |so )?(?:he|she|they|his|her|their)\b|[但而]?[且是]?[他她]", re.IGNORECASE)
 
@@ -104,7 +95,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
     blocks = sorted(blocks, key=lambda block: block.created_at)
     names = _speakers(blocks)
     lines: list[Line] = []
-    before: tuple[Block, str, list[str]] | None = None
+    before: tuple[Block, str, list[str], str] | None = None
     numbers: deque[frozenset[float]] = deque(maxlen=_JUST_SAID)  # that people said
     for number, block in enumerate(blocks):
         name = _NAME.match(block.text) if names else None
@@ -132,41 +123,50 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     cues=cue_worth(text),
                     words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}" if question else text))),
                     event=_event_of(text),
-                    leans=_leans_on(text, lines, who, block) if i == 0 and not question else -1,
+                    leans=_leans_on(text, question, lines, who, block) if i == 0 else -1,
                     opens=i == 0 or block.role in NOBODY,
                     closes=i == len(found) - 1 or block.role in NOBODY,
                 ),
             )
         numbers.append(numbers_in(words) if is_person else frozenset())
-        before = block, who, parts
+        before = block, who, parts, answered
     return lines
 
 
-def _leans_on(text: str, lines: Sequence[Line], who: str, block: Block) -> int:
-    """Return the place of the line of this speaker's message before that says whom *text* means by "she", else -1."""
+def _leans_on(text: str, asked: str, lines: Sequence[Line], who: str, block: Block) -> int:
+    """
+    Return the place of the line of this speaker's message before without which *text* is not understood, else -1.
+
+    It says who "she" is, or what a question means that names nothing: "What happened?"
+    """
     last = next((line for line in reversed(lines) if line.who == who), None)
-    if last is None or not _PRONOUN.match(text) or block.created_at - last.at > _JUST_BEFORE:
+    names = [rarity(word) >= NOUN for _, word in spelled(_LABEL.sub("", asked))]
+    leans = not any(names) if asked else bool(_PRONOUN.match(text))
+    if last is None or not leans or block.created_at - last.at > JUST_BEFORE:
         return -1
-    said = [line for line in lines[-_REMEMBERED:] if line.message == last.message and line.weight]
+    said = [line for line in lines[-_RECENT:] if line.message == last.message and line.weight]
     return max(said, key=lambda line: line.weight).place if said else -1
 
 
 def _event_of(text: str) -> tuple[str, ...]:
     """Return the words that say what changes a life, without everyday ones where there are others."""
     words = [token for _, token in spelled(event_in(text))]
-    return tuple(word for word in words if rarity(word) >= _NOUN) or tuple(words)
+    return tuple(word for word in words if rarity(word) >= NOUN) or tuple(words)
 
 
-def _question_of(before: tuple[Block, str, list[str]] | None, block: Block, who: str, parts: Sequence[str]) -> str:
+def _question_of(before: tuple[Block, str, list[str], str] | None, block: Block, who: str, parts: Sequence[str]) -> str:
     """Return the question of the message *before* that this one answers, with the label of who asked, else ""."""
     if before is None or not parts or not before[2]:
         return ""
-    asker, asking, said = before
+    asker, asking, said, answered = before
     if (asker.role == block.role and asking == who) or block.created_at - asker.created_at > _ANSWER:
         return ""
-    questions = [sentence for sentence in said if is_question(sentence) and not is_offer(sentence)]
+    is_told = asker.role == "assistant"
+    questions = [one for one in said if (is_question(one) or (is_told and asks_to_tell(one))) and not is_offer(one)]
     if questions and (questions[-1] == said[-1] or is_reply(parts[0]) or any(map(str.isdigit, parts[0]))):
         return asking + end_of(questions[-1], _SHORT)
+    if is_told and (clause := next(filter(None, (taken_up(one, parts[0]) for one in reversed(said))), "")):
+        return " → ".join(filter(None, [answered, asking + cut(clause, _SHORT)]))
     clause = without_yes(last_clause(said[-1]))
     return asking + clause if asks_for_yes(clause, parts[0]) else ""
 
@@ -181,62 +181,6 @@ def _unsay(lines: list[Line], message: int, answer: str) -> None:
             return
         if wrong == "all" or tells_figure(lines[at].text):
             lines[at] = replace(lines[at], weight=0.0)
-
-
-def taken_back(lines: Sequence[Line]) -> dict[int, int]:
-    """
-    Return by the place of each line that takes something back the place of what it takes back, which is taken back once.
-
-    That is a person's line before it that names the same, and of these the one with which it shares most; a line that says of
-    itself that it is a correction, and does not name what it puts right, means what was said just before. Where something was
-    changed twice, the last change counts.
-    """
-    with_word: dict[str, deque[Line]] = defaultdict(lambda: deque(maxlen=_REMEMBERED))
-    late: dict[int, int] = {}  # by what is taken back
-    before: Line | None = None
-    for line in lines:
-        if not line.weight or line.role not in {"user", *NOBODY}:
-            continue
-        if not line.asked and (kind := takes_back(line.text)):
-            names: dict[int, float] = defaultdict(float)
-            worth: dict[int, float] = defaultdict(float)
-            for word in line.words:
-                for one in with_word[word]:
-                    if one.message != line.message and line.at - one.at <= _BACK:
-                        worth[one.place] += _DIGITS if word.isdigit() else rarity(word)
-                        names[one.place] = max(names[one.place], _naming(word))
-            far = _JUST_BEFORE if amends(line.text) else _BACK
-            able = {place for place in worth if line.at - lines[place].at <= far}
-            able = {place for place in able if names[place] >= _NOUN and worth[place] >= _SHARED[kind]}
-            if kind == "correction" and tells_figure(line.text):  # a number puts a number right
-                able = {place for place in able if tells_figure(lines[place].text)}
-            best = max(able, key=lambda place: (worth[place], place), default=-1)
-            if kind == "correction" and before and _means(line, before):
-                best = before.place
-            if best >= 0:
-                first = next((early for early, change in late.items() if change == best), best)
-                if first not in able:  # the change before tells of something else
-                    late.pop(first, None)
-                    first = best
-                late[first] = line.place
-        for word in line.words:
-            with_word[word].append(line)
-        before = line
-    return {change: early for early, change in late.items()}
-
-
-def _naming(word: str) -> float:
-    """Return how rare a noun or a name is; 0 where the word is a day, a number, or says that something changes."""
-    return 0.0 if _NO_LINK.fullmatch(word) else rarity(word)
-
-
-def _means(line: Line, before: Line) -> bool:
-    """Return whether a correction means the line just *before* it, since what it puts right has no name: "no, it was 281"."""
-    clauses = _CLAUSE.split(line.text)
-    figure = next((clause for clause in clauses if tells_figure(clause)), "")
-    is_named = any(_naming(word) >= _NOUN for _, word in spelled(figure or line.text))
-    is_alike = not figure or tells_figure(before.text)
-    return is_alike and not is_named and line.at - before.at <= _JUST_BEFORE
 
 
 def _speakers(blocks: Sequence[Block]) -> frozenset[str]:

@@ -21,13 +21,13 @@ _WORD: Final = lazy_re(rf"[^\W{HAN}]+(?:['’.-]\w+)*")
 _COURTESY: Final = lazy_re(
     r"(?:and |but |so )?[嗯哦啊恩那也]*[，,]?(?:嗨|你好|您好|哈喽|早安|早上好|晚上好|晚安|再见|不客气|不用谢|没关系"
     r"|谢谢|感谢|辛苦|加油|哇|哎呀|哈哈|好[的啊呀]|[是对][啊呀]|没错|确实|当然|没问题|很高兴|真棒|太[好棒]|听起来|我也?同感"
-    r"|[听看]到?[你您]|时间不早|[我真也衷心]*(?:希望|祝|愿|期待|相信)[你您]|随时|(?:如果|要是|有什么).{0,8}(?:需要|问题)"
+    r"|[听看]到?[你您]|[跟和]你说[件个]?事|时间不早|[我真也衷心]*(?:希望|祝|愿|期待|相信)[你您]|随时|(?:如果|要是|有什么).{0,8}(?:需要|问题)"
     r"|(?:这|那|你说|你)(?:个|些|都|真|的|是|得)*(?:听起来|主意|方法|建议|不错|非?常?好)"
     r"|(?:hi|hello|hey|good (?:morning|night)|bye|thanks?|you're welcome|no (?:problem|worries)|my pleasure|wow|who?a|woah|yay"
     r"|aww?|congrat\w*|great|awesome|amazing|nice|cool|glad|sure|of course|certainly|got it|sounds?|so (?:happy|glad|proud)"
     r"|totally|absolutely|(?:i )?(?:\S+ )?(?:agree|hope|wish|appreciate)|can't wait|let me know|keep (?:it|up|on)|take care"
     r"|good luck|have a|feel free|ha(?:ha)+|phew|that(?:'s| is| sounds| must| was)|(?:it|this) sounds|yeah|yep|yup|yes"
-    r"|well done|cheers|enjoy)\b)",
+    r"|guess what|well done|cheers|enjoy)\b)",
     re.IGNORECASE,
 )
 _CLAUSES: Final = lazy_re(r"[，,。！!;；~～…]+|\.(?=\s|$)|\s[—–-]\s")

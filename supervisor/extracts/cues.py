@@ -18,6 +18,7 @@ Cue = Literal["event", "decision", "change", "person", "health", "money", "to do
 _EVENT: Final = (
     r"我叫|名字[是叫]|生日|住在|我住|\b(?:my (?:name|birthday)|I live|I'm called)\b",
     r"怀[孕上]|两道杠|胎心|预产期|生了|出生|去世|过世|离世|葬礼|结婚|婚礼|订婚|领证|离婚|分手|复合|辞职|离职|裁员|被裁|入职|升职|晋升|跳槽",
+    r"骨裂|打石膏|摔[了断倒伤]|第一天(?:上|去)|上(?:幼儿园|小学|初中|高中|大学)|入[园学]|转学",
     r"退休|录取|考上|录用|拿到.{0,6}offer|毕业|卖[掉了出]|过户|交房|签[约了]|搬[家到进出]|退租|确诊|查出|住院|出院|手术|骨折",
     r"[^\W\d_]过敏|肾上腺素笔|穿刺|良性|恶性|晕倒|急诊|车祸|追尾|撞[了到]|被[偷骗盗]|弄?丢了|走失|上线|试工|转正|正式用|不回来|不干了",
     r"\b(?:pregnan\w+|newborn|(?:was|is|been) born|gave birth|died|passed away|funeral|got married|wedding|engaged)\b",
@@ -25,21 +26,26 @@ _EVENT: Final = (
     r"\b(?:retir(?:ed|es?|ing)|graduat\w+|got (?:in|into|the job|accepted)|take the job|job offer|offered|accepted|passed)\b",
     r"\b(?:sold|sign(?:ed)? the|mov(?:ed|es?|ing) (?:in|out|to)|said yes|they took it|double.booked|diagnos\w+|surgery)\b",
     r"\b(?:operat(?:ed|ion)|hospital|ambulance|fainted|collapsed|benign|malignant|cancer|diabetes|stroke|crash(?:ed)?)\b",
+    r"(?<![-\w])op\b|\b(?:fractur\w+|broke (?:his|her|my|an?) \w+|fell (?:over|off|down))\b",
+    r"\b(?:new|starts?|started) (?:school|nursery|uni)\b",
     r"\b(?:allergic to|anaphyla\w+|epi-?pen)\b",
     r"\b(?:lea(?:ves?|ving|ft) (?:the (?:company|firm|team)|(?:her|his|my|their) (?:job|husband|wife)))\b",
     r"\b(?:accident|stolen|burgled|launch(?:ed|es)?|shipped|my notice|(?:it's|having) a (?:girl|boy))\b",
 )
 _DECISION: Final = (
-    r"决定|[我也就给]推了|推掉|定了|定在|敲定|选了|选定|不再|一律|以后[你您]?(?:都|就|叫|用|要|别)|说好|约好|商量好|同意|答应|谈[完妥拢]",
+    r"决定|(?:就|那|还是|最后)选|[我也就给]推了|推掉|定了|定在|敲定|选了|选定|不再|一律|以后[你您]?(?:都|就|叫|用|要|别)|说好|约好|商量好|同意|答应|谈[完妥拢]",
     r"\b(?:decided?|agreed|chose|settled on|switch(?:ed|ing)?|no longer|from now on|promised?|approved|going with)\b",
     r"\b(?:told \w+ (?:yes|no|to go ahead)\b|signed (?:it|up)\b|it is(?:[.!,;]|$)|(?:pull|back)(?:ed|ing) out\b)",
 )
 #: What was said before, or planned, is so no longer.
 _CHANGE: Final = (
-    r"更正|纠正|[说记搞弄看]错|[减加涨降]到|改[成为到了期]|换[成到]|取消|推迟|延期|提前到|顺延|不是.{1,16}[，,]?而?是|(?:^|[，,])不是",
+    r"更正|纠正|[说记搞弄看]错|[减加涨降讲砍]到|改[成为到了期]|换[成到]|取消|推迟|延期|顺延|不是.{1,16}[，,]?而?是|(?:^|[，,])不是",
+    r"提前(?:到|[了，,]? ?\d)|拖(?:了|到|后)? ?[\d一二两三四五六七八九十几]|最后(?:是|花了?|一共)? ?\d",
     r"不再?[续租买换办订去来做养]了|(?<![受忍等])不了了|泡汤|黄了",
     r"\b(?:correction|i was wrong|my mistake|i meant|postponed|cancell?ed|(?:re)?scheduled|pushed (?:back|to))\b",
     r"\b(?:moved (?:\w+ ){0,3}(?:from|to|back|up)|changed (?:to|from)|(?:down|up|back) to|instead of|rather than|actually)\b",
+    r"\bdelayed\b|\bnot (?:going|coming|doing|buying|moving|taking|getting) (?:to|with|it|that|the|there)\b|\d\S* in the end\b",
+    r"(?:\d\w*|[nsi]day)\b.{0,12} not (?:[£$€]?\d|\w+day\b)",
     r"\b(?:(?:fell|fallen) through|called off|should have been)\b",
     r"(?:\d|[nsi]day\b).{0,60}\binstead\b|\binstead\b.{0,60}(?:\d|[nsi]day\b)|, not \w|\bnot .{1,40}\bbut\b",
     r"\b(?:takes?|took|knock(?:s|ed)?) (?:\w+ )?[$€£¥]?\d[\d,.]*[k%]?(?: (?:an?|per) \w+| euros| dollars| pounds| quid)? off\b",
@@ -58,7 +64,7 @@ _HEALTH: Final = (
     r"胰岛素|二甲双胍|抗生素",
 )
 _MONEY: Final = (
-    r"房租|租金|押金|定金|首付|贷款?\d|月供|工资|薪|年终奖|奖金|佣金|中介费|报销|保险|预算",
+    r"房租|车险|租金|押金|定金|首付|贷款?\d|月供|工资|薪|年终奖|奖金|佣金|中介费|报销|保险|预算",
     r"\d ?[元块万千]|[一二两三四五六七八九十百]+[千万]",
     r"\b(?:rent|deposit|salary|mortgage|loan|bonus|insurance|budget|invoice|refund|raise)\b|[$€£¥] ?\d",
     r"\b\d[\d,.]*k? ?(?:euros?|dollars?|francs?|pounds?|quid|bucks|eur|usd|gbp|chf|a (?:month|year|week))\b",
@@ -74,8 +80,8 @@ _OWN: Final = (
     r"\b(?:went|got|bought|made|took|started|finished|found|met|won|lost|joined|visited|learn(?:ed|t))\b",
 )
 _FINDING: Final = (
-    r"原因|结果|结论|发现|解决|修好|搞定|终于",
-    r"\b(?:because|turns? out|fixed|confirmed|root cause|error|failed)\b",
+    r"原因|结果|结论|发现|漏水|漏了|解决|修好|搞定|终于",
+    r"\b(?:because|turns? out|fixed|confirmed|root cause|error|failed|leak(?:s|ed|ing))\b",
 )
 _WHEN: Final = (
     r"昨[天晚]|上周|上个?月|去年|最近",
@@ -114,6 +120,7 @@ _FIGURES: Final = lazy_re(r"\d|`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
 _DATA: Final = lazy_re(
     rf"{_FIGURES.pattern}|《[^》]+》|「[^」]+」|[\"“][^\"”]+[\"”]|周[一二三四五六日]|[一二三四五六七八九十][月号日点]"
     r"|[两三四五六七八九十百千万半]{2,}|[两三四五六七八九十百千万半](?:天|周|年|小时|分钟|[块元斤岁棵克])|[一两三四五六七八九十半]个(?:月|小时|星期)"
+    r"|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:janu|febru)ary|april|june|july|august|(?:septem|octo|novem|decem)ber)\b"
     rf"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half an?|an?) (?:hour|day|week|month|year)s?\b"
     rf"|[{HAN}] ?(?!AI)[A-Za-z]{{2}}|(?<![A-Za-z])(?!AI)[A-Za-z]{{2,}} ?[{HAN}]|(?<=\w )(?!AI)[A-Z]\w*[a-z]\w*"
 )

@@ -18,8 +18,9 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from recalld.supervisor.extracts.candidates import NOBODY, Line, lines_of, taken_back
-from recalld.supervisor.extracts.cues import takes_back
+from recalld.supervisor.extracts.candidates import NOBODY, Line, lines_of
+from recalld.supervisor.extracts.corrections import taken_back
+from recalld.supervisor.extracts.cues import has_cue, takes_back
 from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, joint
 from recalld.supervisor.extracts.worth import is_of_the_day
 from recalld.supervisor.protocol.dated_file import Block
@@ -61,10 +62,12 @@ _EACH: Final = 24
 _CENTRAL: Final = 0.35
 _POWER: Final = {"day": 1.5, "month": 1.8}
 _LONE_DIGIT: Final = 0.3
-#: How the time of a bullet is written; its characters, with the line break; those of a bullet that joins sentences.
+#: How the time of a bullet is written; its characters, with the line break; those of a bullet that joins sentences, and of how
+#: many messages.
 _STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
 _STAMP_CHARS: Final = 8
 _JOINED: Final = 400
+_MESSAGES: Final = 4
 #: What one speaker says without so long a pause is one bullet of a day.
 _AT_ONCE: Final = timedelta(minutes=10)
 #: How a quotation is shown that takes back the one before it.
@@ -151,13 +154,14 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     """
     Return the lines worth quoting, in their order, of at most *budget* characters in all.
 
-    A line is worth what it adds to the words that are quoted already, for its length; in a month each line of a day makes its
-    next worth a little less, and a line without any cue is worth less. A line that takes another back comes with it, and that
-    one with it: *links*. The choice is greedy with a heap: worth only falls as more is chosen, so that a line is weighed again
-    only when it comes up.
+    A line is worth what it adds to the words that are quoted already, for its length; what is decided or changed is worth as
+    much where its words are known. In a month each line of a day makes its next worth a little less, and a line without any
+    cue is worth less. A line that takes another back comes with it, and that one with it: *links*. The choice is greedy with a
+    heap: worth only falls as more is chosen, so that a line is weighed again only when it comes up.
     """
     word_worth = _word_worths(lines, kind)
     own = [sum(map(word_worth, line.words)) for line in lines]
+    decided = [has_cue(line.text, "decision", "change") for line in lines]  # news, though its words are known
     asked = min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
     known: set[str] = set()
     quoted: Counter[date] = Counter()
@@ -169,7 +173,7 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
             return 0.0
         new = sum(word_worth(word) for word in line.words if word not in known)
         length = math.pow(columns(line.asked + line.text) + _EACH, _LENGTH)
-        told = 1.0 if line.event and known.isdisjoint(line.event) else new / own[i]
+        told = 1.0 if decided[i] or (line.event and known.isdisjoint(line.event)) else new / own[i]
         counts = line.weight * (new + line.cues * told) / length
         if kind == "month":
             counts *= (_PLAIN if line.cues < _CUED else 1.0) / (1 + _DAYS_SHARE * quoted[line.at.date()])
@@ -256,8 +260,9 @@ def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
         is_alike = bool(last) and last[0].who == line.who and not line.asked
         if is_alike and last[0].message != line.message:
             is_near = line.at - last[-1].at <= _AT_ONCE or kind == "month"
-            is_alike = bool(line.who) and is_near and last[0].at.date() == line.at.date()
-        if is_alike and sum(map(_cost, last)) + _cost(line) <= _JOINED:
+            is_alike = bool(line.who) and is_near and last[0].at.date() == line.at.date() and not last[0].asked
+        is_short = sum(map(_cost, (*last, line))) <= _JOINED and len({one.message for one in (*last, line)}) <= _MESSAGES
+        if is_alike and is_short:
             last.append(line)
         else:
             groups.append([line])

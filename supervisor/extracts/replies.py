@@ -9,19 +9,39 @@ from typing import TYPE_CHECKING, Final, Literal
 from recalld.supervisor.extracts.cues import amends, has_cue, has_data, has_figures
 from recalld.supervisor.text.figures import figures
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 _QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
+#: How one asks without a mark; what the assistant is asked to do is a request (worth.py).
+_ASKS: Final = lazy_re(
+    r"(?:(?:so|and|but|ok|okay|also|btw|hey)[, ]+)*"
+    r"(?:(?:what|who|where|when|why|how|which)"
+    r"(?:'s|(?: \w+)? (?:is|are|was|were|do|does|did|can|should|would|will|has|have))\b"
+    r"|(?:is|are|was|were|does|can|could|should|shall|will) (?:i|we|he|she|it|they|there|this|that)\b"
+    r"|do (?:i|you|we|they)\b|did (?:i|you|we|he|she|they)\b|any ideas?\b)[^.!]*$"
+    r"|.*(?:什么好|来着|怎么办|咋办|咋样|(?<!不)怎么样|[行好对]不[行好对]|几[点岁]|多大|(?<![没不])多少钱?|哪[个家天里儿])[呢啊呀]?$",
+    re.IGNORECASE,
+)
+#: What the assistant says that it was not told, and asks for.
+_ASKS_TO_TELL: Final = lazy_re(
+    r"\b(?:tell me (?!if\b|more\b)|you (?:haven't|have not|didn't|did not) (?:told|tell|said|say|mention\w*)|I don't know)\b"
+    r"|^(?!.*(?:随时|如果|需要)).*告诉我|[你您](?:之前|还|也)*没有?(?:告诉|跟我|提|说)|我不(?:知道|清楚)",
+    re.IGNORECASE,
+)
 #: What the assistant offers to do: whether it is wanted is no fact.
 _OFFER: Final = lazy_re(
     r"(?:需要|要不要|要|想)我|需要帮|帮[你您]|(?:要不要|用不用).{0,8}[你您]|提醒[你您]?[?？]"
     r"|\b(?:would you like|do you want|shall i|should i|can i help|need me to|want me to)\b",
     re.IGNORECASE,
 )
-#: An answer of fewer characters says little without its question; so does one that opens with an amount, a yes or a no.
-_CURT: Final = 14
+#: An answer whose first clause is that short says little without its question ("Colin, by the end of the month"); so does one
+#: that opens with an amount, a yes or a no.
+_CURT: Final = lazy_re(rf"(?:[^{HAN}，,；;。.！!：:]{{1,20}}|[^，,；;。.！!：:]{{1,7}})(?=[，,；;。.！!](?!\d)|$)|.{{1,14}}$")
+#: Characters of an answer that takes up a figure, and of a yes that amends one.
+_FEW: Final = 14
 _OPENS_WITH_FIGURE: Final = lazy_re(
     r"(?:about |around |roughly |大概|差不多)?[$€£¥]?\d[\d.,]*"
     r"(?![\d.,]|:\d|/\d|[月号日点年]| (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))",
@@ -47,6 +67,7 @@ _MAY_DENY: Final = lazy_re(
 #: What comes before the result of a sum; code is none.
 _EQUALS: Final = lazy_re(r"(?<![<>!=])= ?[£$€¥]?(?=\d)")
 _NUMBER: Final = lazy_re(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
+_CLAUSE: Final = lazy_re(r"[，,；;：:](?!\d)\s*")
 _THING: Final = lazy_re(r"`|://")
 #: What the assistant has worked out.
 _RESULT: Final = lazy_re(r"= ?[-−£$€¥]?\d|一共|合计|总共|\bin total\b|\bthat(?:'s| leaves| makes) .{0,12}\d", re.IGNORECASE)
@@ -64,8 +85,23 @@ _IS_ASKED: Final = lazy_re(
 
 
 def is_question(text: str) -> bool:
-    """Return whether the sentence asks."""
-    return bool(_QUESTION.search(text))
+    """
+    Return whether the sentence asks, with a mark or without one.
+
+    >>> is_question("how long do I boil eggs"), is_question("年糕几岁来着"), is_question("what a day")
+    (True, True, False)
+    """
+    return bool(_QUESTION.search(text) or _ASKS.match(text))
+
+
+def asks_to_tell(text: str) -> bool:
+    """
+    Return whether the assistant asks to be told something, or says that it was not.
+
+    >>> asks_to_tell("Tell me what is on the list."), asks_to_tell("您之前没有告诉我年糕的年龄。")
+    (True, True)
+    """
+    return bool(_ASKS_TO_TELL.search(text))
 
 
 def is_offer(question: str) -> bool:
@@ -98,8 +134,22 @@ def asks_for_yes(text: str, answer: str) -> bool:
     is_yes_or_no = is_reply(answer)
     if is_yes_or_no and (_IS_ASKED.search(text) or (is_offer(text) and has_data(answer))):
         return True
-    may_amend = (is_yes_or_no and (len(answer) <= _CURT or amends(answer))) or is_bare_figure(answer)
+    may_amend = (is_yes_or_no and (len(answer) <= _FEW or amends(answer))) or is_bare_figure(answer)
     return may_amend and tells_figure(text) and bool(_values(answer) - _values(text))
+
+
+def taken_up(text: str, answer: str) -> str:
+    """
+    Return the clause of the sentence whose figure a short *answer* takes up, and without which that says little; else "".
+
+    >>> taken_up("For rye I would use 75 % of water: 375 g.", "ok 75 then"), taken_up("一共需要 12,800 元。", "嗯，一万二千八")
+    ('For rye I would use 75 % of water…', '')
+    """
+    if len(answer) > _FEW or not tells_figure(answer) or is_result(text):
+        return ""
+    values, parts = _values(answer), _CLAUSE.split(text)
+    at = next((i for i, clause in enumerate(parts) if values & _values(clause)), -1)
+    return f"{'…' * (at > 0)}{parts[at]}{'…' * (at < len(parts) - 1)}" if at >= 0 else ""
 
 
 def denial(text: str) -> Literal["", "figures", "all"]:
@@ -156,4 +206,9 @@ def is_bare_reply(text: str) -> bool:
 
 def needs_question(text: str) -> bool:
     """Return whether a sentence says little without the question that it answers."""
-    return len(text) <= _CURT or is_reply(text) or bool(_OPENS_WITH_FIGURE.match(text))
+    return bool(_CURT.match(text)) or is_reply(text) or opens_with_figure(text)
+
+
+def opens_with_figure(text: str) -> bool:
+    """Return whether the sentence opens with an amount."""
+    return bool(_OPENS_WITH_FIGURE.match(text))

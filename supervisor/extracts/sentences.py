@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.extracts.courtesy import count_words, is_thanks
 from recalld.supervisor.extracts.cues import cue_worth, is_of_self
 from recalld.supervisor.extracts.lines import lines
-from recalld.supervisor.extracts.replies import is_bare_reply, is_question, needs_question, without_yes
+from recalld.supervisor.extracts.replies import is_bare_reply, is_question, needs_question, opens_with_figure, without_yes
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_chitchat
@@ -59,10 +59,12 @@ _LEANING: Final = lazy_re(
     r"|(?i:(?:the |an?)?(?:new|other|second|same|old) one)\b|[新旧另]的?(?:一个|那个|的)"
     r"|(?:and|but|so|because|which|then) |[而且但因所]"
 )
-#: Columns of a sentence that says little alone, what its cues are worth at least, and columns of what is quoted as one with it.
+#: Columns of a sentence that says little alone, what its cues are worth at least, and columns of what is quoted as one with it;
+#: what the cues are worth of a sentence that needs no question of its speaker's own before it.
 _FEW: Final = 40
 _TELLS: Final = 0.4
 _TOGETHER: Final = 110
+_TELLS_MUCH: Final = 1.0
 #: Columns of a sentence that says whom the next one is about, and no more: "Mum rang."
 _SAYS_WHO: Final = 16
 #: With what a piece ends that needs no mark between it and the next.
@@ -129,13 +131,18 @@ def units(parts: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str,
 
 def _are_one(before: str, text: str, question: str) -> bool:
     """Return whether *text* says little without the sentence before it, or that sentence without it."""
-    if is_question(text) or is_question(before):
+    is_short = columns(before + text) <= _TOGETHER
+    if is_question(text):
         return False
+    if is_question(before):  # "what do I bring? he gave me a list"
+        return is_short and cue_worth(text) < _TELLS_MUCH and bool(_LEANING.match(text) or opens_with_figure(text))
     if _LEANING.match(text) or (question and is_bare_reply(before) and not is_of_self(text)):
         return True
+    if is_short and (text[0].islower() or before[0].islower() or opens_with_figure(text)):
+        return True  # written in haste, a line cut into pieces: "he's out. went fine"
     short = min(before, text, key=columns)
     tells = cue_worth(short) >= _TELLS or (short is before and columns(short) <= _SAYS_WHO and is_of_self(short))
-    return columns(short) <= _FEW and columns(before + text) <= _TOGETHER and tells
+    return columns(short) <= _FEW and is_short and tells
 
 
 def cut(text: str, longest: int) -> str:

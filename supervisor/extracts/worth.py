@@ -80,6 +80,8 @@ _WRITE: Final = lazy_re(
     r"|^\W*(?:那|再|麻烦|请|快|就)?你?(?:帮我|给我|帮忙|替我)(?:写|翻译|润色|改写|总结)(?!了|过|得|完|好)",
     re.IGNORECASE,
 )
+#: A question, with what was said to it in the same message: "what hydration for rye? 300 g of it".
+_ASKS_FIRST: Final = lazy_re(r"[^.。!！?？]+[?？] ?(?=\w)")
 #: How an assistant advises.
 _ADVICE: Final = lazy_re(
     r"你(?:还|也)?(?:可以|应该|需要|不妨|要)|[试看]试|尝试|建议"
@@ -128,7 +130,7 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
     of_self = is_of_self(text)
     of_other = bool(_OTHER.search(text)) and not (of_self or is_kept)
     counts = (_WITH_DATA if tells_data or is_kept else 1.0) * (_OF_SELF if of_self else _OF_OTHER if of_other else 1.0)
-    is_request = bool(_WRITE.search(text)) or (bool(_REQUEST.search(text)) and not has_figures(text))
+    is_request = bool(_WRITE.search(text) or _ASKS_FIRST.match(text)) or (bool(_REQUEST.search(text)) and not has_figures(text))
     is_unasked = is_reply(text) and not (asked or tells_data or is_kept or of_person)
     return counts * _IDLE if is_request or is_fun(text) or is_unasked else counts
 

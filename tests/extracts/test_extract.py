@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.extracts.candidates import lines_of, taken_back
+from recalld.supervisor.extracts.candidates import lines_of
+from recalld.supervisor.extracts.corrections import taken_back
 from recalld.supervisor.extracts.cues import takes_back
 from recalld.supervisor.extracts.extract import LIMITS, MONTH_LINES, extract
 from recalld.supervisor.extracts.lines import is_code

@@ -127,10 +127,15 @@ def test_extract_omits_a_figure_alone_of_which_nothing_says_what_it_is(figure):
     [
         ("现在租多少？", "4600，押一付三", "助手：现在租多少？ → 用户：4600，押一付三"),
         ("Did he quote you?", "320 for both valves", "assistant: Did he quote you? → user: 320 for both valves"),
-        ("When does it start?", "20 April, he has to paint", "user: 20 April, he has to paint"),
+        (
+            "When does it start?",
+            "20 April, he has to paint",
+            "assistant: When does it start? → user: 20 April, he has to paint",
+        ),
+        ("When does it start?", "It starts on 20 April, he has to paint", "user: It starts on 20 April, he has to paint"),
     ],
 )
-def test_extract_has_the_question_of_an_answer_that_opens_with_an_amount(asked, answer, bullet):
+def test_extract_has_the_question_of_an_answer_whose_first_words_are_few(asked, answer, bullet):
     assert bullets(("a", asked), ("u", answer)) == [f"- 09:02 {bullet}"]
 
 

@@ -1,0 +1,149 @@
+"""Extracts of hasty conversations: answers with what they answer, lines cut into pieces, and changes beside what they change."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.extracts.test_short_messages import bullets
+
+DAYS = timedelta(days=3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "taken", "bullet"),
+    [
+        (
+            "what water for the rye loaf? 300g rye 200g white",
+            "I would use 75 % of water: 375 g, and 10 g of salt. Bake for 50 minutes at 220.",
+            "ok 75 then",
+            "user: what water for the rye loaf? → assistant: I would use 75 % of water… → user: ok 75 then",
+        ),
+        (
+            "how long do I boil eggs so they are soft",
+            "Six minutes from boiling water.",
+            "6 was perfect",
+            "user: how long do I boil eggs so they are soft → assistant: Six minutes from boiling water. → user: 6 was perfect",
+        ),
+        (
+            "黑麦面包加多少水？",
+            "按 75% 的水来，375 克，盐 10 克。220 度烤 50 分钟。",
+            "那就 75",
+            "用户：黑麦面包加多少水？ → 助手：按 75% 的水来，375 克… → 用户：那就 75",
+        ),
+    ],
+)
+def test_extract_has_the_question_and_the_figure_that_is_taken_up(asked, told, taken, bullet):
+    assert bullets(("u", asked), ("a", told), ("u", taken))[-1] == f"- 09:04 {bullet}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "bullet"),
+    [
+        ("Who orders them?", "Colin, by end of the month", "assistant: Who orders them? → user: Colin, by end of the month"),
+        (
+            "Tell me what is on the list.",
+            "loose trousers, ramipril 5mg",
+            "assistant: Tell me what is on the list. → user: loose trousers, ramipril 5mg",
+        ),
+        (
+            "您之前没有告诉我年糕的年龄。",
+            "8 岁，我 2018 年捡的",
+            "助手：您之前没有告诉我年糕的年龄。 → 用户：8 岁，我 2018 年捡的",
+        ),
+        ("谁来装？", "小钟，周三上午 10 点", "助手：谁来装？ → 用户：小钟，周三上午 10 点"),
+        ("有什么需要随时告诉我。", "房租 5400", "用户：房租 5400"),
+        ("Tell me if you need more.", "rent 540, paid", "user: rent 540, paid"),
+    ],
+)
+def test_extract_has_what_was_asked_before_a_curt_answer(asked, answer, bullet):
+    assert bullets(("a", asked), ("u", answer)) == [f"- 09:02 {bullet}"]
+
+
+def test_extract_has_what_an_empty_question_is_about():
+    said, asked, answer = "大鹏说不想去深圳了，补贴一天 180", "怎么了？", "怕小满不认他，不去就没晋升"
+    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
+    found = bullets(*chatter, ("u", said), ("a", asked), ("u", answer))
+    assert any(answer in bullet for bullet in found)
+    assert any(said in bullet for bullet in found)
+
+
+@pytest.mark.parametrize(
+    "asked", ["which bus does Ada take on Thursdays", "is it ok to eat 3 eggs a day", "教师节给俞老师发什么好", "年糕几岁来着"]
+)
+def test_extract_omits_a_question_without_its_mark(asked):
+    said = "the spare key is at Priya's" if asked.isascii() else "备用钥匙在普丽娅家"
+    (bullet,) = bullets(("u", said), ("u", asked))
+    assert bullet.endswith(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Steve's been, boiler works!! 240 cash, he left a 12 month guarantee",
+        "he's out. went fine, surgeon (Miss Banerjee) says he can stand tomorrow",
+        "colin hasn't ordered the loggers. I did it. 8 at 289 = 2,312",
+        "head asked if I'd be acting head from january. Karen's going on maternity leave. it's 3,214",
+    ],
+)
+def test_extract_leaves_a_message_in_pieces_together(said):
+    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 9)]
+    assert any(bullet.endswith(f": {said}") for bullet in bullets(*chatter, ("u", said), every=timedelta(minutes=20)))
+
+
+def test_extract_adds_nothing_to_an_answer_that_is_another_message():
+    found = bullets(("a", "When can he come?"), ("u", "the 12th, at 9"), ("u", "Priya has the key, 14 Elm Road"))
+    assert found == [
+        "- 09:02 assistant: When can he come? → user: the 12th, at 9",
+        "- 09:04 user: Priya has the key, 14 Elm Road",
+    ]
+
+
+def test_extract_has_at_most_four_messages_in_a_bullet():
+    found = bullets(*(("u", f"reel {n} is XLR-{n}40") for n in range(3, 9)), every=timedelta(minutes=1))
+    assert [bullet[:7] for bullet in found] == ["- 09:00", "- 09:04"]
+
+
+@pytest.mark.parametrize(
+    ("said", "changed", "bullet"),
+    [
+        (
+            "her hip op is on the 19th",
+            "mum rang. op moved to the 26th",
+            "her hip op is on the 19th (later, 06-23: mum rang. op moved to the 26th)",
+        ),
+        ("它的手术定在 19 号", "手术改到 26 号了，没床位", "它的手术定在 19 号（06-23 后来：手术改到 26 号了，没床位）"),
+        (
+            "the job pays 3,214",
+            "letter came, 3,391 not 3,214",
+            "the job pays 3,214 (later, 06-23: letter came, 3,391 not 3,214)",
+        ),
+        ("结节是 3 类，0.6 厘米", "主任说不是 3 类，是 2 类", "结节是 3 类，0.6 厘米（06-23 后来：主任说不是 3 类，是 2 类）"),
+        (
+            "Sam wants Brittany at easter, 480",
+            "no, Sam and I are NOT going to Brittany",
+            "Sam wants Brittany at easter, 480 (later, 06-23: no, Sam and I are NOT going to Brittany)",
+        ),
+    ],
+)
+def test_extract_has_a_change_beside_what_it_names(said, changed, bullet):
+    label = "user: " if said.isascii() else "用户："
+    assert bullets(("u", said), ("u", changed), kind="month", every=DAYS) == [f"- 06-20 {label}{bullet}"]
+
+
+def test_extract_links_no_change_to_one_of_two_that_it_may_mean():
+    said = ("team meeting is Tuesday at 3", "parents meeting is on the 5th", "meeting moved to the 7th")
+    assert len(bullets(*(("u", text) for text in said), kind="month", every=DAYS)) == len(said)
+
+
+@pytest.mark.parametrize(
+    ("before", "decided"),
+    [
+        ("苏敏想把滨江的房子租给我们过渡，每月 4,500", "苏敏的房子定了，10 月 1 号起"),
+        ("Priya might rent us her flat in Leith for 900", "Priya's flat in Leith it is, agreed from 1 October"),
+    ],
+)
+def test_extract_of_a_month_has_what_was_decided_of_a_known_thing(before, decided):
+    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
+    found = "\n".join(bullets(("u", before), *chatter, ("u", decided), kind="month", every=timedelta(hours=6)))
+    assert before in found
+    assert decided in found
