@@ -52,6 +52,8 @@ class Child:
     is_silent: bool = False
     #: How often in a row it has ended soon, and when it is started again.
     ends: int = 0
+    #: Whether its last end was none that it was told to.
+    has_failed: bool = False
     not_before_s: float = field(default=float("-inf"))
 
     def start(self, environ: Mapping[str, str], *, has_line: bool) -> None:
@@ -68,7 +70,7 @@ class Child:
         """Return whether it has ended since it was started, and note when it may be started again."""
         if self.process is None or self.process.poll() is None:
             return False
-        self.process = None
+        self.has_failed, self.process = self.process.returncode != 0, None
         self.close()
         now_s = time.monotonic()
         self.ends = 1 if now_s - self.started_s > _WELL_S else self.ends + 1
@@ -140,7 +142,7 @@ class Parent:
         for n, shard in enumerate(self.shards):
             if shard.falls_silent(self.silent_s):
                 self._events.emit("degraded", why=str(Text("fleet.shard_silent", shard=n, seconds=round(self.silent_s))))
-            elif shard.has_ended() and not shard.is_silent and n not in self._replacing[:1]:
+            elif shard.has_ended() and shard.has_failed and not shard.is_silent:
                 self._events.emit("degraded", why=str(Text("fleet.shard_ended", shard=n)))
             self._start(shard, has_line=True)
         if self._replacing and self.shards[self._replacing[0]].started_s > self._asked_s:

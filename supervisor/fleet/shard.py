@@ -22,7 +22,7 @@ from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.catalogue import Text, stored
 from recalld.supervisor.storage.clock import steady_s
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import AlreadyRuns, SupervisorError, as_supervisor_error, why_refused
+from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError, as_supervisor_error, why_refused
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
@@ -232,6 +232,8 @@ class Shard:
 
     def _tell(self, root: Path, why: SupervisorError | Text) -> None:
         """Report once why a workspace is not looked after."""
+        if isinstance(why, LockLost):
+            why = Text("fleet.lost")
         sentence = why if isinstance(why, Text) else (AlreadyRuns(root) if isinstance(why, AlreadyRuns) else why).sentence
         if self.told.get(root.name) != sentence:
             self.told[root.name] = sentence

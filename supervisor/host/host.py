@@ -21,10 +21,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recalld.supervisor.host.due import AGAIN
-from recalld.supervisor.host.hosted import Hosted
+from recalld.supervisor.host.hosted import Hosted, signature
 from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.storage.clock import steady_s
 from recalld.supervisor.storage.control import Control
+from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.heap import give_back_memory
 from recalld.supervisor.storage.own_process import end_own_process
@@ -71,6 +72,7 @@ _HINTED_S: Final = 1.0
 _TRIM_AFTER_S: Final = 10.0
 #: Seconds to wait for all threads together at the end.
 _JOIN_S: Final = 4.0
+_DISK: Final = RealDisk()
 
 
 class Host:
@@ -78,7 +80,7 @@ class Host:
     Looks after the workspaces *roots* until it is stopped, with jobs in *threads*; others are added and let go while it runs.
 
     A workspace that can't be looked after (another program has its lock, a newer recalld has written it) ends a host of one; a
-    host of many leaves it alone for a while, and *told* is called. At most *open_most* workspaces and *indexes_most* indexes
+    host of many leaves it alone for a while, or until its files change, and *told* is called. At most *open_most* workspaces and *indexes_most* indexes
     stay open; a dormant workspace is looked at every *dormant_s* seconds, and where there is a *watch* for many, at its events.
     A step is asked to end after *limit_s* seconds. *sign* is called after each look at a workspace: the loop goes round.
     """
@@ -245,7 +247,7 @@ class Host:
         if hosted.job.is_running or hosted.job.is_over:
             return hosted.job.is_over or not hosted.is_hinted
         if not hosted.is_held:
-            if now_s >= hosted.rests_until_s:
+            if now_s >= hosted.rests_until_s or hosted.refused_signature != signature(_DISK, hosted.root):
                 self._threads.wake(hosted.job)
             return True
         try:
@@ -297,6 +299,7 @@ class Host:
             hosted.supervisor.ws.events.report("host", [error])
         hosted.end()
         hosted.release()
+        hosted.refused_signature = signature(_DISK, hosted.root)
 
     def _hint(self, hosted: Hosted, name: str) -> None:
         """Look at the workspace now: a file of that *name* may have changed."""

@@ -53,7 +53,7 @@ class Hosted:
 
     __slots__ = (
         *("_dormant", "_is_over", "_lock", "_open_supervisor", "_opening", "_watching", "failures", "is_hinted"),
-        *("is_memory_hinted", "job", "rests_until_s", "root", "since_s", "supervisor", "used_s", "why_let_go"),
+        *("is_memory_hinted", "job", "refused_signature", "rests_until_s", "root", "since_s", "supervisor", "used_s", "why_let_go"),
     )
 
     def __init__(self, root: Path, open_supervisor: Opener) -> None:
@@ -67,6 +67,8 @@ class Hosted:
         self.used_s, self.since_s = float("-inf"), NEVER_S
         #: How many times in a row it could not be looked after, and until when it is left alone.
         self.failures, self.rests_until_s = 0, float("-inf")
+        #: The signature of its files when it could not be looked after: once a person has mended them, it is another.
+        self.refused_signature = 0
         #: Why it is looked after no more; None if it is gone, and its log with it.
         self.why_let_go: str | None = ""
         self._open_supervisor = open_supervisor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -110,6 +111,16 @@ def test_shard_lets_go_what_was_renamed_or_deleted_and_takes_the_new_name(root):
     assert root.shard.roots[folder.st_dev, folder.st_ino].name == "本"
 
 
+def test_shard_writes_nothing_into_a_workspace_that_somebody_deletes(root):
+    root.rest()
+    shutil.rmtree(root.worlds["ben"].paths.state)
+    root.clock.forward(seconds=5)
+    root.shard.host.look()
+    assert root.held() == ["carla", "安娜"]
+    assert root.worlds["ben"].events.of("stopped") == []
+    assert "its .recalld was deleted or moved away" in root.why("degraded")["ben"]
+
+
 def test_shard_opens_at_once_what_no_round_has_seen_whatever_the_times(tmp_path):
     root = Root(tmp_path, open_most=1)
     root.rest()
@@ -138,10 +149,11 @@ def test_shard_tells_a_broken_workspace_once_and_goes_on_with_the_others(root):
     assert "newer recalld" in str(told[0]["why"])
     assert root.worlds["ben"].events.of("degraded") == []  # it would be printed a second time
     assert [one["name"] for one in root.shard.status()["refused"]] == ["ben"]
-    seen.unlink()
     root.clock.forward(hours=1)
     root.rest()
-    assert (root.held(), root.shard.status()["refused"]) == (sorted(NAMES), [])
+    seen.unlink()
+    root.rest()
+    assert (root.held(), root.shard.status()["refused"]) == (sorted(NAMES), []), "it is mended: its growing wait is over"
 
 
 def test_shard_gives_a_workspace_with_a_huge_history_to_the_sick_bay(root, monkeypatch):

@@ -116,6 +116,22 @@ def test_fleet_gives_a_workspace_free_for_run_and_takes_it_again(root):
         assert root.status()["drained"] == sorted(NAMES)
 
 
+def test_adopt_has_the_fleet_try_again_and_says_what_is_still_wrong(root):
+    config = root.folder / "ben/recalld.toml"
+    whole = config.read_bytes()
+    with root.fleet():
+        assert root.command("drain", "ben").code == 0
+        config.write_bytes(b"archive = [")
+        for _ in range(2):
+            refused = root.command("adopt", "ben", "carla")
+            assert (refused.code, refused.out) == (75, "the fleet looks after: carla.\n")
+            assert "ben: recalld.toml: it is not valid TOML" in refused.err
+        config.write_bytes(whole)
+        assert root.command("adopt", "ben").code == 0
+    later = root.command("adopt", "carla")
+    assert (later.code, later.out) == (69, "no longer given free: carla.\n")
+
+
 def test_fleet_tells_who_was_let_go_and_runs_the_sick_alone(root):
     with root.fleet():
         (root.folder / "carla").rename(root.folder / "karla")
@@ -186,6 +202,9 @@ def test_parent_replaces_a_shard_that_hangs_and_tells_it_once(root):
         until(lambda: parent.look() or shard.is_silent)
         parent.silent_s = SILENT_S
         until(lambda: runs() and shard.process not in (None, hangs))
+        ended = shard.process
+        ended.terminate()  # as Ctrl-C and systemd end all at once
+        until(lambda: runs() and shard.process not in (None, ended))
         assert [one["why"] for one in events.of("degraded")] == [
             "shard 0 gave no sign of life for 3 seconds; it is killed and started again"
         ]

@@ -113,17 +113,34 @@ def fleet_adopt(ctx: Context, names: Names = None, root: Root = None, json: Json
         own = name in files.disk.names(paths.sick)
         if name in away and not own and files.disk.is_locked(WorkspacePaths(paths.root / name).supervisor_lock):
             raise AlreadyRuns(paths.root / name)
+    runs = files.disk.is_locked(paths.lock)
+    for name in _refused(paths).keys() & wanted if runs else ():  # it lets go what it has in vain, and tries again
+        files.replace(paths.drained / name, b"", files.read_stable(paths.drained / name))
+        _until(lambda name=name: name not in _refused(paths), paths.drained / name)  # type: ignore[misc]
     for name in wanted:
         files.remove(paths.drained / name)
         files.remove(paths.sick / name)
-    runs = files.disk.is_locked(paths.lock)
     for name in wanted if runs else ():
         lock = WorkspacePaths(paths.root / name).supervisor_lock
-        if name in away:  # another is the fleet's already, and may be dormant
-            _until(lambda lock=lock: files.disk.is_locked(lock), lock)  # type: ignore[misc]
-    _show(call, "adopted", wanted, json=json)
+        _until(lambda lock=lock, name=name: files.disk.is_locked(lock) or name in _refused(paths), lock)  # type: ignore[misc]
+    refused = {name: why for name, why in _refused(paths).items() if name in wanted} if runs else {}
+    adopted = [name for name in wanted if name not in refused]
+    if adopted or json or not refused:
+        _show(call, "adopted" if runs else "adopted_later", adopted, json=json)
+    for name, why in refused.items():
+        call.say(Text("fleet.refused_row", name=name, why=why), Busy.exit_code)
+    if refused:
+        raise typer.Exit(Busy.exit_code)
     if not runs:
         raise typer.Exit(call.say(Text("fleet.none_runs", root=paths.root), _NO_FLEET))
+
+
+def _refused(paths: FleetPaths) -> dict[str, Any]:
+    """Return why the fleet can't look after a workspace, by its name."""
+    from recalld.supervisor.interfaces.fleet import ask_fleet
+
+    shards = (ask_fleet(paths) or {"shards": []})["shards"]
+    return {one["name"]: restored(one["why"], one["said"]) for shard in shards for one in shard.get("refused", ())}
 
 
 def _paths(call: Call, root: Path | None) -> FleetPaths:
@@ -136,6 +153,8 @@ def _paths(call: Call, root: Path | None) -> FleetPaths:
     found = Path(os.path.realpath(named.expanduser()))
     if not found.is_dir():
         raise BadRequest("--root", Text("fleet.no_root", root=found))
+    if any(map(RealDisk().stat, WorkspacePaths(found).made_with)):
+        raise BadRequest("--root", Text("fleet.is_workspace", root=found))
     return FleetPaths(found)
 
 
@@ -162,7 +181,7 @@ def _until(holds: Callable[[], bool], lock: Path) -> None:
 
 
 def _show(call: Call, done: str, names: list[str], *, json: bool) -> None:
-    call.show(as_json({done: names}) if json else call.render(Text(f"fleet.{done}_now", names=names or Text("label.none"))))
+    call.show(as_json({done.removesuffix("_later"): names}) if json else call.render(Text(f"fleet.{done}_now", names=names or Text("label.none"))))
 
 
 def gateway(

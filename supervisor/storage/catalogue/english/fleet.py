@@ -12,6 +12,7 @@ TEXTS: Final = {
     "huge": "its {file} has more than {most} MiB, so it gets a process of its own",
     "endless": "a round did not end within {seconds} s, so it gets a process of its own",
     "drained": "it was given free",
+    "lost": "its .recalld was deleted or moved away, or a disk was mounted over it; put it back, or remove the rest of the folder",
     "gone": "it is no longer there under that name",
     "shard_silent": "shard {shard} gave no sign of life for {seconds} seconds; it is killed and started again",
     "shard_ended": "shard {shard} has ended, and is started again",
@@ -23,6 +24,7 @@ TEXTS: Final = {
     "none_runs": "no fleet runs in {root}; `recalld fleet --root {root}` starts one.",
     "name_root": "no folder is named; give `--root DIR`, or set RECALLD_FLEET_ROOT",
     "no_root": "{root} is no folder; make it first",
+    "is_workspace": "{root} is a workspace itself; give the folder above it",
     "no_workspace": "{name} is no workspace in {root}; `recalld init -w {root}/{name}` makes one",
     "shard_row": "shard {shard}: process {pid}, {workspaces} workspaces, {held} held, {open} open, {running} at work, {memory} MB, {restarts} restarts",
     "shard_away": "shard {shard}: it does not answer, {restarts} restarts",
@@ -30,5 +32,6 @@ TEXTS: Final = {
     "sick_row": "{name}: process {pid}",
     "name_row": "{name}",
     "drained_now": "given free: {names}; `recalld fleet adopt` has the fleet take it again.",
+    "adopted_later": "no longer given free: {names}.",
     "adopted_now": "the fleet looks after: {names}.",
 }
