@@ -80,9 +80,10 @@ class Host:
     Looks after the workspaces *roots* until it is stopped, with jobs in *threads*; others are added and let go while it runs.
 
     A workspace that can't be looked after (another program has its lock, a newer recalld has written it) ends a host of one; a
-    host of many leaves it alone for a while, or until its files change, and *told* is called. At most *open_most* workspaces and *indexes_most* indexes
-    stay open; a dormant workspace is looked at every *dormant_s* seconds, and where there is a *watch* for many, at its events.
-    A step is asked to end after *limit_s* seconds. *sign* is called after each look at a workspace: the loop goes round.
+    host of many leaves it alone for a while, or until its files change, and *told* is called. At most *open_most* workspaces
+    and *indexes_most* indexes stay open; a dormant workspace is looked at every *dormant_s* seconds, and where there is a
+    *watch* for many, at its events. A step is asked to end after *limit_s* seconds. *sign* is called after each look at a
+    workspace: the loop goes round.
     """
 
     def __init__(

@@ -53,7 +53,17 @@ class Hosted:
 
     __slots__ = (
         *("_dormant", "_is_over", "_lock", "_open_supervisor", "_opening", "_watching", "failures", "is_hinted"),
-        *("is_memory_hinted", "job", "refused_signature", "rests_until_s", "root", "since_s", "supervisor", "used_s", "why_let_go"),
+        *(
+            "is_memory_hinted",
+            "job",
+            "refused_signature",
+            "rests_until_s",
+            "root",
+            "since_s",
+            "supervisor",
+            "used_s",
+            "why_let_go",
+        ),
     )
 
     def __init__(self, root: Path, open_supervisor: Opener) -> None:

@@ -98,7 +98,7 @@ def fleet_drain(ctx: Context, names: Names = None, root: Root = None, json: Json
     for name in wanted if runs else ():
         lock = WorkspacePaths(paths.root / name).supervisor_lock
         _until(lambda lock=lock: not files.disk.is_locked(lock), lock)  # type: ignore[misc]
-    _show(call, "drained", wanted, json=json)
+    _show(call, "drained", wanted, "fleet.drained_now", json=json)
 
 
 @fleet.command("adopt")
@@ -126,7 +126,7 @@ def fleet_adopt(ctx: Context, names: Names = None, root: Root = None, json: Json
     refused = {name: why for name, why in _refused(paths).items() if name in wanted} if runs else {}
     adopted = [name for name in wanted if name not in refused]
     if adopted or json or not refused:
-        _show(call, "adopted" if runs else "adopted_later", adopted, json=json)
+        _show(call, "adopted", adopted, "fleet.adopted_now" if runs else "fleet.adopted_later", json=json)
     for name, why in refused.items():
         call.say(Text("fleet.refused_row", name=name, why=why), Busy.exit_code)
     if refused:
@@ -180,8 +180,8 @@ def _until(holds: Callable[[], bool], lock: Path) -> None:
         time.sleep(_LOOK_S)
 
 
-def _show(call: Call, done: str, names: list[str], *, json: bool) -> None:
-    call.show(as_json({done.removesuffix("_later"): names}) if json else call.render(Text(f"fleet.{done}_now", names=names or Text("label.none"))))
+def _show(call: Call, done: str, names: list[str], said: str, *, json: bool) -> None:
+    call.show(as_json({done: names}) if json else call.render(Text(said, names=names or Text("label.none"))))
 
 
 def gateway(

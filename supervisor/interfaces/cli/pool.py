@@ -120,9 +120,13 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
         back = ("bad", said) if isinstance(said, Text) else ("good", Text("pool.echo_good", ms=said))
         return bad or [("good", good), back]
 
+    from recalld.supervisor.pool.pool import PoolAway
+
     try:
-        found = _at(call, "", root, look)
-    except (BadConfig, NoService) as error:
+        found = _of_pool(call, "", root, look)
+    except PoolAway as away:
+        found = [("bad", away.args[0])]
+    except BadConfig as error:
         found = [("bad", error.sentence)]
     render = call.renderer()
     rows = [{"state": state, "why": str(why)} for state, why in found]
@@ -132,12 +136,21 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
 
 
 def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
-    """Return what *act* returns for the pool; NoService with one sentence where it is away."""
+    """Return what *act* returns for the pool; where it is away the command ends with one sentence."""
+    from recalld.supervisor.pool.pool import PoolAway
+
+    try:
+        return _of_pool(call, address, workspace, act)
+    except PoolAway as away:
+        raise typer.Exit(call.say(Text("pool.away", why=away.args[0]), NoService.exit_code)) from None
+
+
+def _of_pool(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
+    """Return what *act* returns for the pool; PoolAway where it is away, BadConfig where none is configured."""
     from recalld.supervisor.host.couriers import check_installed
 
     check_installed()
     from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.pool.pool import PoolAway
 
     url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
     if not address and (workspace is not None or not url):
@@ -145,10 +158,7 @@ def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker]
         url, prefix = keys.url, keys.prefix
     if not url:
         raise BadConfig("pool.url", Text("pool.no_url"))
-    try:
-        return act(Broker(url, prefix))
-    except PoolAway as away:
-        raise NoService(away.args[0], Text("pool.mend")) from None
+    return act(Broker(url, prefix))
 
 
 def _keys(call: Call, workspace: Path | None) -> Pool:
