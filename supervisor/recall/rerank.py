@@ -197,7 +197,9 @@ def add_found(
     more = passages(found.near.keys()) if found.near else ()
     new = [(Hit(passage, 0.0), found.near[passage.unit]) for passage in more if (passage.path, passage.start) not in there]
     scored = [
-        replace(hit, score=round(hit.rank + WORTH * most * (score / top), 4), because=(*hit.because, "meaning")) if score else hit
+        replace(hit, score=round(hit.rank + WORTH * most * (score / top), 4), because=(*hit.because, "meaning"))
+        if score
+        else hit
         for hit, score in [*zip(hits, said, strict=True), *new]
     ]
     return sorted(scored, key=lambda hit: -hit.rank)
