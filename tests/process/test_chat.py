@@ -136,6 +136,8 @@ def test_chat_does_every_command(tmp_path, environ):
 
 def test_chat_edits_chinese_takes_a_paste_and_brings_lines_back(tmp_path, environ):
     with chatting(tmp_path, environ) as chat:
+        chat.ask(PASTE.format("/remember 周五牙医\n/session 日常"), "日常")
+        chat.ask("/session chat", "chat")
         chat.ask("你好吗\x7f\x7f早", "好，")  # 你 and 早 stay: a backspace takes a whole character
         chat.ask(PASTE.format("第一行\n第二行"), "好，")
         chat.ask("\x1b[A", "好，")
@@ -206,6 +208,14 @@ def test_chat_in_a_pipe_answers_once_and_says_what_is_wrong(tmp_path, environ):
         assert (code, said in out, "nothing was forgotten" in err.lower()) == (0, True, line.startswith("/forget"))
     code, _, err = run(b"/remember")
     assert (code, err) == (64, "recalld: /remember: give words after it.\n")
+    code, out, err = run("/remember 周五牙医\n\n/search 牙医\n/nosuch\n/search 体检\n".encode())
+    assert (code, out.count("\n"), "牙医" in out, err.count("\n")) == (64, 2, True, 1)
+    code, out, err = run("/search 牙医\n这是什么意思？".encode())
+    assert (code, out, err) == (
+        0,
+        "好，这是什么意思？\n",
+        "recalld: `/search 牙医` is sent as words: commands stand alone, one a line.\n",
+    )
     code, out, _ = run("/home/mira 里有什么？".encode())
     assert (code, out) == (0, "好，里有什么？\n")
     code, _, err = run(b"\xff\xfe")

@@ -43,6 +43,23 @@ def is_command(text: str) -> bool:
     return name.startswith("/") and "/" not in name[1:] and "\n" not in text.strip()
 
 
+def commands_in(text: str) -> list[str]:
+    r"""
+    Return the commands of a message, one a line, there or not; none where any other line of it is no command.
+
+    >>> commands_in("/remember 茶\n\n/why\n"), commands_in("/why\nand this?"), commands_in("茶")
+    (['/remember 茶', '/why'], [], [])
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines if all(map(is_command, lines)) else []
+
+
+def slashed(text: str) -> str:
+    """Return the first line of the words of a message that begins with the name of a command; "" if none does."""
+    lines = [line.strip() for line in text.splitlines()]
+    return next((line for line in lines if line.partition(" ")[0] in COMMANDS), "")
+
+
 def run_one(talk: Talk, call: Call, line: str, confirm: Callable[[str], bool] | None = None) -> bool:
     """Do what the line of a command says, and return whether the chat goes on; without *confirm* nobody can be asked."""
     name, _, given = line.partition(" ")

@@ -13,7 +13,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import fixed_clock, utc_now
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.noting import acting
-from recalld.supervisor.text.printable import printable
+from recalld.supervisor.text.printable import printable, shortened
 
 if TYPE_CHECKING:
     from recalld.supervisor.interfaces.chat.talk import Talk, Turn
@@ -38,9 +38,9 @@ def chat(
     now: Now = None,
     json: Json = False,
 ) -> int:
-    """Talk with the model over memory; in a pipe one turn, or one command."""
+    """Talk with the model over memory; in a pipe one turn, or commands, one a line."""
     call: Call = ctx.obj
-    from recalld.supervisor.interfaces.chat.commands import is_command, run_one
+    from recalld.supervisor.interfaces.chat.commands import commands_in, run_one
     from recalld.supervisor.interfaces.chat.model_process import ModelProcess
     from recalld.supervisor.interfaces.chat.talk import Talk
     from recalld.supervisor.operations.operation import Caller, perform
@@ -65,11 +65,12 @@ def chat(
                 if message is not None
                 else BadRequest("chat", Text("chat.no_input"))
             )
-        if is_command(text):
+        if commands := commands_in(text):
             if json:
                 raise BadRequest("--json", Text("chat.no_json"))
-            run_one(talk, call, text.strip())
+            all(run_one(talk, call, line) for line in commands)
             return 0
+        _tell_slashes(call, text)
         return _one(talk, call, text, json=json)
 
 
@@ -105,7 +106,7 @@ def _told(call: Call, turn: Turn, *, json: bool = False) -> int:
 
 def _converse(talk: Talk, call: Call) -> int:
     """Talk until the user ends it."""
-    from recalld.supervisor.interfaces.chat.commands import COMMANDS, is_command, run
+    from recalld.supervisor.interfaces.chat.commands import COMMANDS, commands_in, run
     from recalld.supervisor.interfaces.chat.terminal import Editor
 
     editor = Editor(talk.said_before(), COMMANDS, _MUCH)
@@ -121,11 +122,20 @@ def _converse(talk: Talk, call: Call) -> int:
             return 0
         if not line:
             continue
-        if is_command(line):
-            if not run(talk, call, line, editor.confirm):
+        if commands := commands_in(line):
+            if not all(run(talk, call, command, editor.confirm) for command in commands):
                 return 0
         elif len(line) <= _MUCH or editor.confirm(call.render(Text("chat.much", count=len(line)))):
+            _tell_slashes(call, line)
             _told(call, talk.turn(line.encode("utf-8", "replace").decode()))
+
+
+def _tell_slashes(call: Call, text: str) -> None:
+    """Say that a line which looks like a command is sent as words, since others beside it are none."""
+    from recalld.supervisor.interfaces.chat.commands import slashed
+
+    if line := slashed(text):
+        call.say(Text("chat.slashed", line=shortened(line)), 0)
 
 
 def _show(piece: str) -> None:

@@ -65,7 +65,7 @@ TEXTS: Final = {
     "disconnect.yes": "写入",
     "disconnect.dry_run": "显示每一行，什么也不写",
     "disconnect.project": "只用于在这个文件夹里做的事",
-    "chat": "让模型带着记忆和你聊；在管道里只答一次，或只执行一条命令。",
+    "chat": "让模型带着记忆和你聊；在管道里只答一次，或执行命令，一行一条。",
     "chat.message": "一条消息；- 从标准输入读取",
     "chat.session": "接着聊的会话",
     "demo": "在网页上看编造出来的一年；用的是临时文件夹，结束时删除。",
