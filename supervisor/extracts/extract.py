@@ -140,7 +140,7 @@ def extract(
     links = taken_back(lines)
     base, growth = _GROWTH[room or kind]
     budget = min(limit, int(base + growth * math.sqrt(sum(columns(line.text) for line in lines))))
-    messages = sum(block.role != "summary" for block in material)
+    messages = sum(block.role not in NOBODY for block in material)
     while True:
         chosen = choose(lines, links, budget, kind) or [_one_line(lines, material, zone)]
         text = _render(chosen, links, language, kind, messages)
@@ -242,14 +242,23 @@ def _one_line(lines: Sequence[Line], blocks: Sequence[Block], zone: tzinfo) -> L
 
 def _render(chosen: Sequence[Line], links: Mapping[int, int], language: Language, kind: Kind, messages: int) -> str:
     """Return the whole text: what it is, then the bullets; *messages* is how many were read."""
-    quoted = len({line.message for line in chosen if line.role != "summary"})
-    head = f"> Extract: no model was used; these are the words of {quoted} of {messages} messages."
-    if language == "zh":
-        head = f"> 摘录：没有用模型，从 {messages} 条消息里挑出 {quoted} 条的原话。"
+    head = _head(chosen, language, messages)
     shown = {line.place for line in chosen}
     later = {links[line.place]: line for line in chosen if links.get(line.place) in shown}
     first = [line for line in chosen if links.get(line.place) not in shown]
     return "\n".join([head, "", *(_bullet(group, later, language, kind) for group in _joined(first, kind))])
+
+
+def _head(chosen: Sequence[Line], language: Language, messages: int) -> str:
+    """Return the first line: that no model was used, and whose words these are; a person's notes are no messages."""
+    quoted = len({line.message for line in chosen if line.role not in NOBODY})
+    has_notes = any(line.role == "note" for line in chosen)
+    if has_notes and not quoted:
+        told, chinese = "words of notes", "挑出的是笔记里的原话"
+    else:
+        told, chinese = f"the words of {quoted} of {messages} messages", f"从 {messages} 条消息里挑出 {quoted} 条的原话"
+        told, chinese = (f"{told}, and of notes", f"{chinese}，还有笔记里的") if has_notes else (told, chinese)
+    return f"> 摘录：没有用模型，{chinese}。" if language == "zh" else f"> Extract: no model was used; these are {told}."
 
 
 def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:

@@ -645,6 +645,27 @@ def test_extract_quotes_languages_other_than_chinese_and_english():
     assert "猫の病院は木曜日に休みです。" in text
 
 
+NOTED, SAID_TOO = ("note", "- 护照在书房第二个抽屉里\n"), ("user", "锅炉师傅 12 月 3 日上午 10 点来。")
+
+
+@pytest.mark.parametrize(
+    ("said", "head"),
+    [
+        ([NOTED], "> 摘录：没有用模型，挑出的是笔记里的原话。"),
+        ([SAID_TOO], "> 摘录：没有用模型，从 1 条消息里挑出 1 条的原话。"),
+        ([SAID_TOO, NOTED], "> 摘录：没有用模型，从 1 条消息里挑出 1 条的原话，还有笔记里的。"),
+        ([("note", "- order compost from Hagen\n")], "> Extract: no model was used; these are words of notes."),
+        (
+            [("note", "- order compost from Hagen\n"), ("user", "The boiler man comes on 3 December at 10.")],
+            "> Extract: no model was used; these are the words of 1 of 1 messages, and of notes.",
+        ),
+    ],
+)
+def test_extract_counts_a_note_as_no_message(said, head):
+    blocks = [Block("", role, text, datetime(2026, 6, 20, 4, tzinfo=UTC), {}) for role, text in said]
+    assert extract(blocks, period="2026-06-20", zone=UTC, kind="day").splitlines()[0] == head
+
+
 def test_extract_uses_previous_text_and_notes_without_their_markup():
     text = extract(
         [
