@@ -53,7 +53,7 @@ _FIRST_TALK: Final = lazy_re(
 
 @record
 class Span:
-    """Days that a text names, and their place in the text (NFKC)."""
+    """Days that a text names, and their place in the text as it is given."""
 
     days: Days
     start: int
@@ -72,7 +72,8 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
     >>> [span.days.label for span in spans("5月2号和上周三说了什么，还有 in June 2025?", date(2026, 1, 31))]
     ['2025-05-02', '2026-01-21', '2025-06-01..2025-06-30']
     """
-    rest, placed = set_solid(unicodedata.normalize("NFKC", text))
+    plain, placed_in_text = _in_nfkc(text)
+    rest, placed = set_solid(plain)
     found: list[Span] = []
     for pattern, days_of in _rules(rest):
 
@@ -83,7 +84,18 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
             return "\0" * len(match[0])  # a day that does not exist (2月30日) must not be read as another date
 
         rest = pattern.sub(taken, rest)
-    return tuple(map(placed, _joined(sorted(found, key=lambda span: span.start), rest)))
+    return tuple(placed_in_text(placed(span)) for span in _joined(sorted(found, key=lambda span: span.start), rest))
+
+
+def _in_nfkc(text: str) -> tuple[str, Callable[[Span], Span]]:
+    """Return the text in NFKC, which is longer where ㎏ or ① is in it, and what gives a span of it its place in *text*."""
+    if unicodedata.is_normalized("NFKC", text):
+        return text, lambda span: span
+    starts = [place for place, char in enumerate(text) if not (place and unicodedata.combining(char))]
+    pieces = [(start, end) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    plain = [unicodedata.normalize("NFKC", text[start:end]) for start, end in pieces]
+    places = [piece for piece, chars in zip(pieces, plain, strict=True) for _ in chars]
+    return "".join(plain), lambda span: replace(span, start=places[span.start][0], end=places[span.end - 1][1])
 
 
 def set_solid(text: str) -> tuple[str, Callable[[Span], Span]]:

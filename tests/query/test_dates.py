@@ -174,3 +174,15 @@ def test_every_rule_needs_what_the_hint_of_its_language_looks_for(language, data
     text = data.draw(st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True))
 
     assert language.HINT.search(text)
+
+
+# ── the place of a day ───────────────────────────────────────────────────────
+
+#: Characters that NFKC makes longer, shorter or others: ㍿ is four, a letter with its mark is one.
+FOLDED = st.text(st.sampled_from("㍿㎏①⑳½ﬁ㈱ﷺｶﾞｱe\u0301한ᄒ ，。、（"), max_size=24)
+
+
+@given(FOLDED, st.sampled_from(["5月2号", "５月２号", "２０２５年５月２日", "5 月 2 号", "2025-05-02"]), FOLDED)
+def test_spans_are_at_the_place_of_the_text_as_it_is_given(before, written, after):
+    text = f"{before}，{written}，{after}"
+    assert [text[span.start : span.end] for span in spans(text, TODAY)] == [written]
