@@ -3,6 +3,7 @@ What is true now: whether the right one of two messages about the same thing is 
 
     python -m bench.changed                 all of questions/changed
     python -m bench.changed --misses        with the questions that were answered wrongly
+    python -m bench.changed --set recall.backend=auto        by meaning too, where recalld[meaning] is installed
 
 A pair is a fact and what it became weeks later. It is asked for with "now", plainly, and as it was. A third of the pairs was said in
 talks, a third is in daily summaries, a third in lines of memory.md; all pairs of a language are in one memory. "first" is how often the
@@ -20,8 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from bench.recall import BLANK, passages, share
+from bench.recall import BLANK, environ_of, passages, share
 from recalld.supervisor.context.build import inject, read_input
+from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.workspace import Workspace, open_workspace
 
@@ -112,13 +114,17 @@ def table(found: list[tuple[Asked, tuple[bool, bool, bool]]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--misses", action="store_true", help="print the questions whose answer is not the first")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="a setting")
     options = parser.parse_args()
+    settings = {"RECALLD_RECALL_TIMEOUT_MS": "60000", **environ_of(options.set)}
     for language in ("zh", "en"):
         said, asked = pairs(language)
         with tempfile.TemporaryDirectory(prefix="changed-") as folder:
             make(Path(folder), said)
-            ws = open_workspace(Path(folder), {"RECALLD_RECALL_TIMEOUT_MS": "60000"}, fixed_clock(ASKED))
+            clock = fixed_clock(ASKED)
+            ws = open_workspace(Path(folder), settings, clock, lasting="RECALLD_RECALL_BACKEND" in settings)
             ws.searcher.refresh()
+            prepare_backend(ws, clock)
             found = [(one, ask(ws, one)) for one in asked]
         print(f"\n{language}\n\n{table(found)}", flush=True)
         for one, right in found if options.misses else ():

@@ -76,6 +76,11 @@ def share(message: str, block: str) -> float:
     return len(covered) / len(message)
 
 
+def environ_of(settings: list[str]) -> dict[str, str]:
+    """Return the environment variables of settings as they are typed, "recall.max_hits=0"."""
+    return {f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in settings)}
+
+
 def questions_of(data: Path, datasets: list[str]) -> list[dict[str, Any]]:
     found = []
     for path in sorted(data.glob("*.jsonl")):
@@ -273,9 +278,7 @@ def main() -> None:
     options = parser.parse_args()
     layouts = ("files", "history") if options.layout in ("", "both") else (options.layout,)
     zone = ZoneInfo(options.zone or ("UTC" if options.data else "Asia/Shanghai"))
-    settings = {
-        f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in options.set)
-    }
+    settings = environ_of(options.set)
     data = [options.data] if options.data else [HERE / "questions", HERE / "questions/second"]
     home = data[-1] / "workspaces"
     questions = [one for folder in data for one in questions_of(folder, options.dataset)]
