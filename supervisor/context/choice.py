@@ -27,7 +27,8 @@ _NEXT_LINE: Final = 0.3
 _WORTH: Final = 0.4
 _WORTH_OF_SEVERAL: Final = 0.3
 _THIRD: Final = 2
-#: One question is hardly ever answered behind so many hits: from there on the share is this.
+#: One question is hardly ever answered behind so many hits: from there on the share is this, and nothing is shown where all
+#: hits were found by meaning alone.
 _HEAD: Final = 8
 _WORTH_OF_TAIL: Final = 0.42
 #: Where a hit has this part of the worth of the question's words (`Hit.worth`), the share for one behind the third that has
@@ -86,23 +87,31 @@ def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hi
 
 
 class _Scores(NamedTuple):
-    """The best score, the third best, and the largest part of the worth of the question's words that a hit has."""
+    """
+    The best score, the third best, and the largest part of the worth of the question's words that a hit has.
+
+    *are_by_meaning*: words have found nothing.
+    """
 
     first: float
     third: float
     worth: float
+    are_by_meaning: bool
 
     @classmethod
     def of(cls, best: Sequence[Hit]) -> _Scores:
         """Return those of the hits, best first."""
         first, third = (max(best[place].rank, 0.0) if len(best) > place else 0.0 for place in (0, _THIRD))
-        return cls(first, third, max((hit.worth or 0.0 for hit in best), default=0.0))
+        worth = max((hit.worth or 0.0 for hit in best), default=0.0)
+        return cls(first, third, worth, all(hit.is_by_meaning for hit in best))
 
 
 def _least(hit: Hit, place: int, scores: _Scores, limits: BlockLimits, *, is_aside: bool) -> float:
     """Return the score that the hit at this *place*, by score, must have."""
     share = _WORTH if limits.questions == 1 else _WORTH_OF_SEVERAL
     if limits.questions == 1 and place > _THIRD:
+        if place >= _HEAD and scores.are_by_meaning:
+            return math.inf
         has_little = hit.worth is not None and scores.worth >= _MUCH and hit.worth < _LITTLE * scores.worth
         if has_little:
             share = _WORTH_OF_LITTLE
@@ -121,7 +130,7 @@ def _least(hit: Hit, place: int, scores: _Scores, limits: BlockLimits, *, is_asi
 
 def _says_back(hit: Hit, scores: _Scores) -> bool:
     """Return whether an answer has so little of the question that it may as well be one to anything else."""
-    return hit.worth is not None and hit.worth < _ANSWER * scores.worth and not is_neighbour(hit)
+    return hit.is_by_meaning or (hit.worth is not None and hit.worth < _ANSWER * scores.worth and not is_neighbour(hit))
 
 
 def _density(hit: Hit, limits: BlockLimits) -> float:

@@ -19,6 +19,11 @@ Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"
 _ASKS: Final = ("?", "？")
 #: The reason of a long answer of the assistant, which has lost a part of its score.
 LONG: Final = "long"
+#: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
+NEWEST: Final = "newest"
+OLDEST: Final = "oldest"
+#: The reason of a hit that a backend has raised or found.
+MEANING: Final = "meaning"
 #: The path of a message up to its id: of one that no dated file holds yet (its place in history.json changes), and of any
 #: message in a group.
 BY_ID: Final = "history.json#"
@@ -106,6 +111,11 @@ class Hit:
     def rank(self) -> float:
         """What hits are ordered by."""
         return self.score or 0.0
+
+    @property
+    def is_by_meaning(self) -> bool:
+        """Whether it was found by meaning alone."""
+        return self.because == (MEANING,)
 
 
 @record

@@ -16,6 +16,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.index.hit import NEWEST, OLDEST
 from recalld.supervisor.index.ranking import LOOKED_AT, begins_with_a_word, own_words
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.query.said_apart import VERBS
@@ -131,7 +132,7 @@ def newest_first(query: Query, found: Sequence[Scored], corpus: Corpus) -> list[
         return found
     first = (min if is_of_before else max)(same, key=_when)
     first.score = best.score * _AHEAD
-    first.because.append("oldest" if is_of_before else "newest")
+    first.because.append(OLDEST if is_of_before else NEWEST)
     return [first, *(one for one in found if one is not first)]
 
 

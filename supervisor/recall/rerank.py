@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from recalld.supervisor.index.documents import beginning, chunk_file
-from recalld.supervisor.index.hit import BackendResult, Hit, NotYet
+from recalld.supervisor.index.hit import MEANING, NEWEST, OLDEST, BackendResult, Hit, NotYet
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.errors import BadConfig, SupervisorError
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 GROUP: Final = "recalld.backends"
 #: The name of the backend that follows from what is installed.
 AUTO: Final = "auto"
-#: What the best score of the backend adds, as a share of the best score of BM25 (measured, docs/explanation/recall.md).
+#: What the best score of the backend adds, as a share of the best score of BM25, and the part of it that counts for what the
+#: assistant said, where its words are not asked for (measured, docs/explanation/recall.md).
 WORTH: Final = 0.5
+_WORTH_OF_AN_ANSWER: Final = 0.5
 #: Seconds for which a failed backend is not called: a server that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
 #: The name of the contents of messages that no file holds yet.
@@ -113,12 +115,13 @@ class Reranker:
         hits: Sequence[Hit],
         deadline: Deadline,
         passages: Callable[[Collection[str]], Sequence[Passage]] = lambda _: (),
+        role: str = "",
     ) -> list[Hit] | None:
         """
         Return the hits with the backend's scores added, and those that it has found, best first; None if it has neither.
 
-        *passages* returns the passages with these words (`Passage.unit`). An error is in `fault` until the backend works
-        again.
+        *passages* returns the passages with these words (`Passage.unit`), *role* is whose words are asked for. An error is in
+        `fault` until the backend works again.
         """
         backend = self.backend()
         if backend is None or not (hits or isinstance(backend, Finder)):
@@ -126,7 +129,7 @@ class Reranker:
         if not self._asking.acquire(timeout=min(deadline.left_s, threading.TIMEOUT_MAX)):
             return None
         try:
-            return self._reranked(backend, question, hits, deadline, passages)
+            return self._reranked(backend, question, hits, deadline, passages, role)
         finally:
             self._asking.release()
 
@@ -137,12 +140,13 @@ class Reranker:
         hits: Sequence[Hit],
         deadline: Deadline,
         passages: Callable[[Collection[str]], Sequence[Passage]],
+        role: str,
     ) -> list[Hit] | None:
         if (self._rested and not self._rested.is_over) or self._is_busy():
             return None
         try:
             said = self._ask(backend, question, [hit.unit for hit in hits], deadline)
-            found = add_found(hits, said, passages) if isinstance(said, BackendResult) else add_scores(hits, said)
+            found = add_found(hits, said, passages, role) if isinstance(said, BackendResult) else add_scores(hits, said)
         except NotYet:
             return None
         except Exception as error:  # noqa: BLE001 - whatever a backend does, the turn goes on; its text may quote a message
@@ -180,28 +184,31 @@ class Reranker:
 
 
 def add_found(
-    hits: Sequence[Hit], found: BackendResult, passages: Callable[[Collection[str]], Sequence[Passage]]
+    hits: Sequence[Hit], found: BackendResult, passages: Callable[[Collection[str]], Sequence[Passage]], role: str = ""
 ) -> list[Hit] | None:
     """
     Return *hits* and the other passages that were *found*, in their new order; no hit is lost, and no score is lowered.
 
     A passage that was found gets up to half of the best hit's score added, by its share of the highest score found; without
-    hits up to half of 1. None if nothing was found.
+    hits up to half of 1. What the assistant said gets half of that, unless *role* says that its words are asked for. The first
+    hit gets no less than the second, if it goes before it for its day. None if nothing was found.
     """
     said = [max(0.0, score or 0.0) for score in found.scores]
     top = max([*said, *found.near.values()], default=0.0)
     if not top:
         return None
+    if hits and not {NEWEST, OLDEST}.isdisjoint(hits[0].because):
+        said[0] = max(said[:2])
     most = max((hit.rank for hit in hits), default=0.0) or 1.0
     there = {(hit.unit.path, hit.unit.start) for hit in hits}
     more = passages(found.near.keys()) if found.near else ()
     new = [(Hit(passage, 0.0), found.near[passage.unit]) for passage in more if (passage.path, passage.start) not in there]
-    scored = [
-        replace(hit, score=round(hit.rank + WORTH * most * (score / top), 4), because=(*hit.because, "meaning"))
-        if score
-        else hit
-        for hit, score in [*zip(hits, said, strict=True), *new]
-    ]
+
+    def raised(hit: Hit, score: float) -> Hit:
+        part = _WORTH_OF_AN_ANSWER if hit.unit.role == "assistant" != role else 1.0
+        return replace(hit, score=round(hit.rank + WORTH * part * most * (score / top), 4), because=(*hit.because, MEANING))
+
+    scored = [raised(hit, score) if score else hit for hit, score in [*zip(hits, said, strict=True), *new]]
     return sorted(scored, key=lambda hit: -hit.rank)
 
 
@@ -222,7 +229,7 @@ def add_scores(hits: Sequence[Hit], scores: Sequence[float | None]) -> list[Hit]
     most = max(hit.rank for hit in hits) * WORTH
     gained = [0.0 if score is None or not span else most * ((score - low) / span) for score in scores]
     raised = [
-        replace(hit, score=round(hit.rank + gain, 4), because=(*hit.because, "meaning")) if gain else hit
+        replace(hit, score=round(hit.rank + gain, 4), because=(*hit.because, MEANING)) if gain else hit
         for hit, gain in zip(hits, gained, strict=True)
     ]
     return sorted(raised, key=lambda hit: -hit.rank)

@@ -270,7 +270,7 @@ class Search:
             return None
         index, tiers = self.of.index, TIERS[self.of.settings.originals]
         return self.of.reranker.rerank(
-            query.text, hits, deadline, lambda units: index.same(units, tiers, LIMIT, unfiled.overlay)
+            query.text, hits, deadline, lambda units: index.same(units, tiers, LIMIT, unfiled.overlay), query.role
         )
 
     def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:

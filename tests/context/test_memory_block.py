@@ -491,6 +491,27 @@ def test_pack_leaves_out_an_answer_with_little_of_the_question():
         assert not pack([*hits, answer], TERMS, limits).left_out
 
 
+def test_pack_leaves_out_a_reply_that_is_found_by_meaning_alone():
+    said = many(3, "memory/a.md")
+    reply = replace(hit(15, "好的，到时候提醒你", start=90, role="assistant"), because=("meaning",))
+    assert pack([*said, reply], TERMS, ZH).left_out == ((reply, "worth"),)
+    shown = [
+        ([*said[:2], reply], ZH),  # one of the three best
+        ([*said, replace(reply, unit=replace(reply.unit, role="user"))], ZH),
+        ([*said, replace(reply, because=("words: 提醒", "meaning"))], ZH),
+        ([*said, reply], replace(ZH, role="assistant")),
+        ([*said, reply], replace(ZH, questions=2)),
+    ]
+    assert not [one for hits, limits in shown for one in pack(hits, TERMS, limits).left_out]
+
+
+def test_pack_shows_eight_passages_where_words_have_found_nothing():
+    hits = [replace(one, because=("meaning",)) for one in many(12, "memory/a.md")]
+    assert pack(hits, TERMS, ZH).left_out == tuple((one, "worth") for one in hits[8:])
+    assert not pack([hit(21, "花生酱也不能吃", "memory/b.md"), *hits], TERMS, ZH).left_out
+    assert not pack(hits, TERMS, replace(ZH, questions=2)).left_out
+
+
 @pytest.mark.parametrize("tier", ["dated", "unfiled"])
 def test_pack_puts_a_question_before_the_best_line_that_replies_to_it(tier):
     def said(score, text, minute, role):

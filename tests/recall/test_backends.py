@@ -154,3 +154,30 @@ def test_add_found_loses_no_hit_of_words_and_lowers_none(scores, said, near):
     assert all(after[hit.unit.start] >= hit.score - 1e-3 for hit in hits)
     assert all(hit.score <= max(scores, default=0) + max([*scores, 1 if not scores else 0]) / 2 + 1e-3 for hit in found)
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+def by_meaning(*passages, hits=(), said=(), role=""):
+    """Return what `add_found` makes of the *passages*, each as near as the others, by their words."""
+    near = {one.unit: 1.0 for one in passages}
+    found = add_found(hits, BackendResult(said, near), lambda _: passages, role)
+    return {hit.unit.text: hit.score for hit in found or ()}
+
+
+def test_add_found_gives_an_answer_half_of_what_the_users_words_get():
+    told = replace(UNIT, text="琥珀酸亚铁饭后吃", role="user")
+    answer = replace(UNIT, start=2, text="好的，饭后提醒你吃药", role="assistant")
+    assert by_meaning(told, answer) == {told.text: 0.5, answer.text: 0.25}
+    assert by_meaning(told, answer, hits=[Hit(replace(UNIT, start=9), 4.0)], said=[0.0])[answer.text] == 1.0
+    assert by_meaning(told, answer, role="assistant") == {told.text: 0.5, answer.text: 0.5}
+
+
+@pytest.mark.parametrize(("reason", "first"), [("newest", "改到周五了"), ("oldest", "改到周五了"), ("role user", "周三上课")])
+def test_add_found_keeps_what_goes_first_for_its_day(reason, first):
+    hits = [
+        Hit(replace(UNIT, text="改到周五了"), 4.004, ("words: 游泳课", reason)),
+        Hit(replace(UNIT, start=2, text="周三上课"), 4.0, ("words: 游泳课",)),
+        Hit(replace(UNIT, start=3, text="泳镜买好了"), 1.0, ("related: 游泳",)),
+    ]
+    found = add_found(hits, BackendResult([0.2, 1.0, 0.4]), lambda _: ())
+    assert found is not None
+    assert next(hit.unit.text for hit in found) == first

@@ -27,6 +27,7 @@ TEXTS: Final = {
     "worth": "与最好的相比价值不大",
     "literal": "按原文找到",
     "window": "由前后的消息找到",
+    "meaning": "意思相近",
     "wish": "长期的要求",
     "newest": "同一件事里最新的",
     "long": "长回答，分量打折",

@@ -27,6 +27,7 @@ TEXTS: Final = {
     "worth": "of little worth beside the best",
     "literal": "as it is written",
     "window": "by the messages around it",
+    "meaning": "by meaning",
     "wish": "a standing wish",
     "newest": "the newest about the same thing",
     "long": "a long answer, which counts less",
