@@ -146,6 +146,9 @@ def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):
     (dated,) = talked.root.glob("memory/2026-01-20-*.md")
     auto = {"LC_ALL": "C.UTF-8", "RECALLD_LANGUAGE": "auto"}
     assert talked("status", **auto).out.startswith("一切正常；")
+    assert talked("search", "--help", **auto).out.startswith("用法：")
+    for wrong in (["serach"], ["search", "虾", "--limit", "0"]):
+        assert talked(*wrong, **auto).err.endswith("。\n")
     dated.write_bytes(b"---\nrecalld: 1\n")
     assert talked("status", **auto).out.startswith("有 1 个按日文件坏了")
     (talked.root / "history.json").write_bytes(b"[]")

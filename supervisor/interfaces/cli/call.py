@@ -138,27 +138,14 @@ class Call:
     @property
     def language(self) -> Language:
         """The language of the reader: by the workspace, even if it can't be opened; English by default if nobody waits."""
-        from recalld.supervisor.interfaces.language import spoken_language
+        from recalld.supervisor.interfaces.language import setting_at, spoken_language, words_at
 
         ws = self.workspace
-        setting = ws.config.language if ws else self._language_asked_for()
+        root = Path(workspace_of(self.argv, self.environ))
+        setting = ws.config.language if ws else setting_at(root, self.environ)
         if self.is_unattended:
             return "zh" if setting == "zh" else "en"
-        return spoken_language(setting, self.environ, _newest_words(ws, self.asker) if ws else ())
-
-    def _language_asked_for(self) -> str:
-        """Return the configured `language` of a workspace that is not open."""
-        from recalld.supervisor.protocol.config import language_key
-        from recalld.supervisor.protocol.paths import WorkspacePaths
-        from recalld.supervisor.storage.disk import RealDisk
-        from recalld.supervisor.storage.files import Files
-
-        toml = None
-        with contextlib.suppress(OSError, ValueError, SupervisorError):
-            root = Path(workspace_of(self.argv, self.environ)).expanduser().absolute()
-            version = Files(RealDisk()).read_stable(WorkspacePaths(root).config)
-            toml = version.data if version else None
-        return language_key(toml, self.environ)
+        return spoken_language(setting, self.environ, _newest_words(ws, self.asker) if ws else words_at(root, self.environ))
 
     # ── what it is run with ──────────────────────────────────────────────────
 
