@@ -3,9 +3,9 @@ Whether an answer may become a summary: one table of rules, in order, each with 
 
 One gate for days, months, the lines of sessions and running summaries. The text of a model is untrusted input. A rejected text
 costs no memory: the extract of the same material is the summary, and what an answer is measured by. A rule that is not sure
-accepts, since a good text that is rejected each time costs calls for nothing. Few places that the material does not have are
-marked instead, for a reader to see. What refusals and errors look like is in `phrases.py`, the form of a text in `shape.py`,
-and what it says against its material in `material.py`. Pure, and linear in the length of the text.
+accepts, since a good text that is rejected each time costs calls for nothing. Few places that the material does not have, and
+clauses that deny it, are marked instead, for a reader to see. What refusals and errors look like is in `phrases.py`, the form
+of a text in `shape.py`, and what it says against its material in `material.py`. Pure, and linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
 from recalld.supervisor.summaries import phrases, shape
 from recalld.supervisor.summaries.debts import swaps_debts
+from recalld.supervisor.summaries.denials import denials
 from recalld.supervisor.summaries.material import (
     Material,
     Place,
@@ -99,6 +100,8 @@ def judge(text: str, material: Material, most_chars: int = MAX_CHARS) -> Verdict
     places, facts = new_places(text, material)
     if len(places) > max(_MARKED[0], min(_MARKED[1], int(_MARKED_SHARE * facts))):
         return Verdict("new", text)
+    denied = [one for one in denials(text, material.text) if not any(one.start <= place.start < one.end for place in places)]
+    places = sorted([*places, *denied], key=lambda place: place.start)
     return Verdict(None, _marked(text, places), len(places))
 
 

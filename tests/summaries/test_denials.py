@@ -1,0 +1,92 @@
+"""Clauses of a summary that say the opposite of what was said."""
+
+import re
+
+import pytest
+
+from recalld.supervisor.summaries.denials import denials
+from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.quality import judge
+from recalld.supervisor.text.tokenizer import HAN
+from tests.summaries.hand_made import answers
+
+MOT = "car: MOT due on the 30th, booked Kwik Fit 22 sept 9am, 39.95"
+LOGGERS = "colin hasn't ordered the loggers. I did it. 8 at 289 = 2,312"
+TRIAL = "试课小满不肯进教室，坐门口画了一只猫\n老师说可以再试一次，下周三"
+NODULE = "沈主任说不是 3 类，他看是 2 类，一年后复查"
+#: How a good answer is made to deny: a verb is negated, or a negation taken out.
+NEGATIONS = {
+    "en": (
+        (r"\b(is|are|was|were|will|has|have|had|can|must|should)\b(?! not|n't)", r"\1 not"),
+        (r"\b(will|is|are|was|has|can|does|did|do)(?: not|n't)\b", r"\1"),
+        (
+            r"\b(booked|paid|bought|signed|agreed|accepted|moved|called|ordered|offered|decided|started|passed|told|rang|came|sold|asked)\b",
+            r"did not \1",
+        ),
+        (r"\b(wants|needs|pays|owes|plans|takes|starts|comes|moves|likes)\b", r"does not \1"),
+    ),
+    "zh": (
+        (r"(?<![不没])([订买卖付交签定约搬去来吃修换还借报选停做写发看查考过办退涨降说]+)了", r"没\1"),
+        (rf"不([{HAN}])", r"\1"),
+        (rf"没([{HAN}])", r"\1了"),
+        (r"(?<![不需主重想])要", r"不要"),
+    ),
+}
+FLAT = "房东扣了 800 押金，说墙上有画，小满画的"
+
+
+@pytest.mark.parametrize(
+    ("text", "material", "denied"),
+    [
+        ("She has not booked Kwik Fit for 22 September.", MOT, "She has not booked Kwik Fit for 22 September"),
+        ("Colin has ordered the loggers, 8 of them.", LOGGERS, "Colin has ordered the loggers"),
+        ("小满试课肯进教室，画了猫。", TRIAL, "小满试课肯进教室"),
+        ("沈主任说是 3 类，一年后复查。", NODULE, "沈主任说是 3 类"),
+        ("房东没扣 800 押金。", FLAT, "房东没扣 800 押金"),
+    ],
+)
+def test_denials_are_clauses_that_say_the_opposite(text, material, denied):
+    assert [text[place.start : place.end] for place in denials(text, material)] == [denied]
+
+
+@pytest.mark.parametrize(
+    ("text", "material"),
+    [
+        ("Kwik Fit is booked for 22 September, not later.", MOT),
+        ("The loggers were not ordered by Colin.", LOGGERS),
+        ("小满试课时不愿进教室，只画了猫。", TRIAL),
+        ("结节不是 3 类而是 2 类，一年后再复查。", NODULE),
+        ("押金没全退，被扣 800。", FLAT),
+        ("陈静带两支肾上腺素笔。", "问问陈静有没有肾上腺素笔。"),
+        ("They no longer meet Priya on Fridays.", "Fridays with Priya are cancelled"),
+        (
+            "Nobody has to swap the school run on Saturday 26 September.",
+            "the school run swap is the 26th too, oh wait that's a saturday",
+        ),
+    ],
+)
+def test_denials_are_none_where_the_same_is_said_otherwise(text, material):
+    assert denials(text, material) == []
+
+
+def test_denials_are_none_in_at_most_two_of_a_hundred_good_answers():
+    marked = [str(answer) for answer in answers() if answer.is_good and denials(answer.text, answer.material)]
+
+    assert len(marked) <= 2, marked
+
+
+def test_denials_are_found_in_a_quarter_of_answers_that_deny():
+    found = made = 0
+    for answer in (answer for answer in answers() if answer.is_good):
+        for form, negated in NEGATIONS["zh" if re.search(f"[{HAN}]", answer.text) else "en"]:
+            for match in re.finditer(form, answer.text):
+                text = answer.text[: match.start()] + match.expand(negated) + answer.text[match.end() :]
+                made, found = made + 1, found + bool(denials(text, answer.material))
+
+    assert found >= made / 4, (found, made)
+
+
+def test_the_gate_marks_a_denial_and_refuses_none():
+    verdict = judge("房东没扣 800 押金。墙上有画。", Material(said=((None, FLAT),), extract=FLAT, language="zh"))
+
+    assert (verdict.reason, verdict.text, verdict.unverified) == (None, "房东没扣 800 押金（未核实）。墙上有画。", 1)
