@@ -36,6 +36,11 @@ _WORTH_OF_TAIL: Final = 0.42
 _MUCH: Final = 0.6
 _WORTH_OF_LITTLE: Final = 0.6
 _LITTLE: Final = 0.3
+#: Where a hit has nearly all of that worth, the share of the best score for one that has hardly any: in a small memory the
+#: third best is noise, too.
+_NEARLY_ALL: Final = 0.9
+_HARDLY: Final = 0.2
+_WORTH_OF_HARDLY: Final = 0.5
 #: Where the assistant's words are not asked for: the share of the best score for a long answer that is none of the three best
 #: hits, and the part of the worth of the fullest hit that any answer behind the third must have.
 _LONG_ANSWER: Final = 0.5
@@ -108,24 +113,34 @@ class _Scores(NamedTuple):
 
 def _least(hit: Hit, place: int, scores: _Scores, limits: BlockLimits, *, is_aside: bool) -> float:
     """Return the score that the hit at this *place*, by score, must have."""
-    share = _WORTH if limits.questions == 1 else _WORTH_OF_SEVERAL
-    if limits.questions == 1 and place > _THIRD:
-        if place >= _HEAD and scores.are_by_meaning:
-            return math.inf
-        has_little = hit.worth is not None and scores.worth >= _MUCH and hit.worth < _LITTLE * scores.worth
-        if has_little:
-            share = _WORTH_OF_LITTLE
-        elif place >= _HEAD:
-            share = _WORTH_OF_TAIL
-    least = [share * scores.third]
+    is_behind = limits.questions == 1 and place > _THIRD
+    if is_behind and place >= _HEAD and scores.are_by_meaning:
+        return math.inf
+    least = [_share_of_third(hit, place, scores, limits) * scores.third]
+    if limits.questions == 1 and place and _has_less(hit, scores, _NEARLY_ALL, _HARDLY):
+        least.append(_WORTH_OF_HARDLY * scores.first)
     if is_aside:
         least.append(_NEAR * scores.first)
     if hit.unit.role == "assistant" and limits.role != "assistant" and not _BY_NAME.match(hit.unit.text):
-        if is_aside or (place > _THIRD and limits.questions == 1 and _says_back(hit, scores)):
+        if is_aside or (is_behind and _says_back(hit, scores)):
             return math.inf
         if place > _THIRD and LONG in hit.because:
             least.append(_LONG_ANSWER * scores.first)
     return max(least)
+
+
+def _share_of_third(hit: Hit, place: int, scores: _Scores, limits: BlockLimits) -> float:
+    """Return the share of the third best score that the hit at this *place* must have."""
+    if limits.questions > 1:
+        return _WORTH_OF_SEVERAL
+    if place > _THIRD and _has_less(hit, scores, _MUCH, _LITTLE):
+        return _WORTH_OF_LITTLE
+    return _WORTH_OF_TAIL if place >= _HEAD else _WORTH
+
+
+def _has_less(hit: Hit, scores: _Scores, much: float, part: float) -> bool:
+    """Return whether a hit has as *much* of the worth of the question's words, and this one less than that *part* of it."""
+    return hit.worth is not None and scores.worth >= much and hit.worth < part * scores.worth
 
 
 def _says_back(hit: Hit, scores: _Scores) -> bool:

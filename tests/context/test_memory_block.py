@@ -470,6 +470,14 @@ def test_pack_leaves_out_what_has_little_of_the_question_behind_three(place):
     assert not pack(wrapped, TERMS, ZH).left_out  # no hit has most of what a long request says
 
 
+def test_pack_leaves_out_what_has_hardly_a_word_where_another_has_all():
+    full, none = replace(hit(18, "花生过敏，要带药"), worth=1.0), replace(hit(8, "豆浆喝完了", start=40), worth=0.1)
+    assert pack([full, none], TERMS, ZH).left_out == ((none, "worth"),)
+    for hits in ([full, replace(none, score=9.5)], [full, replace(none, worth=0.3)], [replace(full, worth=0.8), none]):
+        assert not pack(hits, TERMS, ZH).left_out
+    assert not pack([full, none], TERMS, replace(ZH, questions=2)).left_out
+
+
 def test_pack_leaves_out_a_reply_without_a_word_of_the_question():
     said, other = hit(9, "花生过敏，记得带药"), hit(8, "花生酱也不能吃", start=40)
     reply = replace(hit(8.5, "好的，记住了。", start=5, role="assistant"), because=("window",))
