@@ -9,6 +9,7 @@ import pytest
 
 from recalld.supervisor.checks.nightly import await_quiet_end
 from recalld.supervisor.host.last_night import read_last_fsck
+from tests.patience import PATIENCE_S
 from tests.world import IN_SHANGHAI, at, message_on
 
 if TYPE_CHECKING:
@@ -102,18 +103,18 @@ def test_report_speaks_the_language_of_the_user(world):
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
-    [("exit 3", "it ended with exit code 3"), ("sleep 600 & wait", "it was killed after 0.2 s")],
+    ("command", "wait_s", "why"),
+    [("exit 3", PATIENCE_S, "it ended with exit code 3"), ("sleep 600 & wait", 0.2, "it was killed after 0.2 s")],
     ids=["fails", "hangs"],
 )
-def test_report_tells_once_that_the_command_failed_and_tries_it_again(world, command, why):
+def test_report_tells_once_that_the_command_failed_and_tries_it_again(world, command, wait_s, why):
     with_command(world, command)
     lose_a_file(world)
-    world.report(wait_s=0.2)
+    world.report(wait_s=wait_s)
     assert world.events.of("on_trouble_failed") == [{"why": why}]
     sentences, _ = world.verdict()
     assert f"the command of care.on_trouble failed: {why}; correct it in recalld.toml." in sentences
-    world.report(wait_s=0.2)
+    world.report(wait_s=wait_s)
     assert len(world.events.of("on_trouble_failed")) == 1
     with_command(world, TOLD)
     world.report()

@@ -131,6 +131,12 @@ def rest(workspace: Workspace) -> Iterator[httpx2.Client]:
     service.end()
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine answers late, and the same."""
+    monkeypatch.setattr(socket.socket, "settimeout", lambda *_: None)
+
+
 def _now() -> Any:
     from recalld.supervisor.storage.clock import from_wire
 
@@ -247,8 +253,7 @@ def test_requests_of_every_operation_have_a_schema():
     assert [name for name, one in found.items() if "$defs" in one] == []  # else OpenAPI could not point at them
 
 
-def test_supervisor_answers_searches_side_by_side_while_messages_are_added(supervisor, monkeypatch):
-    monkeypatch.setattr(socket.socket, "settimeout", lambda *_: None)  # a busy machine answers late, and the same
+def test_supervisor_answers_searches_side_by_side_while_messages_are_added(supervisor):
     search = Row("search", {"query": "青霉素"}, ())
     alone = [hit["unit"]["path"] for hit in by_socket(supervisor, search)["hits"]]
     assert alone

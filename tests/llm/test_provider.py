@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import threading
 import traceback
 from dataclasses import replace
 from types import SimpleNamespace
@@ -113,7 +112,7 @@ def test_openai_reports_an_unreachable_server_as_a_provider_fault():
 def test_openai_ends_a_stream_that_is_silent_for_silence_s(server):
     server.play("hang")
 
-    error = refused(provider(server, silence_s=0.3, timeout_s=600))
+    error = refused(provider(server, silence_s=2.0, timeout_s=600))  # a busy machine may let the first word wait
 
     assert error.reason == "timeout"
     assert error.usage.calls == 1
@@ -125,18 +124,16 @@ def test_openai_ends_a_stream_that_is_silent_for_silence_s(server):
 def test_openai_ends_every_completion_after_timeout_s(server, act):
     server.play(act)
 
-    assert refused(provider(server, timeout_s=0.5, silence_s=600)).reason == "timeout"
+    assert refused(provider(server, timeout_s=2.0, silence_s=600)).reason == "timeout"
     until(lambda: server.seen.gone == 1)
 
 
 @pytest.mark.parametrize("act", ["silent", "drip", "hang"])
 def test_openai_closes_the_connection_when_cancelled(server, act):
     server.play(act)
-    stop = threading.Event()
-    threading.Timer(0.3, stop.set).start()
 
     with pytest.raises(Cancelled):
-        ask(provider(server, timeout_s=600, silence_s=600), cancelled=stop.is_set)
+        ask(provider(server, timeout_s=600, silence_s=600), cancelled=lambda: server.seen.at_once == 1)
 
     until(lambda: server.seen.gone == 1)
 

@@ -63,7 +63,7 @@ WAITING = frozenset(map(dotted, PLANNED))
 NOWHERE = "http://127.0.0.1:9/v1"
 ELSEWHERE = "http://127.0.0.1:7/v1"
 SERVED = {"llm.base_url": NOWHERE, "llm.model": "qwen-test"}
-VECTORS = {"recall.backend": "hybrid", "recall.timeout_ms": 5000, "embeddings.base_url": NOWHERE, "embeddings.model": "bge"}
+VECTORS = {"recall.backend": "hybrid", "recall.timeout_ms": 60_000, "embeddings.base_url": NOWHERE, "embeddings.model": "bge"}
 #: An address that no machine has.
 SERVED_AFAR = {"serve.host": "192.0.2.1", "serve.port": 28379}
 EVENING = "2026-01-30T09:00"

@@ -62,7 +62,7 @@ def model() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def proxied(tmp_path, model) -> Iterator[Proxied]:
-    toml = f'{WITHOUT_MODEL}[recall]\ntimeout_ms = 5000\n[serve]\nupstream = "{model.url}"\n'
+    toml = f'{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n[serve]\nupstream = "{model.url}"\n'
     with Service(tmp_path / "工作区", toml) as service:
         service.world.put("memory.md", MEMORY)
         service.world.settle()

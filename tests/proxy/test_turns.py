@@ -33,7 +33,7 @@ def test_proxy_puts_memory_before_the_question(proxied: Proxied):
 
 @pytest.mark.parametrize("place", ["system", "message"])
 def test_proxy_puts_memory_where_context_memory_in_says(proxied: Proxied, place):
-    proxied.configure(f'[recall]\ntimeout_ms = 5000\n[context]\nmemory_in = "{place}"\n')
+    proxied.configure(f'[recall]\ntimeout_ms = 60000\n[context]\nmemory_in = "{place}"\n')
     proxied.ask(QUESTION)
     first, last = proxied.model.got[0].json["messages"]
     assert last == {"role": "user", "content": QUESTION}

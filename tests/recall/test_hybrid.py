@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import stat
 import threading
 from dataclasses import replace
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.recall.hybrid import Hybrid
 from recalld.supervisor.recall.meaning import FOREIGN, calibrate, parse_calibration, products
 from recalld.supervisor.recall.vectors import VectorStore
+from tests.loopback import free_port
 from tests.recall.vectors import FAULTS, SIZE, Server
 from tests.world import WITHOUT_MODEL, World, at, message
 
@@ -75,7 +75,7 @@ def ready(filled, server):
 
 def hybrid(url, more=""):
     section = f'[embeddings]\nbase_url = "{url}"\nmodel = "bge-test"\n{more}'
-    return f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\ntimeout_ms = 3000\n{section}'
+    return f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\ntimeout_ms = 60000\n{section}'
 
 
 def texts(found):
@@ -370,7 +370,7 @@ def test_vector_store_has_each_text_once_and_the_last_vector_of_it(tmp_path_fact
 @pytest.mark.parametrize("fault", FAULTS)
 def test_hybrid_has_what_the_words_find_when_the_server_fails(ready, server, fault):
     words = by_words(ready)
-    ready.reopen(hybrid(server.url).replace("3000", "400"))
+    ready.reopen(hybrid(server.url).replace("60000", "1000" if fault in {"hang", "drip"} else "60000"))
     ready.ws.reranker.backend()
     server.act = fault
     found = ready.search(QUESTION)
@@ -384,9 +384,7 @@ def test_hybrid_has_what_the_words_find_when_the_server_fails(ready, server, fau
 
 def test_hybrid_has_what_the_words_find_when_the_server_is_away(ready):
     words = by_words(ready)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    url = f"http://127.0.0.1:{free_port()}/v1"
     # the same vectors, as if the server had gone
     ready.ws.reranker.backend()._embeddings._url = f"{url}/embeddings"
     assert ready.search(QUESTION).hits == words
