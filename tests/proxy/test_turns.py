@@ -307,7 +307,7 @@ def test_proxy_without_a_server_is_404_that_says_what_to_set(proxied: Proxied):
 
 @pytest.mark.proof
 def test_forty_questions_at_once_all_get_memory(proxied: Proxied):
-    proxied.configure("[recall]\ntimeout_ms = 1000\n")
+    proxied.configure("[recall]\ntimeout_ms = 10000\n")
     proxied.play(chat("好。"))
     with ThreadPoolExecutor(40) as threads:
         list(threads.map(lambda n: proxied.ask(f"我对花生过敏吗？第 {n} 次问", session=f"s{n}").raise_for_status(), range(40)))
