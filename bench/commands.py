@@ -63,7 +63,7 @@ class Timed:
         self.took: dict[str, list[tuple[float, float]]] = {}
 
     def run(self, name: str, command: Sequence[str], given: bytes = b"", **environ: str) -> None:
-        """Run the command, with *given* on its standard input."""
+        """Run the command, with *given* on its standard input; it may find that something is wrong (65), as `status` does."""
         began = time.perf_counter()
         process = subprocess.Popen(
             command,
@@ -82,7 +82,7 @@ class Timed:
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.perf_counter() - began
         process.stdout.close()
-        assert process.returncode == 0, f"{name} ended with {process.returncode}: {out[-300:]!r}"
+        assert process.returncode in (0, 65), f"{name} ended with {process.returncode}: {out[-300:]!r}"
         self.took.setdefault(name, []).append((wall * 1000, (used.ru_utime + used.ru_stime) * 1000))
 
     def of(self, name: str) -> list[float]:

@@ -116,7 +116,7 @@ def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool
             return value
         raise ValueError(value)
 
-    return _key(Kind(read, allowed, secret=secret), default, meaning, seed)
+    return _key(Kind(read, allowed, secret=secret), default, meaning, seed, is_read=True)
 
 
 def url(meaning: str) -> str:
@@ -269,8 +269,9 @@ def refuse_unknown_variables(
             raise BadConfig(_printable(name), Text("config.no_variable", meant=_suggestion(bare, known, prefix)))
 
 
-def _key(kind: Kind[T], default: object, meaning: str, seed: str) -> T:
-    made: T = field(default=kind.read(default), metadata={"key": Key(kind, default, meaning, seed)})
+def _key(kind: Kind[T], default: Any, meaning: str, seed: str, *, is_read: bool = False) -> T:
+    """Return the field of a key; *is_read*: its default is the value already, and no pattern is compiled to check it."""
+    made: T = field(default=default if is_read else kind.read(default), metadata={"key": Key(kind, default, meaning, seed)})
     return made
 
 

@@ -105,7 +105,7 @@ def set_solid(text: str) -> tuple[str, Callable[[Span], Span]]:
     >>> set_solid("下个月 8 号 to 12 May")[0]
     '下个月8号 to 12 May'
     """
-    gaps = frozenset(match.start() for match in _APART.finditer(text)) if not text.isascii() else ()
+    gaps = frozenset(match.start() for match in _APART.finditer(text)) if " " in text and not text.isascii() else ()
     if not gaps:
         return text, lambda span: span
     kept = [place for place in range(len(text)) if place not in gaps]
