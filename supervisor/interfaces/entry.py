@@ -100,14 +100,12 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
         if plain := plain_command(argv):
             command, given = plain
             run_and_exit(call, lambda: command(call, **given), at_once=True)
-    from recalld.supervisor.interfaces.cli.app import run_command
+    from recalld.supervisor.interfaces.cli.app import run_command, shows_help
+    from recalld.supervisor.interfaces.cli.main import commands
 
-    if _is_served(argv):
-        from recalld.supervisor.interfaces.cli.turn import commands
-    else:
-        from recalld.supervisor.interfaces.cli.main import commands
+    asked = "" if shows_help(call) else command_of(argv)
     # an MCP client that has gone expects this process to be gone, too
-    run_and_exit(call, lambda: run_command(commands(), call), at_once=command_of(argv) == "mcp")
+    run_and_exit(call, lambda: run_command(commands(asked), call), at_once=command_of(argv) == "mcp")
 
 
 def _once(argv: list[str]) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.interfaces.cli import plain, turn
+from recalld.supervisor.interfaces.cli import main, plain, turn
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.entry import SERVED_COMMANDS
@@ -240,6 +240,18 @@ def test_plain_commands_have_every_option_of_the_parser(command):
         name for name in options if name not in function.__kwdefaults__
     }
     assert options.keys() == {*function.__code__.co_varnames[1 : function.__code__.co_argcount], *function.__kwdefaults__}
+
+
+@pytest.mark.parametrize("module", main.MODULES)
+def test_module_adds_the_commands_that_the_table_names(module):
+    own = next(iter(main.MODULES[module]))
+
+    assert main.commands(own).commands.keys() == {name for its in main.MODULES.values() if own in its for name in its}
+
+
+def test_commands_are_all_built_for_a_word_that_is_none():
+    assert main.commands("wirte").commands.keys() == main.commands().commands.keys()
+    assert main.commands().commands.keys() == {name for its in main.MODULES.values() for name in its}
 
 
 def test_served_commands_are_those_that_the_supervisor_knows():

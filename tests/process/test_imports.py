@@ -141,6 +141,9 @@ UNUSED = {
         "Stemmer",
         "recalld.supervisor.index.chunking",
         "recalld.supervisor.archive",
+        "recalld.supervisor.interfaces.cli.long_term",
+        "recalld.supervisor.interfaces.cli.service",
+        "recalld.supervisor.operations.long_term",
         "recalld.supervisor.summaries",
     ),
     "status": (

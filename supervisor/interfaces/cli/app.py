@@ -65,7 +65,7 @@ def run_command(commands: Any, call: Call) -> int:
     return exit_code_of(call, lambda: _parsed(commands, call))
 
 
-def _shows_help(call: Call) -> bool:
+def shows_help(call: Call) -> bool:
     """Return whether the run prints the help of commands, or completes by it."""
     return not call.argv or "--help" in call.argv or COMPLETE in os.environ
 
@@ -73,7 +73,7 @@ def _shows_help(call: Call) -> bool:
 def _parsed(commands: Any, call: Call) -> int:
     """Parse the arguments, run the command and return its exit code; its own errors are raised."""
     try:
-        if _shows_help(call):
+        if shows_help(call):
             from copy import deepcopy
 
             from recalld.supervisor.interfaces.cli.help import in_chinese, in_english

@@ -7,52 +7,42 @@ Answers go to standard output, everything else to standard error. An error is on
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from importlib import import_module
+from typing import Any, Final
 
 import typer
 
-from recalld.supervisor.interfaces.cli import (
-    admin,
-    backup,
-    chat,
-    completion,
-    connect,
-    demo,
-    fleet,
-    forget,
-    import_logs,
-    long_term,
-    model,
-    pool,
-    programs,
-    service,
-    turn,
-    unit,
-)
 from recalld.supervisor.interfaces.cli.app import new_app
+
+#: The modules in the order of the help, and the commands that each adds; `programs` adds to the `service` of `unit`.
+MODULES: Final = {
+    "service": ("init", "run", "worker", "archive", "mcp", "open", "summary"),
+    "chat": ("chat",),
+    "admin": ("status", "plan", "doctor", "fsck", "restore"),
+    "backup": ("backup",),
+    "import_logs": ("import",),
+    "turn": ("append", "inject", "context", "search", "get", "why", "index"),
+    "long_term": ("write", "read", "delete", "stats", "summarize", "invalidate"),
+    "forget": ("prune", "redact", "forget", "undo"),
+    "model": ("model",),
+    "pool": ("pool",),
+    "completion": ("completion",),
+    "unit": ("service",),
+    "programs": ("service",),
+    "connect": ("connect", "disconnect", "hook"),
+    "demo": ("demo",),
+    "fleet": ("gateway", "fleet"),
+}
 
 
 @cache
-def commands() -> Any:
-    """Return the command line with all commands, built once."""
+def commands(asked: str = "") -> Any:
+    """
+    Return the command line, built once: with all commands, or with those of the module that has the one that is *asked* for.
+
+    To build all of it takes longer than most commands.
+    """
     app = new_app()
-    for group in (
-        service,
-        chat,
-        admin,
-        backup,
-        import_logs,
-        turn,
-        long_term,
-        forget,
-        model,
-        pool,
-        completion,
-        unit,
-        programs,
-        connect,
-        demo,
-        fleet,
-    ):
-        group.register(app)
+    for module in [name for name, its in MODULES.items() if asked in its] or MODULES:
+        import_module(f"recalld.supervisor.interfaces.cli.{module}").register(app)
     return typer.main.get_command(app)

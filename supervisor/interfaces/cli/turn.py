@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recalld.supervisor.interfaces.cli import admin, long_term
 from recalld.supervisor.interfaces.cli import recall as asked
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Kind, Now, Session, new_app
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text
@@ -190,6 +189,8 @@ def register(app: typer.Typer) -> None:
 @cache
 def commands() -> Any:
     """Return the command line with what a running supervisor answers, `SERVED_COMMANDS` and `index`, built once."""
+    from recalld.supervisor.interfaces.cli import admin, long_term
+
     app = new_app()
     register(app)
     long_term.register(app)
