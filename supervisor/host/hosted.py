@@ -143,6 +143,7 @@ class Hosted:
                     self.supervisor = None
                     self._end_parts(supervisor, watched=watched)
                     supervisor.ws.index.close()
+                    supervisor.ws.events.forget()
                     self._dormant = _Dormant(disk, seen, supervisor.due_at, supervisor.reading)
 
     @property
