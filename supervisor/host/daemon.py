@@ -216,6 +216,7 @@ class Supervisor:
                 done = self.tick(self._clock())
             if own := self._attempt("poll", self.ws.history.own_version, None):
                 self._changes.note_history(own)  # nor what the round has written itself
+            self._attempt("poll", self._changes.note_emptied, None)
             self._report_to_manager(done)
             self._wants_round = not done.errors and (
                 done.may_leave_more or self._attempt("poll", self._changes.near_changed, False)

@@ -82,6 +82,8 @@ class ChangeDetector:
         self._paths = paths
         self._near = (paths.history, paths.drop_box, paths.archive_request, paths.forgotten)
         self._near_before: Signature = ()
+        #: Whether a round has emptied the drop-box: a file that comes in the same instant leaves its stat as it is.
+        self._is_emptied = False
         self._tasks = (task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state)
         self._tasks_before: Signature = ()
         self._inbox = paths.inbox
@@ -90,13 +92,26 @@ class ChangeDetector:
         self._next_file = 0
 
     def near_changed(self) -> bool:
-        """Return whether history.json, the drop-box or a request has changed; costs three stats."""
+        """Return whether history.json, the drop-box or a request has changed; costs four stats."""
         before, self._near_before = self._near_before, self._signature(self._near)
-        return before != self._near_before
+        if before != self._near_before:
+            self._is_emptied = False
+            return True
+        return self._is_emptied and bool(self._disk.names(self._near[1]))
 
     def note_history(self, stat: Stat) -> None:
         """Take this version of history.json for known: `near_changed` finds another one only."""
-        self._near_before = tuple((path, stat if path == self._near[0] else before) for path, before in self._near_before)
+        self._note(self._near[0], stat)
+
+    def note_emptied(self) -> None:
+        """Take the drop-box for known if it is empty: a round has taken what was in it."""
+        stat = self._disk.stat(self._near[1])
+        self._is_emptied = not self._disk.names(self._near[1])
+        if self._is_emptied:
+            self._note(self._near[1], stat)
+
+    def _note(self, known: Path, stat: Stat | None) -> None:
+        self._near_before = tuple((path, stat if path == known else before) for path, before in self._near_before)
 
     def tasks_changed(self) -> bool:
         """Return whether tasks, their results or the state of the model have changed; costs four stats."""

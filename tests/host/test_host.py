@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -171,17 +172,35 @@ def test_host_finds_a_setting_that_was_changed_before_or_after_a_closing(fleet):
         assert many.opened == [world.root]
 
 
-def test_hosted_takes_what_its_own_round_has_written_for_no_change(fleet):
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_hosted_takes_what_its_own_round_has_written_for_no_change(fleet, is_dropped):
     alone = fleet(1)
     with alone.host() as host:
         alone.rest(host)
-        (hosted,) = host.hosted.values()
-        alone.say(0)
+        (hosted,), (world,) = host.hosted.values(), alone.worlds.values()
+        if is_dropped:
+            world.drop("m0.json", message("m0", "2026-01-31T09:00", "我对花生过敏。"))
+        else:
+            alone.say(0)
         assert hosted.look(alone.clock())
         rounds = 1
         while hosted.work(lambda *_: None, None, UNLIMITED):
             rounds += 1
-        assert (rounds, hosted.look(alone.clock())) == (1, False)
+        assert (rounds, hosted.look(alone.clock()), world.ids()) == (1, False, ["m0"])
+
+
+def test_hosted_finds_a_file_that_comes_as_the_drop_box_is_emptied(fleet):
+    alone = fleet(1)
+    with alone.host() as host:
+        alone.rest(host)
+        (hosted,), (world,) = host.hosted.values(), alone.worlds.values()
+        world.drop("m0.json", message("m0", "2026-01-31T09:00", "我对花生过敏。"))
+        hosted.look(alone.clock())
+        hosted.work(lambda *_: None, None, UNLIMITED)
+        emptied = world.paths.drop_box.stat().st_mtime_ns
+        world.drop("m1.json", message("m1", "2026-01-31T09:01", "我对青霉素过敏。"))
+        os.utime(world.paths.drop_box, ns=(emptied, emptied))
+        assert hosted.look(alone.clock())
 
 
 @pytest.mark.parametrize("moment", range(4, 19, 2))
