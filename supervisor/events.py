@@ -139,19 +139,15 @@ class Events(Protocol):
 
     def emit(self, event: str, **fields: object) -> None:
         """Write one event."""
-        ...
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
         """Write the event when *active* becomes true and the event *cleared* when it ends, separately for each *what*."""
-        ...
 
     def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
         """Report that these are the errors of *key* now; without any, what it had is over."""
-        ...
 
     def forget(self) -> None:
         """Forget which states last: the workspace is closed."""
-        ...
 
 
 #: The events of lasting faults, each with the event that ends it.
@@ -204,11 +200,7 @@ class EventLog:
                 self._report({"ts": to_wire(now), **fault})
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
-        """
-        Write the event when *active* becomes true or another true value; write the event *cleared* when it ends.
-
-        *what* separates causes of the same event. What another process, such as a command, has just written is not repeated.
-        """
+        """Write the event when *active* is true anew, *cleared* when it ends; not what another process has just written."""
         with self._lock:
             self._transition((event, what), active, cleared, fields)
 
@@ -236,8 +228,7 @@ class EventLog:
     def forget(self) -> None:
         """Forget which states last, so that the log of a closed workspace takes little memory; the file has them."""
         with self._lock:
-            for states in (self._lasting, self._faults, self._reported):
-                states.clear()
+            self._lasting, self._faults, self._reported = {}, {}, {}
 
     def _transition(self, key: tuple[str, str], active: object, cleared: str, fields: Mapping[str, object]) -> None:
         event, is_first = key[0], key not in self._lasting
@@ -363,8 +354,7 @@ def _newest_first(path: Path, most_bytes: int) -> Iterator[tuple[str, str, dict[
     for line in reversed(lines):
         try:
             fields = json.loads(line)
-            name = str(fields.pop("event"))
-            at = str(fields.pop("ts"))
+            name, at = str(fields.pop("event")), str(fields.pop("ts"))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             continue
         yield name, at, fields

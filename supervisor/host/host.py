@@ -26,7 +26,7 @@ from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.storage.clock import steady_s
 from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import LockLost, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.heap import give_back_memory
 from recalld.supervisor.storage.own_process import end_own_process
 
@@ -299,7 +299,7 @@ class Host:
         elif hosted.supervisor:
             hosted.supervisor.ws.events.report("host", [error])
         hosted.end()
-        hosted.release()
+        hosted.release(is_lost=isinstance(error, LockLost))
         hosted.refused_signature = signature(_DISK, hosted.root)
 
     def _hint(self, hosted: Hosted, name: str) -> None:

@@ -165,8 +165,8 @@ class Hosted:
         if self.supervisor and self.supervisor.background:
             self.supervisor.background.end()
 
-    def release(self, *, for_good: bool = False) -> None:
-        """Release the lock, which *for_good* is not taken again."""
+    def release(self, *, for_good: bool = False, is_lost: bool = False) -> None:
+        """Release the lock, which *for_good* is not taken again; where it *is_lost*, somebody may be deleting the folder."""
         with self._opening:
             self._is_over = self._is_over or for_good
             if self.supervisor is None and self._watching:
@@ -174,7 +174,7 @@ class Hosted:
                 self._watching = None
             lock, self._lock, self._dormant = self._lock, None, None
             if lock:
-                lock.release(self.why_let_go)
+                lock.release(None if is_lost else self.why_let_go)
 
     # ── looking and working ──────────────────────────────────────────────────
 

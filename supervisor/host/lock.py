@@ -51,13 +51,9 @@ class SupervisorLock:
             raise
 
     def release(self, why: str | None = "") -> None:
-        """
-        Let another process take it; the log of the workspace has *why*, and nothing at None: it is gone.
-
-        Nor is anything written where the lock was lost: to a folder that somebody is deleting, or another's.
-        """
+        """Let another process take it; the log of the workspace has *why*, and nothing at None: it is gone."""
         try:
-            if why is not None and self._found() == self._inode:
+            if why is not None:
                 self._events.emit("stopped", **({"why": why} if why else {}))
         finally:
             self._held.__exit__(None, None, None)

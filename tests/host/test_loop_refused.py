@@ -56,6 +56,7 @@ SITES = (
     "work > near_changed",
     "work > follow",
     "work > own_version",
+    "work > note_emptied",
     "work > active_groups",
     "_restore_when_quiet > stat",
     "_restore_when_quiet > restore_history",

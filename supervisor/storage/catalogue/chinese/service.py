@@ -14,7 +14,7 @@ TEXTS: Final = {
     "ask_linger": "你没有登录时也让它继续运行吗？",
     "backup_failed": "夜间备份失败了；原因见 `recalld status`。",
     "no_systemd": "这里没有运行 systemd",
-    "run_elsewhere": "请用别的办法让 `recalld run` 一直运行，比如单独的容器",
+    "run_elsewhere": "请用别的办法让它一直运行，比如单独的容器",
     "roots_units": "系统单元归 root 管",
     "use_sudo": "请在同一条命令前加 `sudo`",
     "no_session": "这个用户没有 systemd 会话",

@@ -14,7 +14,7 @@ TEXTS: Final = {
     "ask_linger": "let it go on while you are not logged in?",
     "backup_failed": "the nightly backup failed; `recalld status` says why.",
     "no_systemd": "systemd does not run here",
-    "run_elsewhere": "keep `recalld run` going another way, such as in a container of its own",
+    "run_elsewhere": "keep it running another way, such as in a container of its own",
     "roots_units": "units of the system are root's",
     "use_sudo": "give the same command with `sudo`",
     "no_session": "this user has no session of systemd",
