@@ -107,6 +107,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
             _unsay(lines, number - 1, "\n".join(parts[:2]))
         is_person = bool(names) or block.role in {"user", *NOBODY}
         found = list(units(parts, answered, longest))
+        crowd = 1 if len(found) == 1 and found[0][0][:1].islower() else len(parts)  # in pieces, but one: "he's out. went fine"
         for i, (text, question) in enumerate(found):
             counts = weight(_uncalled(text, names), question, person=is_person)
             counts = 0.0 if counts and not is_person and says_back(text, frozenset().union(*numbers)) else counts
@@ -119,7 +120,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     who=who,
                     text=text,
                     asked=question,
-                    weight=counts / math.pow(len(parts), _CROWD),
+                    weight=counts / math.pow(crowd, _CROWD),
                     cues=cue_worth(text),
                     words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}" if question else text))),
                     event=_event_of(text),

@@ -58,9 +58,10 @@ _PERSON: Final = (
     r"\bmy (?:address|phone|job)\b|\bI(?:'m| am) an? \w|\bI (?:work|study)\b",
 )
 _HEALTH: Final = (
-    r"过敏|血压|血糖|血脂|尿酸|心率|体温|发烧|结节|复查|复诊|体检|化验|医生|大夫|疫苗|毫克|(?:一|每)[天日次].{0,4}[片粒次]",
+    r"过敏|血压|血糖|血脂|尿酸|心率|体温|发烧|结节|复查|复诊|体检|化验|医生|大夫|疫苗|毫克|眼镜|近视|牙套|拔牙|抽血|B超|核磁|(?:一|每)[天日次].{0,4}[片粒次]",
     r"\b(?:allerg\w+|intoleran\w+|blood (?:pressure|sugar|test)|doctor|dentist|GP|vet|prescri\w+|vaccin\w+|dose|fever|Dr)\b",
     r"\b(?:symptoms?|\d+ ?(?:mg|mcg|ml)|medication|insulin|metformin|antibiotics?|statins?|blood thinners?)\b",
+    r"\b(?:glasses|eye test|optician|physio\w*|brace|crutches|x-?ray|injections?)\b",
     r"胰岛素|二甲双胍|抗生素",
 )
 _MONEY: Final = (
@@ -81,7 +82,8 @@ _OWN: Final = (
 )
 _FINDING: Final = (
     r"原因|结果|结论|发现|漏水|漏了|解决|修好|搞定|终于",
-    r"\b(?:because|turns? out|fixed|confirmed|root cause|error|failed|leak(?:s|ed|ing))\b",
+    r"\b(?:because|turns? out|fixed|confirmed|root cause|error|failed|leak(?:s|ed|ing)|repaired|mended)\b",
+    r"\bworks(?: again| now)?(?=[.!,;]|$)",
 )
 _WHEN: Final = (
     r"昨[天晚]|上周|上个?月|去年|最近",

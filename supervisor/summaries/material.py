@@ -57,10 +57,12 @@ _AROUND: Final = 8  # characters around a number that say when, or that it is ab
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.
 _MIN_TELLING: Final = 16
 #: An answer holds this share of the extract's facts and telling words at least: of a month's more, since a small model tells of
-#: some of its days and leaves out the others; less where its length is bounded.
+#: some of its days and leaves out the others; less where its length is bounded; of what code joined from summaries of days
+#: nearly all, since the extract of the messages repeats no fault of theirs.
 _HELD_SHARE: Final = 0.3
 _HELD_OF_MONTH: Final = 0.4
 _HELD_BOUNDED: Final = 0.2
+_HELD_JOINED: Final = 0.8
 _STAMP: Final = lazy_re(r"^- \d\d[:-]\d\d ", re.MULTILINE)
 #: At most this share of an answer's own telling words is new, where so many are: summaries say things in other words.
 _NEW_SHARE: Final = 0.6
@@ -239,7 +241,8 @@ def says_less(text: str, material: Material) -> bool:
     if material.is_bounded:
         return held < max(1, _HELD_BOUNDED * wanted)
     is_month = len({day for day, _ in material.said if day}) > 1
-    return held < (_HELD_OF_MONTH if is_month else _HELD_SHARE) * wanted
+    share = _HELD_JOINED if material.may_copy else _HELD_OF_MONTH if is_month else _HELD_SHARE
+    return held < share * wanted
 
 
 def _held(extract: str, text: str, material: Material) -> tuple[int, int]:

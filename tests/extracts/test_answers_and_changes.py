@@ -90,6 +90,17 @@ def test_extract_leaves_a_message_in_pieces_together(said):
     assert any(bullet.endswith(f": {said}") for bullet in bullets(*chatter, ("u", said), every=timedelta(minutes=20)))
 
 
+def test_extract_has_what_was_to_be_worked_out_before_the_result():
+    said = (("u", "定金 5000，加水管 1800"), ("u", "帮我算下 12000+1800+5000"), ("a", "12000 + 1800 + 5000 = 18,800。"))
+    assert bullets(*said)[-1] == "- 09:04 用户：帮我算下 12000+1800+5000 → 助手：12000 + 1800 + 5000 = 18,800。"
+
+
+def test_extract_of_a_month_does_not_hold_its_pieces_against_a_message():
+    chatter = [("u", f"Ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
+    said = ("u", "eye test: ada needs glasses! -1.25 both eyes. 129 for two pairs")
+    assert any(said[1] in bullet for bullet in bullets(*chatter, said, kind="month", every=timedelta(hours=6)))
+
+
 def test_extract_adds_nothing_to_an_answer_that_is_another_message():
     found = bullets(("a", "When can he come?"), ("u", "the 12th, at 9"), ("u", "Priya has the key, 14 Elm Road"))
     assert found == [

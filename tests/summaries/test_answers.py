@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,11 +14,16 @@ from bench.measures import WindowMessage, inventions
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
-from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.summaries.material import Material, says_less
 from recalld.supervisor.summaries.quality import EXAMPLE_NAMES, judge
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.summaries.hand_made import Answer, answers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.facts import Said
 
 ANSWERS = answers()
 GOOD = [answer for answer in ANSWERS if answer.is_good]
@@ -53,12 +59,16 @@ def test_an_invented_answer_has_several_inventions(answer: Answer):
     assert len(inventions(answer.text, said)) >= 4
 
 
+def _blocks(said: Sequence[Said]) -> list[Block]:
+    return [Block(f"{one.at:%d}-{one.number}", one.role, one.text, one.at.astimezone(UTC), {}) for one in said]
+
+
 def reason_of(answer: Answer) -> str:
     """Return why the gate refuses the answer, as a collected result is judged; "" where it accepts."""
     text = cleaned(answer.text)
     if says_nothing(text):
         return "nothing"
-    blocks = [Block(f"{one.at:%d}-{one.number}", one.role, one.text, one.at.astimezone(UTC), {}) for one in answer.said]
+    blocks = _blocks(answer.said)
     kind = "day" if len(answer.days) == 1 else "month"
     languages = {language_of(block.text) for block in blocks}
     material = Material(
@@ -110,6 +120,22 @@ def test_the_gate_knows_the_sentence_that_asks_for_a_length():
     month = next(answer for answer in ANSWERS if answer.story.name == "en-hannah")
 
     assert reason_of(replace(month, text=f"The new summary has at most 2000 characters. {month.material}")) == "prompt"
+
+
+@pytest.mark.parametrize(("kind", "is_refused"), [("second good answer", True), ("extract", False)])
+def test_the_gate_takes_a_joined_month_that_says_what_the_extract_says(kind, is_refused):
+    month = next(replace(answer, period="2026-06") for answer in ANSWERS if answer.story.name == "zh-luomin")
+    days = []
+    for date, day in month.story.days.items():
+        good = [answer.text for answer in GOOD if (answer.story.name, answer.period) == ("zh-luomin", date)]
+        own = extract(_blocks(day.said), period=date, zone=month.story.zone, kind="day").partition("\n")[2]
+        at = datetime.fromisoformat(f"{date}T12:00").replace(tzinfo=month.story.zone)
+        days.append(Block("", "summary", own if kind == "extract" else good[1], at, {}))
+    text = extract(days, period="2026-06", zone=month.story.zone, kind="month").partition("\n")[2].strip()
+    said = tuple((one.at.date(), one.text) for one in month.said)
+    own = extract(_blocks(month.said), period="2026-06", zone=month.story.zone, kind="month")
+
+    assert says_less(text, Material(said=said, extract=own, may_copy=True)) == is_refused
 
 
 def test_the_gate_refuses_a_month_that_tells_of_two_of_its_days():
