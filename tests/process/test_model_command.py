@@ -11,6 +11,7 @@ import pytest
 from tests.llm.server import Act, Server
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
+from tests.process.conftest import HERE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def recalld(tmp_path: Path, server: Server) -> Command:
         "RECALLD_SUMMARIZE_LEAST": "0",
         "OPENAI_API_KEY": "sk-test-4f9a",
     }
-    made = Command(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", **llm)
+    made = Command(tmp_path / "工作区", **HERE, **llm)
     assert made("init").code == 0
     return made
 
@@ -123,7 +124,7 @@ def test_turns_sum_up_what_overflows_beside_a_supervisor(tmp_path: Path):
         "RECALLD_CONVERSATION_MAX_HISTORY": "1",
         "RECALLD_CONVERSATION_OVERFLOW_MIN": "2",
     }
-    recalld = Command(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", **turns)
+    recalld = Command(tmp_path / "工作区", **HERE, **turns)
     assert recalld("init").code == 0
     with recalld.supervised():
         for command in ("context", "inject"):
