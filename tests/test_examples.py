@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from tests.llm.server import Act, Server
+from tests.loopback import free_port
 
 pytestmark = pytest.mark.proof
 
@@ -107,9 +107,7 @@ class Shell:
 
     def __init__(self, home: Path, ending: str, model: str = OLLAMA) -> None:
         self.home, self.model = home, model
-        with socket.socket() as line:
-            line.bind(("127.0.0.1", 0))
-            self.port = str(line.getsockname()[1])
+        self.port = str(free_port())
         bin_folder = home / "bin"
         if not bin_folder.exists():
             bin_folder.mkdir(parents=True)
