@@ -151,7 +151,7 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
     if not candidates:
         return []
     if query.only_days:
-        found = [Scored(one, 1.0 if _is_of(query, one) else _ABOUT_A_DAY, [f"day {one.day}"]) for one in candidates]
+        found = [_of_day(query, one) for one in candidates]
         return sorted(found, key=lambda one: -one.score)
     counted = TermCounts(candidates, corpora, k1, b, query.related)
     query = replace(query, words=weighed(query))
@@ -170,6 +170,13 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
             found.append(one)
     found.sort(key=lambda one: -one.score)
     return found
+
+
+def _of_day(query: Query, candidate: Candidate) -> Scored:
+    """Return a passage of a day that is asked for, or one that names such a day, with its score."""
+    if _is_of(query, candidate):
+        return Scored(candidate, 1.0, [f"day {candidate.day}"])
+    return Scored(candidate, _ABOUT_A_DAY, [f"day {query.days[0].label}"])
 
 
 def _is_of(query: Query, candidate: Candidate) -> bool:

@@ -38,7 +38,9 @@ from recalld.supervisor.index.ranking import (
     worth_of,
 )
 from recalld.supervisor.index.segments import segment_files, verify_checksums
+from recalld.supervisor.query.calendar import day_tokens
 from recalld.supervisor.query.dates import spans
+from recalld.supervisor.query.recurring import FEW
 from recalld.supervisor.query.related_words import other_spellings, with_related_words
 from recalld.supervisor.query.unknown_words import known_words
 from recalld.supervisor.storage.catalogue import Text
@@ -248,6 +250,9 @@ class View:
         if query.only_days:
             of_days = self._found({}, {}, query.days, keys)
             there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
+            tokens = [token for days in query.days if days.length <= FEW for token in day_tokens(days)]
+            about = self._found(dict.fromkeys(tokens, 1.0), {}, (), keys) if tokens else []
+            there += [one for one in about if one not in there and own_words(tokens, one)]
             numbers = [word for word in query.words if word.isdigit()]
             return there + [
                 one

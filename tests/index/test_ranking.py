@@ -14,6 +14,7 @@ from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.ranking import rank, stands_alone, verdict
 from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.text.tokenizer import tokens
+from tests.world import message
 
 if TYPE_CHECKING:
     from recalld.supervisor.query.parse import Query
@@ -138,3 +139,23 @@ def test_stands_alone_where_a_passage_has_the_words_of_the_question():
     assert stands_alone(query, [candidate("Biscuit sleeps", 0)], corpus)
     assert not stands_alone(query, [candidate("the fence is painted", 0)], corpus)
     assert not query.borrowed & query.without_borrowed.words.keys()
+
+
+# ── a day alone ──────────────────────────────────────────────────────────────
+
+OF_THE_DAY = message("1", "2026-01-23T10:00", "给书房买了窗帘")
+ABOUT_THE_DAY = message("2", "2026-01-30T09:00", "上周五把驾照落在出租车上了，周一去补办")
+PLANNED = message("3", "2026-01-20T09:00", "The chimney sweep comes on 23 January")
+OF_NEITHER = message("4", "2026-01-30T09:10", "医生让我少喝咖啡")
+
+
+@pytest.mark.parametrize("question", ["上周五怎么了", "1月23号发生了什么", "what happened on 23 January?"])
+@pytest.mark.parametrize("is_filed", [False, True])
+def test_ranking_finds_what_names_a_day_behind_what_was_said_on_it(world, question, is_filed):
+    world.write([OF_THE_DAY, ABOUT_THE_DAY, PLANNED, OF_NEITHER])
+    if is_filed:
+        world.settle()
+    found = sorted((hit for hit in world.search(question).hits if hit.unit.tier != "summary"), key=lambda hit: -hit.rank)
+    assert found[0].unit.text == OF_THE_DAY["text"]
+    assert {hit.unit.text for hit in found[1:]} == {ABOUT_THE_DAY["text"], PLANNED["text"]}
+    assert {hit.because[-1] for hit in found} == {"day 2026-01-23"}
