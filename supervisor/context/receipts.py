@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
-from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
+from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound, NothingAsked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ class ReceiptStore:
         """
         identity = newest_turn_id([f"{one}.json" for one in self.turns() if one.startswith(turn or "")], now)
         if identity is None:
-            raise NotFound(f"turns/{turn or ''}")
+            raise NotFound(f"turns/{turn}") if turn else NothingAsked("turns/")
         path = self._folder / f"{identity}.json"
         version = self._files.read_stable(path)
         if version is None:

@@ -225,7 +225,7 @@ def _as_data(
 def _none_found() -> Text:
     from recalld.supervisor.interfaces.connect.clients import CLIENTS
 
-    return Text("connect.none_found", names=", ".join(CLIENTS))
+    return Text("connect.none_found", names=list(CLIENTS))
 
 
 def _exit(refused: Sequence[tuple[str, SupervisorError]]) -> None:

@@ -222,7 +222,7 @@ def client_names(given: Sequence[str], found: Collection[str], *, in_project: bo
     names = [_ALIASES.get(one.lower(), one.lower()) for one in given]
     for name in names:
         if name not in CLIENTS:
-            raise BadRequest("CLIENT", Text("connect.no_client", name=name, names=", ".join(CLIENTS)))
+            raise BadRequest("CLIENT", Text("connect.no_client", name=name, names=list(CLIENTS)))
         if in_project and name not in IN_PROJECT:
             raise BadRequest("--project", Text("connect.not_in_project", name=CLIENTS[name].title))
     names = names or [name for name in found if not in_project or name in IN_PROJECT]

@@ -9,6 +9,7 @@ TEXTS: Final = {
     "bad_request": "{field}: {why}.",
     "not_imported": "{path} can't be imported: {why}; {mend}.",
     "not_found": "{path} does not exist; check the path, relative to the workspace.",
+    "nothing_asked": "no question to memory is kept, so there is none to explain; `recalld inject --query` asks one.",
     "stale_line": "{ref} does not name the line that is there now: {found}; nothing was changed.",
     "bad_file": "{path} can't be read: {why}; {mend}; it was not overwritten.",
     "unchangeable": "{path} can't be changed: {why}; {mend}; it was left as it is.",
