@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
-from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound, NothingAsked
+from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 KEPT: Final = 200  # files
 KEPT_BYTES: Final = 20_000_000
+
+
+class NothingAsked(NotFound):
+    """No turn was given memory yet, or none of those is kept: there is nothing to explain."""
+
+    code = "error.nothing_asked"
 
 
 class ReceiptStore:

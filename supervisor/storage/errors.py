@@ -109,13 +109,6 @@ class NotFound(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
-class NothingAsked(NotFound):
-    """No turn was given memory yet, or none of those is kept: there is nothing to explain."""
-
-    code = "error.nothing_asked"
-
-
-@dataclass(eq=False, repr=False)
 class StaleLine(SupervisorError):
     """*ref* has no digest, or not that of the line that is there: *now* ("" for none) with this *text*. Nothing was deleted."""
 
