@@ -145,7 +145,7 @@ def taken_up(text: str, answer: str) -> str:
     >>> taken_up("For rye I would use 75 % of water: 375 g.", "ok 75 then"), taken_up("一共需要 12,800 元。", "嗯，一万二千八")
     ('For rye I would use 75 % of water…', '')
     """
-    if len(answer) > _FEW or not tells_figure(answer) or is_result(text):
+    if len(answer) > _FEW or not has_figures(answer) or is_result(text):
         return ""
     values, parts = _values(answer), _CLAUSE.split(text)
     at = next((i for i, clause in enumerate(parts) if values & _values(clause)), -1)

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.courtesy import count_words, is_thanks
-from recalld.supervisor.extracts.cues import cue_worth, is_of_self
+from recalld.supervisor.extracts.cues import cue_worth, is_of_self, takes_back
 from recalld.supervisor.extracts.lines import lines
 from recalld.supervisor.extracts.replies import is_bare_reply, is_question, needs_question, opens_with_figure, without_yes
 from recalld.supervisor.text.language import language_of
@@ -67,6 +67,8 @@ _TOGETHER: Final = 110
 _TELLS_MUCH: Final = 1.0
 #: Columns of a sentence that says whom the next one is about, and no more: "Mum rang."
 _SAYS_WHO: Final = 16
+#: A row of data, which has no blanks.
+_ROW: Final = lazy_re(r"[!-~]{25}")
 #: With what a piece ends that needs no mark between it and the next.
 _ENDED: Final = lazy_re(r"[。！？；，：、…．.!?;,:][”’」』》）)\"']*$")
 #: What another wrote, in whatever language.
@@ -132,14 +134,15 @@ def units(parts: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str,
 def _are_one(before: str, text: str, question: str) -> bool:
     """Return whether *text* says little without the sentence before it, or that sentence without it."""
     is_short = columns(before + text) <= _TOGETHER
-    if is_question(text):
+    if is_question(text) or (takes_back(text) and takes_back(before)):  # two changes stand beside what each changes
         return False
     if is_question(before):  # "what do I bring? he gave me a list"
         return is_short and cue_worth(text) < _TELLS_MUCH and bool(_LEANING.match(text) or opens_with_figure(text))
     if _LEANING.match(text) or (question and is_bare_reply(before) and not is_of_self(text)):
         return True
-    if is_short and (text[0].islower() or before[0].islower() or opens_with_figure(text)):
-        return True  # written in haste, a line cut into pieces: "he's out. went fine"
+    is_hasty = (text[0].islower() or before[0].islower()) and not _HAN.search(before)  # "he's out. went fine"
+    if is_short and (is_hasty or opens_with_figure(text)) and not _ROW.search(text):
+        return True
     short = min(before, text, key=columns)
     tells = cue_worth(short) >= _TELLS or (short is before and columns(short) <= _SAYS_WHO and is_of_self(short))
     return columns(short) <= _FEW and is_short and tells

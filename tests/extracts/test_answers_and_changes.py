@@ -101,6 +101,23 @@ def test_extract_of_a_month_does_not_hold_its_pieces_against_a_message():
     assert any(said[1] in bullet for bullet in bullets(*chatter, said, kind="month", every=timedelta(hours=6)))
 
 
+def test_extract_takes_a_counting_word_for_no_figure_that_is_taken_up():
+    found = bullets(("u", "课程先看看"), ("a", "先上一个月再看。"), ("u", "三亚机票一张三千多 疯了"))
+    assert found[-1].endswith("用户：三亚机票一张三千多 疯了")
+    assert "助手" not in found[-1]
+
+
+def test_extract_leaves_two_changes_of_a_message_apart():
+    said = (
+        ("u", "晓雯约了12月12号做近视手术"),
+        ("u", "wifi密码是 luguo8866"),
+        ("u", "wifi密码换成 tangyuan0520 了 隔壁蹭得飞起。晓雯的近视手术也不做了"),
+    )
+    surgery, wifi = bullets(*said, kind="month", every=DAYS)
+    assert "后来：…晓雯的近视手术也不做了" in surgery
+    assert "后来：wifi密码换成 tangyuan0520 了" in wifi
+
+
 def test_extract_adds_nothing_to_an_answer_that_is_another_message():
     found = bullets(("a", "When can he come?"), ("u", "the 12th, at 9"), ("u", "Priya has the key, 14 Elm Road"))
     assert found == [
