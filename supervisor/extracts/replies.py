@@ -22,7 +22,7 @@ _ASKS: Final = lazy_re(
     r"(?:'s|(?: \w+)? (?:is|are|was|were|do|does|did|can|should|would|will|has|have))\b"
     r"|(?:is|are|was|were|does|can|could|should|shall|will) (?:i|we|he|she|it|they|there|this|that)\b"
     r"|do (?:i|you|we|they)\b|did (?:i|you|we|he|she|they)\b|any ideas?\b)[^.!]*$"
-    r"|[那再请]?你?(?:帮我|给我|替我)?算[一]?下|.*(?:什么好|来着|怎么办|咋办|咋样|(?<!不)怎么样|[行好对]不[行好对]|几[点岁]|多大|(?<![没不])多少钱?|哪[个家天里儿])[呢啊呀]?$",
+    r"|[那再请]?你?(?:帮我|给我|替我)?算一?下(?!来)|.*(?:什么好|来着|怎么办|咋办|咋样|(?<!不)怎么样|[行好对]不[行好对]|几[点岁]|多大|(?<![没不])多少钱?|哪[个家天里儿])[呢啊呀]?$",
     re.IGNORECASE,
 )
 #: What the assistant says that it was not told, and asks for.

@@ -132,9 +132,14 @@ def units(parts: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str,
 
 
 def _are_one(before: str, text: str, question: str) -> bool:
+    """Return whether the two are quoted as one; two changes are not, since each stands beside what it changes."""
+    return _belongs(before, text, question) and not (takes_back(text) and takes_back(before))
+
+
+def _belongs(before: str, text: str, question: str) -> bool:
     """Return whether *text* says little without the sentence before it, or that sentence without it."""
     is_short = columns(before + text) <= _TOGETHER
-    if is_question(text) or (takes_back(text) and takes_back(before)):  # two changes stand beside what each changes
+    if is_question(text):
         return False
     if is_question(before):  # "what do I bring? he gave me a list"
         return is_short and cue_worth(text) < _TELLS_MUCH and bool(_LEANING.match(text) or opens_with_figure(text))

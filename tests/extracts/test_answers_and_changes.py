@@ -95,6 +95,10 @@ def test_extract_has_what_was_to_be_worked_out_before_the_result():
     assert bullets(*said)[-1] == "- 09:04 用户：帮我算下 12000+1800+5000 → 助手：12000 + 1800 + 5000 = 18,800。"
 
 
+def test_extract_takes_a_total_for_no_request():
+    assert bullets(("u", "算下来装修一共 13 万 8")) == ["- 09:00 用户：算下来装修一共 13 万 8"]
+
+
 def test_extract_of_a_month_does_not_hold_its_pieces_against_a_message():
     chatter = [("u", f"Ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
     said = ("u", "eye test: ada needs glasses! -1.25 both eyes. 129 for two pairs")
