@@ -65,6 +65,7 @@ _HTTP: Final = "app gate gateway json_body mcp_endpoint memory_routes operation_
 _PROXY: Final = ("endpoint", "upstream")
 #: Each outside package has its home.
 HOMES: Final = {
+    "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex.memory_config"},
     "llama_index": {
         f"recalld.supervisor.interfaces.llamaindex.{name}"
@@ -373,6 +374,7 @@ def test_floor_tables_name_only_existing_modules():
         ("recalld.supervisor.host.daemon", "import recalld.worker.loop"),
         ("recalld.supervisor.host.daemon", "import watchdog"),
         ("recalld.supervisor.archive.run", "import yaml"),
+        ("recalld.supervisor.archive.run", "from filelock import FileLock"),
         ("recalld.worker.loop", "from recalld.supervisor.archive.history import HistoryStore"),
         ("recalld.worker.loop", "from recalld.supervisor import archive"),
         ("recalld.supervisor.utils", ""),

@@ -126,7 +126,7 @@ def _clean_chats(aim: Aim) -> None:
     for path in files_below(aim.ws, paths.sessions):
         if not path.name.startswith("chat-") or path.suffix != ".jsonl" or not _has_words(aim, path):
             continue
-        with files.lock(path.with_suffix(".lock")):
+        with files.lock_for_life(path.with_suffix(".lock")):
             head, *lines = files.disk.read(path).split(b"\n")
             aim.replace(path, b"\n".join([head, *(line for line in lines if not aim.trace.is_in_bytes(line))]))
     if _has_words(aim, paths.inbox):

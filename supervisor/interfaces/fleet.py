@@ -111,7 +111,7 @@ def settings_of(paths: FleetPaths, files: Files, environ: Mapping[str, str]) -> 
 def _locked(files: Files, paths: FleetPaths) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(files.lock(paths.lock, wait_s=1.0))
+            stack.enter_context(files.lock_for_life(paths.lock, wait_s=1.0))
         except Busy:
             raise AlreadyRuns(paths.root, Text("fleet.a_fleet")) from None
         yield
@@ -188,7 +188,7 @@ def serve_shard(root: Path, number: int, count: int, *, json: bool) -> None:
     settings = settings_of(paths, files, os.environ)
     for name in [name for name in os.environ if name.startswith(VARIABLES)]:
         del os.environ[name]  # they are no workspace's
-    with _printed(json=json) as print_event, files.lock(paths.shard_lock(number), wait_s=_BEFORE_S):
+    with _printed(json=json) as print_event, files.lock_for_life(paths.shard_lock(number), wait_s=_BEFORE_S):
         events = EventLog(paths.log, utc_now, Log(), print_event)
         threads = Threads(settings.round_threads)
         couriers = Couriers(f"{name_of(root)}-{number}")

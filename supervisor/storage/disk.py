@@ -4,7 +4,9 @@ The few disk operations that recalld uses: the interface `Disk`, and `RealDisk`,
 The tests use a model file system instead, which forgets whatever was not fsynced and can die at any call. So each method is one
 step after which a crash is possible, and none does two.
 
-Locks are flock, on lock files that are never deleted (docs/reference/protocol.md, 5).
+Locks are flock, on lock files that are never deleted (docs/reference/protocol.md, 5). A process takes those that it holds for
+life through filelock. One read, change and write takes its lock by the system call: a command would wait longer for the import
+of filelock than for the lock (docs/decisions/0016-two-kinds-of-lock.md).
 """
 
 # ruff: noqa: D102 - Disk documents the methods of RealDisk
@@ -111,7 +113,10 @@ class Disk(Protocol):
         """Set the file's times to now, or to *mtime_ns*."""
 
     def lock(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
-        """Hold the flock on the lock file *path*: for one write, or as long as a process lives; Busy after *wait_s* seconds."""
+        """Hold the flock on the lock file *path* for one read, change and write; Busy after *wait_s* seconds."""
+
+    def lock_for_life(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
+        """Hold the same flock for as long as a supervisor or a worker lives; Busy after *wait_s* seconds."""
 
     def is_locked(self, path: Path) -> bool:
         """Return whether somebody holds the flock on the lock file *path*; creates and changes nothing."""
@@ -286,8 +291,32 @@ class RealDisk:
         else:
             os.utime(path, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
 
-    def lock(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
-        return _Lock(path, wait_s)
+    @contextlib.contextmanager
+    def lock(self, path: Path, wait_s: float) -> Iterator[None]:
+        deadline = time.monotonic() + wait_s
+        while (handle := _try_lock(path)) is None:
+            if time.monotonic() >= deadline:
+                raise Busy(path, timedelta(seconds=wait_s))
+            time.sleep(_POLL_S)
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a process that was forked meanwhile has the handle too
+            os.close(handle)
+
+    @contextlib.contextmanager
+    def lock_for_life(self, path: Path, wait_s: float) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        held = FileLock(path, timeout=wait_s, mode=0o600, thread_local=False)  # another thread may release it
+        try:
+            held.acquire(poll_interval=_POLL_S)
+        except Timeout:
+            raise Busy(path, timedelta(seconds=wait_s)) from None
+        try:
+            yield
+        finally:
+            held.release()
 
     def is_locked(self, path: Path) -> bool:
         try:
@@ -301,27 +330,6 @@ class RealDisk:
         finally:
             os.close(handle)
         return False
-
-
-class _Lock:
-    """The flock on the lock file *path*, while it is entered; a fleet holds thousands of them."""
-
-    __slots__ = ("_handle", "_path", "_wait_s")
-
-    def __init__(self, path: Path, wait_s: float) -> None:
-        self._path, self._wait_s = path, wait_s
-
-    def __enter__(self) -> None:
-        deadline = time.monotonic() + self._wait_s
-        while (handle := _try_lock(self._path)) is None:
-            if time.monotonic() >= deadline:
-                raise Busy(self._path, timedelta(seconds=self._wait_s))
-            time.sleep(_POLL_S)
-        self._handle = handle
-
-    def __exit__(self, *_: object) -> None:
-        fcntl.flock(self._handle, fcntl.LOCK_UN)  # a process that was forked meanwhile has the handle too
-        os.close(self._handle)
 
 
 def _try_lock(path: Path) -> int | None:
