@@ -356,6 +356,12 @@ def test_floor_tables_name_only_existing_modules():
     assert [name for name in (*named, *(home for homes in HOMES.values() for home in homes)) if not _is_module(name)] == []
 
 
+def test_each_home_imports_its_package():
+    sources = _sources()
+    imported = {home: {name.partition(".")[0] for _, name in _imports(ast.parse(sources[home]))} for home in sources}
+    assert [(package, home) for package, homes in HOMES.items() for home in homes if package not in imported[home]] == []
+
+
 @pytest.mark.parametrize(
     ("module", "source"),
     [
