@@ -200,7 +200,7 @@ def test_forget_reaches_a_lone_message_and_words_that_were_changed(world: World)
     edited = next((world.root / "memory").rglob("2026-01-10-*.md"))
     edited.write_text(edited.read_text("utf-8").replace("hunter2-kestrel", "(gone)"), "utf-8")
     world.settle()
-    assert "stand in other places as they were (1)" in world.verdict()[0][-1]  # the other file counts as cut off
+    assert "stand in other places as they were (2)" in world.verdict()[0][-1]
     assert {one.ref[:13] for one in forget(world, "removed").messages} == {"m-alone-00001", "m-secret-0002"}
     world.settle()
     assert where(world, "4471", "hunter2-kestrel") == []
