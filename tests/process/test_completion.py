@@ -59,6 +59,6 @@ def test_completion_completes_commands_options_and_files(shell, line, tmp_path):
 
 def test_completion_refuses_other_shells(tmp_path):
     words = [sys.executable, "-m", "recalld", "completion", "tcsh"]
-    done = subprocess.run(words, cwd=ROOT, env={"HOME": str(tmp_path)}, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=tmp_path, env={"HOME": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr == "recalld: shell: 'tcsh' is not bash, zsh or fish.\n"
