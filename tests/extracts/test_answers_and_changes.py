@@ -79,6 +79,28 @@ def test_extract_omits_a_question_without_its_mark(asked):
 @pytest.mark.parametrize(
     "said",
     [
+        "when I was 12 I was diagnosed with asthma",
+        "when Ben was 12 he broke his arm",
+        "which was £240 all in for the boiler",
+        "who is on call this weekend is Tom, 07700 900123",
+        "what I did was wrong, I paid Kwik Fit twice",
+        "what Anna did was sign the lease in Leith",
+        "should they call, the code is 4411",
+        "was there with Ben from 9 to 5",
+        "房东问我押金多少",
+        "和李医生还没定几点",
+        "那算一下也就 300 块",
+        "算一下，还差 2000 元没付",
+    ],
+)
+def test_extract_takes_no_statement_for_a_question(said):
+    before = "the spare key is at Priya's" if said.isascii() or "£" in said else "备用钥匙在普丽娅家"
+    assert said in "\n".join(bullets(("u", before), ("u", said)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "Steve's been, boiler works!! 240 cash, he left a 12 month guarantee",
         "he's out. went fine, surgeon (Miss Banerjee) says he can stand tomorrow",
         "colin hasn't ordered the loggers. I did it. 8 at 289 = 2,312",
