@@ -147,7 +147,7 @@ def found_secrets(text: str) -> Iterator[Found]:
     yield from labelled(text, lower)
     yield from in_columns(text, lower)
     yield from openings(lower)
-    yield from pairs(lower)
+    yield from pairs(text, lower)
     yield from _commands(text, lower)
     yield from _cards(text, lower)
     yield from _persons(text, lower)

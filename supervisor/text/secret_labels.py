@@ -116,7 +116,7 @@ _SEED: Final = lazy_re(r"(?:\s{0,3}(?:\d{1,2}[.)]\s?)?[a-z]{3,8}(?![a-z]),?){6,2
 _QUOTES: Final = "\"'“”‘’「」『』`\\"
 _ENDS: Final = ".,;:!?…)]}>*_`'\"。，；！？"
 #: What follows "the password is" where it is not the password.
-_PROSE: Final = frozenset(
+PROSE: Final = frozenset(
     """
     a about ask check look please see after again all almost already also always an and any anything as asked at available
     back bad based because before being best better between blank both but by can case case-sensitive changed checked clear
@@ -257,7 +257,7 @@ def in_columns(text: str, lower: str) -> Iterator[Found]:
             at = row.start(1)
             for n, cell in enumerate(row[1].split("|")):
                 word = cell.strip(" *`")
-                if n in columns and len(word.split()) == 1 and word.strip("-*.?") and word.lower() not in _PROSE:
+                if n in columns and len(word.split()) == 1 and word.strip("-*.?") and word.lower() not in PROSE:
                     start = at + cell.index(word)
                     yield Found(start, start + len(word), cells[n].strip(" *"))
                 at += len(cell) + 1
@@ -331,7 +331,7 @@ def _judged(word: str, text: str, label: re.Match[str], joint: re.Match[str], ki
     sign = joint["sign"] or joint["of_sign"]
     name = text[slice(*label.span())]
     is_option = _LOGIN.search(text, max(0, label.start() - _BACK), label.start()) is not None
-    if low in _PROSE or _FORM_NAME.fullmatch(low) or not any(char.isalnum() for char in word):
+    if low in PROSE or _FORM_NAME.fullmatch(low) or not any(char.isalnum() for char in word):
         return False
     if sign == "=" and name.isupper() and joint.end() == label.end() + 1:  # a variable of a shell
         return kind != "key" or not word.isdigit()
@@ -349,7 +349,7 @@ def _judged(word: str, text: str, label: re.Match[str], joint: re.Match[str], ki
     if _HAN.match(word):
         return not _PROSE_ZH.match(word) and (bool(sign) or bool(_FOUR_DIGITS.search(word)))
     is_participle = not sign and word.isalpha() and low.endswith(("ed", "ing"))
-    return not is_participle and low.split("'")[0].split("\u2019")[0] not in _PROSE
+    return not is_participle and low.split("'")[0].split("\u2019")[0] not in PROSE
 
 
 def _is_key(word: str, name: str, *, is_given: bool) -> bool:

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.secret_labels import Found, around, end_of_code, is_mixed
+from recalld.supervisor.text.secret_labels import PROSE, Found, around, end_of_code, is_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -116,6 +116,37 @@ _SAID: Final = r"""
       ["'“「]?[^\s,;，；、"'”」]{1,32}(?:\s[^\s,;，；、"'”」]{1,20})?["'”」]?\s?[,;，；、]\s?(?:the\s)?(?:security\s)?key\s?(?:is|[:：=是])?\s?
       ["'“「]?(?P<key>[^\s/，。；,;"'”」]{5,63})
     """
+#: A word for a login, a name and a password: "login: oz@example.org / …". Before a mail address nothing but a blank is needed.
+_LOGIN: Final = (
+    rf"(?:{_BEFORE}(?:log-?ins?|sign-?ins?|credentials?|creds|user(?:[\ -]?(?:name|id))?)(?![a-z])"
+    r"|[账帐]号|登[录陆][名号]?|用户名?)"
+)
+_LOGIN_OR_ACCOUNT: Final = rf"(?:{_LOGIN}|{_BEFORE}(?:accounts?|acct)(?![a-z])|[账帐]户)"
+_LOGIN_IS: Final = (
+    r"(?:[^\S\n]?(?:for|of|to|的)?[^\n:：/,，。;；@]{0,30}[:：=]|[^\S\n](?:is|are)(?![a-z])|[是为])[^\S\n]{0,3}[\"'“「`]?"
+)
+_MAIL: Final = r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}[\"'”」`]?"
+_WORD: Final = r"[\"'“「`]?(?P<{}>(?!(?:pass(?:word|code)?|pwd?|pin|code)(?![!-~]*[0-9]))[!-.0-~][!-.0-~]{{3,60}}?)"
+_WORD_ENDS: Final = r"(?=[\"'”」`]?[.,;!?)]?(?:\s|\Z|[，。；！？、（）])|[\"'”」`]?\()"
+_CLAUSE_ENDS: Final = r"(?=[\"'”」`]?(?:[.,;!?)]?(?:\n|\Z)|[.,;!?)]\s|\s?[，。；！？、（(）]))"
+_BESIDE: Final = r"(?:[^\S\n]?[,，、|][^\S\n]?|[^\S\n]{1,3})"
+_NAMED: Final = rf"""
+    {_LOGIN_OR_ACCOUNT}(?:{_LOGIN_IS}|[^\S\n])?{_MAIL}(?:[^\S\n]?/[^\S\n]?{_WORD.format("any")}{_WORD_ENDS}
+      |{_BESIDE}{_WORD.format("after_mail")}{_CLAUSE_ENDS})
+    |{_LOGIN_OR_ACCOUNT}{_LOGIN_IS}[\w.+-]{{2,40}}[\"'”」`]?[^\S\n]?/[^\S\n]?{_WORD.format("after_slash")}{_CLAUSE_ENDS}
+    |{_LOGIN}{_LOGIN_IS}[\w.+-]{{2,40}}[\"'”」`]?{_BESIDE}{_WORD.format("after_name")}{_CLAUSE_ENDS}
+    """
+#: Whose account one logs in with: "login: google / github".
+_PROVIDERS: Final = frozenset(
+    """
+    alipay facebook github gitlab gmail hotmail icloud linkedin microsoft outlook paypal telegram twitter wechat whatsapp
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
+_NAMED_STEMS: Final = tuple(
+    """
+    login log-in sign-in signin credential creds user account acct 账号 帐号 账户 帐户 登录 登陆 用户
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
 _PAIR_STEMS: Final = tuple(
     """
     login log-in sign-in signin credential creds account username 账号 帐号 账户 登录 登陆 用户名
@@ -150,20 +181,37 @@ def openings(lower: str) -> Iterator[Found]:
                     yield Found(start + match.start("code"), code_end, _CODE_WORDS, lower[start:end])
 
 
-def pairs(lower: str) -> Iterator[Found]:
-    """Yield the second half of each login, written as a pair or in words; it has letters and digits."""
+def pairs(text: str, lower: str) -> Iterator[Found]:
+    """
+    Yield the second half of each login of *text*, written as a pair or in words; *lower* is the text in small letters.
+
+    It has letters and digits, or is neither an ordinary word nor a name; after a mail address and a slash it may be any word.
+    """
     if "/" in lower or "和" in lower or " and " in lower:
-        yield from _halves(_PAIR, _PAIR_STEMS, lower)
+        yield from _halves(_PAIR, _PAIR_STEMS, text, lower)
     stems = [stem for sign, stems in _SAID_STEMS if sign in lower for stem in stems]
-    yield from _halves(_SAID, stems, lower)
+    yield from _halves(_SAID, stems, text, lower)
+    yield from _halves(_NAMED, _NAMED_STEMS, text, lower)
 
 
-def _halves(pattern: str, stems: Iterable[str], lower: str) -> Iterator[Found]:
+def _halves(pattern: str, stems: Iterable[str], text: str, lower: str) -> Iterator[Found]:
     for start, end in around(lower, stems, _LONGEST_PAIR):
         for match in _compiled(pattern, flags=re.VERBOSE)[0].finditer(lower, start, end):
             half = match.lastgroup or ""
-            if is_mixed(match[half], _SHORTEST_SECRET):
+            word = text[slice(*match.span(half))]
+            is_word = half == "any" or (half.startswith("after_") and _is_rare(word, is_name=half != "after_mail"))
+            if is_mixed(word, _SHORTEST_SECRET) or (is_word and word.lower() not in PROSE):
                 yield Found(*match.span(half), _LOGIN_WORDS)
+
+
+def _is_rare(word: str, *, is_name: bool) -> bool:
+    """Return whether the word may be a password: in no list of ordinary words, and where a name may stand, not one."""
+    from recalld.supervisor.text.tokenizer import stem  # imported here, since few texts have such a pair
+    from recalld.supervisor.text.word_frequency import rarity_asked
+
+    low = word.lower()
+    is_other = low in _PROVIDERS or low.endswith(("ed", "ing", "ly")) or (is_name and word.istitle() and word.isalpha())
+    return len(word) > _SHORTEST_SECRET and not is_other and rarity_asked(stem(low)) == 1.0
 
 
 @cache
