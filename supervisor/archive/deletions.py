@@ -2,10 +2,10 @@
 What the dated files no longer hold of the messages that were written to them, and what follows for history.json.
 
 The seen journal says which file each message was written to. What is missing from a file that is there was taken out by a
-person, unless it is the end of the file: that may have been cut off. Where the head of a file is left and no message at all, a
-person has deleted them. What is missing with its whole file is lost. What a person has decided holds at once. A loss is
-reported until somebody repairs or accepts it, and so is a file that has lost its head or its end. Source:
-docs/reference/protocol.md, 2.7 and 4.4.
+person, unless it is the end of the file: that may have been cut off. Where the head of a file is left and no words below it, a
+person has deleted them; where its words are left and no message, something has taken their comments away. What is missing with
+its whole file is lost. What a person has decided holds at once. A loss is reported until somebody repairs or accepts it, and so
+is a file that has lost its head or its end. Source: docs/reference/protocol.md, 2.7 and 4.4.
 """
 
 from __future__ import annotations
@@ -174,8 +174,12 @@ class Deletions:
         return {**dict.fromkeys((*self._journal.removed, *ends)), **found.removed}
 
     def _ends_whole(self, name: str) -> bool:
-        version = self._files.read_stable(self._memory.path_of(name))
-        return version is not None and without_torn_end(version.data) == version.data
+        path = self._memory.path_of(name)
+        version = self._files.read_stable(path)
+        if version is None or without_torn_end(version.data) != version.data:
+            return False
+        parsed = parse_dated(version.data, path)
+        return bool(parsed and parsed.blocks)
 
     def drop_summaries(self) -> int:
         """
@@ -250,7 +254,7 @@ class Deletions:
                 left = [] if is_accepted else [key for key in absent if key not in self._journal.removed]
                 damaged |= {} if is_accepted else {name: left}
             elif parsed:
-                end = _end(recorded[name], absent) if 0 < len(parsed.blocks) < parsed.count else []
+                end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count and not parsed.is_emptied else []
                 left = [key for key in end if key not in self._journal.removed]
                 if left or self._ends_early(name, parsed, text, knows=bool(absent) or len(recorded[name]) >= parsed.count):
                     cut[name] = left

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 REVISION: Final = 8
 #: The lines above a message's words; formatters take the blank lines between them away, or add some.
 _MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
+#: What may be left of messages whose words were deleted: their comments, and the lines with time and speaker.
+_WORDLESS: Final = lazy_re(r"<!--.*?-->|^\*\*\d\d:\d\d [^\n]*\*\*$", re.MULTILINE | re.DOTALL)
 _FENCED: Final = lazy_re(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)
 #: Characters that Markdown can't hold, or that an editor would change: control characters, CR, lone surrogates, a BOM.
 _UNWRITABLE: Final = lazy_re("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -142,6 +144,7 @@ class DatedFile:
     blocks: Sequence[Block]
     is_edited: bool  # the body is no longer as it was written
     has_more: bool  # something in it is no block: a person's words, or a block that was broken
+    is_emptied: bool  # below its head are at most comments and the lines with time and speaker
 
 
 def block_of(message: Message, *, revision: bool = False) -> Block:
@@ -248,6 +251,7 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         blocks=blocks,
         is_edited=body_digest(body) != head.get("digest"),
         has_more=len(blocks) < len(marks) or bool(body[: marks[0].start() if marks else None].strip()),
+        is_emptied=not marks and not _WORDLESS.sub("", body).strip(),
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.host import round as rounds
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import FaultyDisk, World, message, talk
@@ -325,6 +327,23 @@ def test_all_messages_of_a_file_that_are_deleted_stay_deleted(filed):
     delete(path, 1, 2, 3, 4)
     filed.reopen().settle()
     assert (filed.fsck().removed, filed.fsck().is_well, filed.repair().saved) == (4, True, 0)
+
+
+def strip_comments(path: Path) -> None:
+    path.write_text(re.sub(r"(?m)^<!-- .*\n", "", path.read_text("utf-8")), "utf-8")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_words_whose_comments_alone_are_gone_are_no_deletion(world, count):
+    world.write([{**one, "id": f"said-{one['id']}"} for one in SAID[:count]])
+    world.settle()
+    strip_comments(day(world))
+    world.settle()
+    found = world.fsck()
+    assert (found.removed, found.is_well, len(found.damage)) == (0, False, 1)
+    assert not wanted(world.ws, "removed", "", world.clock()).messages
+    assert world.repair().saved == count
+    assert SAID[0]["text"] in world.found_texts("备用钥匙在哪里？")
 
 
 def test_deleted_message_is_gone_from_the_history_block_at_once(filed):

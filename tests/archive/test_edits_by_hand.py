@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,7 +52,7 @@ def say(old: str, new: str) -> Callable[[Path], None]:
     """Replace such a piece of the message with the word, WORD."""
 
     def act(path: Path) -> None:
-        pieces, word = parts(path), f"kestrel{path.name[8:10]}"
+        pieces, word = parts(path), f"kestrel{path.name[5:7]}{path.name[8:10]}"
         here = old.replace("WORD", word)
         assert here in pieces[2]
         put(path, [*pieces[:2], pieces[2].replace(here, new.replace("WORD", word), 1), *pieces[3:]])
@@ -89,6 +91,10 @@ EDITS = (
     Edit("deleted with the last one", keep(1), told=True, **GONE),
     Edit("deleted with the last one, and counted", counted, **GONE),
     Edit("all messages deleted", keep(), **GONE),
+    Edit(
+        "all comments deleted", anywhere(lambda text: re.sub(r"(?m)^<!-- .*\n", "", text)), found=False, summed=False, told=True
+    ),
+    Edit("the last comment deleted", anywhere(lambda text: re.sub(r"(?s)<!-- (?!.*<!-- ).*? -->\n", "", text)), told=True),
     Edit("the words deleted, the comment left", say("WORD is the code, said Ben.", ""), **GONE),
     Edit("the word replaced", say("WORD", "1234"), **GONE),
     Edit("all other words", say("WORD is the code, said Ben.", "Nothing of note."), **GONE),
@@ -121,9 +127,9 @@ EDITS = (
 @pytest.mark.proof
 def test_edits_by_hand_have_the_consequences_of_this_table(tmp_path: Path) -> None:
     world = World(tmp_path / "w", at("2026-02-10T10:00"))
-    days = [f"2026-01-{n:02d}" for n in range(1, len(EDITS) + 1)]
+    days = [(date(2026, 1, 1) + timedelta(n)).isoformat() for n in range(len(EDITS))]
     for day in days:
-        said = ("早上好，我们开始吧。", f"kestrel{day[-2:]} is the code, said Ben.", "好的，就这样。")
+        said = ("早上好，我们开始吧。", f"kestrel{day[5:7]}{day[8:]} is the code, said Ben.", "好的，就这样。")
         world.add(*(message(f"m-{day}-{n}", f"{day}T09:0{n + 1}", text) for n, text in enumerate(said)))
     world.settle()
     for day, edit in zip(days, EDITS, strict=True):
@@ -134,7 +140,7 @@ def test_edits_by_hand_have_the_consequences_of_this_table(tmp_path: Path) -> No
     damage, summaries = "\n".join([*world.fsck().damage, *world.fsck().lost, *world.verdict()[0]]), world.ws.memory.summaries()
     found = []
     for day, edit in zip(days, EDITS, strict=True):
-        word, summary = f"kestrel{day[-2:]}", summaries.get(Period(day))
+        word, summary = f"kestrel{day[5:7]}{day[8:]}", summaries.get(Period(day))
         found.append(
             replace(
                 edit,
