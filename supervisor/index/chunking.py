@@ -62,7 +62,7 @@ _SAID: Final = lazy_re(
 )
 _ENTRY: Final = lazy_re(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
 #: A pause of so many seconds ends a talk: what is said after it is seldom about the same.
-_PAUSE_S: Final = 1_800
+PAUSE_S: Final = 1_800
 #: The most lines of one passage: a file without breaks is split.
 _MOST_LINES: Final = 12
 
@@ -196,7 +196,7 @@ def _without_pauses(talk: Sequence[Chunk]) -> Iterator[list[Chunk]]:
     """Yield the stretches of a conversation between which nobody said anything for long; one without times is whole."""
     start = 0
     for n in range(1, len(talk)):
-        if _time(talk[n]) - _time(talk[n - 1]) > _PAUSE_S:
+        if _time(talk[n]) - _time(talk[n - 1]) > PAUSE_S:
             yield list(talk[start:n])
             start = n
     yield list(talk[start:])

@@ -1,5 +1,5 @@
 """
-Which hits are only neighbours of an answer, and which of these are needed to understand it. Pure.
+What is said next to what: neighbours of an answer, those needed to understand it, and the talk that goes on. Pure.
 
 A passage is also found by the words of the messages around it, so that "the second one" is found by its question. A hit without
 any word of the question is only a neighbour. It is needed if it answers a hit that asks, if it is the answer of a tool, or if
@@ -11,13 +11,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.index.chunking import PAUSE_S
 from recalld.supervisor.query.parse import refers_back
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from recalld.supervisor.index.hit import Hit, Passage
+    from recalld.supervisor.protocol.message import Message
 
 #: The reason of a hit that has no word of the question, nor a related one.
 WINDOW: Final = "window"
@@ -30,6 +33,21 @@ _NEXT_SECTION: Final = 2
 _SOON: Final = timedelta(minutes=5)
 #: Characters of a message that may point back to the one before it.
 _SHORT: Final = 200
+
+
+def going_on(messages: Sequence[Message], now: datetime) -> Sequence[Message]:
+    """
+    Return the messages of the talk that goes on at *now*, of all *messages*, oldest first; none after a long pause.
+
+    A message without a time was said together with the one after it.
+    """
+    after = now
+    for n in range(len(messages), 0, -1):
+        at = messages[n - 1].created_at or after
+        if (after - at).total_seconds() > PAUSE_S:
+            return messages[n:]
+        after = at
+    return messages
 
 
 def are_neighbours(one: Passage, other: Passage) -> bool:

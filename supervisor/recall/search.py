@@ -28,6 +28,7 @@ from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.query.subject import as_typed, subject_of
 from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.recall.ended import of_today
+from recalld.supervisor.recall.neighbours import going_on
 from recalld.supervisor.recall.rerank import used_name
 from recalld.supervisor.recall.unfiled import UnfiledPassages
 from recalld.supervisor.storage.catalogue import Text
@@ -60,8 +61,7 @@ T = TypeVar("T")
 #: The most hits that a search returns of ordinary memories, and the most of originals.
 LIMIT: Final = 100
 LITERAL_LIMIT: Final = 20
-#: Per cent.
-_ALL: Final = 100
+_ALL: Final = 100  # per cent
 #: The time of one part, when all of an index is made in parts, in seconds.
 _PART_S: Final = 10.0
 #: Characters by which a hit is judged when time is up.
@@ -216,7 +216,7 @@ class Searcher:
 
     def _parsed(self, question: str, now: datetime, recent: Sequence[Message], first_day: Callable[[], date | None]) -> Query:
         count = self.settings.recent_messages
-        before = [message.text for message in recent][-count:] if count else ()
+        before = [message.text for message in going_on(recent, now)][-count:] if count else ()
         return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords, first_day)
 
 

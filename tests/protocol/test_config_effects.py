@@ -28,7 +28,6 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.pool.cargo import unpacked
 from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
 from recalld.supervisor.protocol.inbox import Chat
-from recalld.supervisor.protocol.message import read_message
 from recalld.supervisor.protocol.paths import check_filesystem
 from recalld.supervisor.protocol.settings import dotted, keys, variable
 from recalld.supervisor.recall.meaning import FOREIGN
@@ -45,7 +44,7 @@ from tests.pool.memory_pool import SEAL, PoolInMemory
 from tests.pool.stations import Stepped, station_of
 from tests.process.command import until
 from tests.recall import vectors
-from tests.world import ZONE, FaultyDisk, World, at, message, message_on, signals_as_they_were, talk, unreachable
+from tests.world import ZONE, FaultyDisk, World, at, message, message_on, parsed, signals_as_they_were, talk, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -393,7 +392,7 @@ def terms_of_a_long_question(world: World) -> int:
 
 
 def terms_of_a_question_that_refers_back(world: World) -> bool:
-    before = read_message(message("m1", EVENING, "cloudflare 的证书什么时候到期？"), ZONE)
+    before = parsed(message("m1", world.clock().isoformat(), "cloudflare 的证书什么时候到期？"))
     return "证书" in world.search("那个呢？", [before]).terms
 
 

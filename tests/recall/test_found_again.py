@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.world import message
+from tests.world import at, message
 
 SAID = [
     message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
@@ -48,6 +48,30 @@ def test_recall_finds_the_message_that_answers_a_question(filled, question, answ
     block = filled.inject(question, found).memory
     assert block.startswith("## Memory\n")
     assert answer in block
+
+
+@pytest.mark.parametrize(
+    ("said", "other", "question"),
+    [
+        (
+            "莉莉生了，是女儿，六斤二两。",
+            ("台阶的水泥开裂了。", "水泥裂缝先清灰再灌浆。", "水泥要几天才干？"),
+            "它是男孩还是女孩",
+        ),
+        (
+            "Dana sold the sofa for 240 euros.",
+            ("The boiler is loud again.", "Bleed the boiler first.", "Which boiler valve?"),
+            "how much was it",
+        ),
+    ],
+)
+def test_question_takes_no_words_of_a_talk_that_a_pause_has_ended(world, said, other, question):
+    world.add(message("old", "2026-01-27T09:00", said))
+    world.add(*(message(f"t{n}", f"2026-01-27T20:0{n}", text) for n, text in enumerate(other)))
+    world.clock.now = at("2026-01-27T20:10")
+    assert set(world.search(question, world.read_input(question).before).terms) & {"水泥", "boiler"}
+    world.clock.now = at("2026-01-28T09:10")
+    assert not set(world.search(question, world.read_input(question).before).terms) & {"水泥", "boiler"}
 
 
 @pytest.mark.parametrize("question", ["量子色动力学", "zxqwv plugh", "？！", "", "好的", "the of and"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.index.hit import Hit
-from recalld.supervisor.recall.neighbours import only_neighbours
+from recalld.supervisor.recall.neighbours import going_on, only_neighbours
 from tests.context.passages import hit
+from tests.world import at, message, parsed
 
 
 def window(text: str, start: int, **more: str) -> Hit:
@@ -34,3 +35,22 @@ def test_only_neighbours_are_hits_without_a_word_of_the_question():
 )
 def test_neighbour_is_needed_as_an_answer_and_for_what_points_back(first, second):
     assert only_neighbours([first, second]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("times", "kept"),
+    [
+        (("21:00", "21:05"), 2),
+        (("20:30", "21:00"), 2),  # each half an hour at most before the next, the last before now
+        (("20:29", "21:00"), 1),
+        (("20:00", "20:29"), 0),
+        (("20:00", "21:10", None), 2),  # without a time: said with the next one
+        ((None, "20:00"), 0),
+        (("21:40",), 1),  # by a clock that is ahead
+        ((), 0),
+    ],
+)
+def test_going_on_are_the_messages_since_the_last_pause(times, kept):
+    raw = [message(str(n), f"2026-01-28T{time or '21:00'}", "面包机修好了。") for n, time in enumerate(times)]
+    said = [parsed({**one, "createdAt": one["createdAt"] if time else ""}) for one, time in zip(raw, times, strict=True)]
+    assert [one.id for one in going_on(said, at("2026-01-28T21:30"))] == [one.id for one in said[len(said) - kept :]]
