@@ -26,15 +26,25 @@ _CLAUSE: Final = lazy_re(r"(?:[^。！？!?;；，,.\n]|[,.](?=\S))+")
 #: Rarity from which on a shared word says that two clauses are about the same, and how many such words or numbers they share.
 _RARE: Final = 0.45
 _SHARED: Final = 2
-#: What is negated: three words behind a "not", four characters behind 不 or 没. 不再, 不用 and 不少 deny nothing that was said.
+#: What is negated: three words behind a "not", four characters behind 不 or 没. 不再 and 不仅 deny nothing that was said,
+#: nor do "not only", "not before the 22nd", 别忘了 and 不得不.
 _NEGATED: Final = (
-    lazy_re(r"(?:\b(?:not|never|cannot)\b|n['’]t\b)((?: [\w'’-]+){1,3})", re.IGNORECASE),
-    lazy_re(rf"(?:不(?!再|用|好意思|过|少|错|同)|没有?|未|别(?!的|人))(?:会|能|要|去|有|是|想)?([{HAN}]{{1,4}})"),
+    lazy_re(
+        r"(?:\b(?:not|never|cannot)\b|n['’]t\b)(?! (?:only|just|merely|simply|forget|fail|wait|hesitate|mind)\b)"
+        r"(?!.*\b(?:until|till|before)\b)((?: [\w'’-]+){1,3})",
+        re.IGNORECASE,
+    ),
+    lazy_re(
+        rf"(?:(?<![不没]得)(?<![不没][能会可])不(?!再|用|好意思|过|少|错|同|[仅但光只止单]|得不|[能会可]不|久|[论管料])"
+        rf"|(?:没|未)(?!想到|料到|多久)|别(?!的|人))"
+        rf"(?!有?(?:会|能|要)?忘)(?:有|会|能|要|去|是|想)*([{HAN}]{{1,4}})"
+    ),
 )
-#: What negates, and what says that something ended or is otherwise now.
+#: What negates, and what says that something ended, came to nothing or is otherwise now.
 _TURNS: Final = lazy_re(
-    r"\b(?:not|never|no|no longer|cannot|without|nobody|none|neither|nor|cancel\w*|call(?:ed)? off|stop\w*|instead)\b|n['’]t\b"
-    r"|[不没未别无甭]|取消|停|推[了掉]|放弃|拒|反悔|改",
+    r"\b(?:not|never|no|no longer|cannot|without|nobody|none|neither|nor|cancel\w*|call(?:ed)? off|stop\w*|instead"
+    r"|forg[eo]t\w*|fail\w*|refus\w*|reject\w*|declin\w*|unable|avoid\w*|allerg\w*|only|wrong|correction|corrected)\b|n['’]t\b"
+    r"|[不没未别无甭忘拒]|取消|停|推[了掉]|放弃|反悔|改|更正|过敏|失败",
     re.IGNORECASE,
 )
 #: A question that is asked by a negation, which negates nothing: 是不是, 有没有.
@@ -82,7 +92,8 @@ def _turns_round(own: _Clause, said: Sequence[_Clause], shared: Counter[int]) ->
     best = [said[i] for i, words in shared.items() if words == most]
     near = [said[i] for i in shared]
     if own.negated:
-        return not any(one.turns for one in near) and any(one.has(word) for word in own.negated for one in best)
+        denied = {word for word in own.negated if not word[0].isdigit()}  # "not 8:30": it may have been put right
+        return not any(one.turns for one in near) and any(one.has(word) for word in denied for one in best)
     if own.turns or not all(one.negated for one in best):
         return False
     negated = frozenset[str]().union(*(one.negated for one in best))
