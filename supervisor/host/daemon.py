@@ -139,10 +139,11 @@ class Supervisor:
         """
         Return whether there is something to do: a file has changed, something is due, or workers have to be watched.
 
-        *hinted*: an event says that some file has changed, *memory_hinted*: maybe one of memory. LockLost if the *lock* is no
-        longer held.
+        *hinted*: an event says that some file has changed, *memory_hinted*: maybe one of memory. Each look checks the *lock*
+        first, with one stat: LockLost if it is no longer held, since a round would write beside another supervisor.
         """
         now_s = self._steady_s()
+        self._attempt("lock", lock.check, None)
         changed = self._attempt("poll", self._changes.near_changed, False)
         if self.background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
             self.background.hint(self.ws.paths.inbox.name)
@@ -154,7 +155,6 @@ class Supervisor:
             if self.background:
                 self.background.check_index()
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
-            self._attempt("lock", lock.check, None)
         now = self._clock()
         jumped = self.reading and pause_after(jump(self.reading, Reading(now, now_s)))
         if self._scope.errors:

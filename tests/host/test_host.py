@@ -18,7 +18,7 @@ from recalld.supervisor.host.jobs import Threads
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import Watching
 from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import AlreadyRuns
+from recalld.supervisor.storage.errors import AlreadyRuns, LockLost
 from tests.world import IN_SHANGHAI, FaultyDisk, UnsyncedDisk, World, at, message
 
 if TYPE_CHECKING:
@@ -203,6 +203,22 @@ def test_hosted_finds_a_file_that_comes_as_the_drop_box_is_emptied(fleet):
         assert hosted.look(alone.clock())
 
 
+@pytest.mark.parametrize("event", ["history.json", "memory", ""])
+def test_hosted_begins_no_round_once_its_lock_is_lost(fleet, event):
+    alone = fleet(1)
+    with alone.host() as host:
+        alone.rest(host)
+        (hosted,), (world,) = host.hosted.values(), alone.worlds.values()
+        alone.say(0)
+        world.paths.state.rename(world.root / "away")
+        world.paths.state.mkdir(mode=0o700)
+        world.paths.supervisor_lock.touch()  # another supervisor has it
+        if event:
+            host._hint(hosted, event)
+        with pytest.raises(LockLost):
+            hosted.look(alone.clock())
+
+
 @pytest.mark.parametrize("moment", range(4, 19, 2))
 def test_hosted_takes_in_what_another_program_writes_during_a_round(fleet, moment):
     alone, steps = fleet(1), itertools.count()
@@ -297,7 +313,7 @@ def test_host_takes_few_stats_for_a_message_that_an_event_tells_of(tmp_path, mon
             before = len(disks[0].made)
             hosted.look(fleet.clock())
             counts.append(len(disks[0].made) - before)
-    assert counts[1] < 12 < 28 < counts[0]
+    assert counts[1] < 13 < 28 < counts[0]
 
 
 def test_host_looks_more_rarely_at_resting_workspaces_where_many_are_open(tmp_path, monkeypatch):
