@@ -2,11 +2,13 @@
 A function called in a process of its own, which ends with all that the function loads.
 
 A supervisor runs for months, and would keep in memory the 150 MB of dictionaries that naming one dated file takes. Loading them
-takes a quarter or half a second of processor, so one process serves all workspaces until the host has nothing to do.
+takes a quarter or half a second of processor, so one process serves all workspaces until the host has nothing to do. No
+answer may go to another call: it would put one person's words into the name of another's file.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -17,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+#: Seconds until a process must have answered: meanwhile other workspaces wait.
+_ANSWER_S: Final = 30.0
 #: The process finds modules where this one does.
 _PROGRAM: Final = f"""\
 import json, sys
@@ -32,13 +36,16 @@ class _Process:
     def __init__(self) -> None:
         self._calling = threading.Lock()
         self._started: subprocess.Popen[bytes] | None = None
+        self._numbers = itertools.count()
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         with self._calling:
             try:
-                return self._answer(json.dumps([function.__module__, function.__qualname__, arguments]).encode("ascii"))
-            except (OSError, ValueError):
+                return self._answer(function, arguments)
+            except BaseException as error:  # Ctrl-C, too: the answer that is still to come is no other call's
                 self._kill()
+                if not isinstance(error, (OSError, ValueError)):
+                    raise
         return function(*arguments)
 
     def end(self) -> None:
@@ -48,7 +55,25 @@ class _Process:
             finally:
                 self._calling.release()
 
-    def _answer(self, asked: bytes) -> Any:
+    def _answer(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Return what the process answers; OSError or ValueError if it ends, answers another call, or takes too long."""
+        number, process = next(self._numbers), self._running()
+        asked = json.dumps([number, function.__module__, function.__qualname__, arguments]).encode("ascii")
+        limit = threading.Timer(_ANSWER_S, process.kill)  # ends a write that nobody reads, too
+        limit.daemon = True
+        limit.start()
+        try:
+            if process.stdin and process.stdout:
+                process.stdin.write(asked + b"\n")
+                process.stdin.flush()
+                answered, answer = json.loads(process.stdout.readline())
+                if answered == number:
+                    return answer
+            raise ValueError("no answer to this call")
+        finally:
+            limit.cancel()
+
+    def _running(self) -> subprocess.Popen[bytes]:
         if self._started is None or self._started.poll() is not None:
             self._kill()
             # a session of its own: Ctrl-C ends the supervisor, which waits for this answer
@@ -59,11 +84,7 @@ class _Process:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        if self._started.stdin and self._started.stdout:
-            self._started.stdin.write(asked + b"\n")
-            self._started.stdin.flush()
-            return json.loads(self._started.stdout.readline())
-        raise OSError
+        return self._started
 
     def _kill(self) -> None:
         process, self._started = self._started, None
@@ -79,7 +100,8 @@ def call_in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
     """
     Return what *function*, a module's, returns; arguments and answer are values that JSON has.
 
-    It is called in this process where no other can be started, or where that ends without an answer.
+    It is called in this process where no other can be started, or where that ends without an answer,
+    or is killed because it takes too long.
     """
     return _PROCESS.call(function, *arguments)
 
@@ -92,5 +114,5 @@ def end_own_process() -> None:
 def answer_all() -> None:
     """Call the function that each line of standard input names, and write what it returns as a line to standard output."""
     for line in sys.stdin:
-        module, name, arguments = json.loads(line)
-        print(json.dumps(getattr(import_module(module), name)(*arguments)), flush=True)
+        number, module, name, arguments = json.loads(line)
+        print(json.dumps([number, getattr(import_module(module), name)(*arguments)]), flush=True)

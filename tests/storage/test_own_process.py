@@ -73,6 +73,45 @@ def test_function_is_called_here_where_its_process_ends_without_an_answer(
     assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
 
 
+class StoppedError(Exception):
+    """Comes while somebody waits for an answer, as Ctrl-C does."""
+
+
+@pytest.fixture
+def stops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A signal that ends whatever waits."""
+
+    def stop(*_: object) -> None:
+        raise StoppedError
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_answer_that_nobody_waits_for_any_more_goes_to_no_other_call(stops: None) -> None:
+    with pytest.raises(StoppedError):
+        call_in_own_process(os.kill, os.getpid(), signal.SIGUSR1)
+    assert call_in_own_process(slugs_of, DAYS[:1], 32) == slugs_of(DAYS[:1], 32)
+
+
+def test_answer_to_another_call_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_process, "_PROGRAM", "for _ in open(0): print('[0, [\"anna\"]]', flush=True)")
+    for n in range(2):
+        assert call_in_own_process(slugs_of, DAYS[n : n + 1], 32) == slugs_of(DAYS[n : n + 1], 32)
+
+
+@pytest.mark.parametrize("program", ["import signal; signal.pause()", "print('[1', end='', flush=True); input(); input()"])
+def test_function_is_called_here_where_its_process_does_not_answer_in_time(
+    monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setattr(own_process, "_PROGRAM", program)
+    monkeypatch.setattr(own_process, "_ANSWER_S", 0.1)
+    long = [[("user", "重庆 " * 100_000)]]  # more than a pipe holds
+    for days in (DAYS, long):
+        assert call_in_own_process(len, days) == len(days)
+
+
 def test_function_is_called_here_where_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
