@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.interfaces.hooks import entry
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, Ended, ended, until
 
@@ -38,6 +39,11 @@ entry._PATIENCE_S, entry._LAST_S = {{}}, {PATIENCE_S}
 del sys.argv[1:3]
 main()
 """
+
+
+def test_hook_gives_up_within_two_seconds():
+    """Every other test gives it more."""
+    assert entry._PATIENCE_S + entry._LAST_S < 2.0
 
 
 def hook(command: Command, event: object, client: str = "codex", most_s: float = PATIENCE_S) -> Ended:
