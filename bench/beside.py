@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.commands import ASKED, Timed
+from bench.commands import ASKED, CODES, Timed
 from bench.served import ENVIRON, Served, served
 from bench.speed import write
 
@@ -48,7 +48,8 @@ def in_turn(roots: dict[str, Path], pythons: dict[str, Path], timed: Timed, runs
         for command, words in COMMANDS.items():
             for name, root in roots.items():
                 where = [] if command == "--version" else ["-w", str(root)]
-                timed.run(f"{command}, {how}, {name}", [str(pythons[name].parent / "recalld"), *where, *words], given=event)
+                line = [str(pythons[name].parent / "recalld"), *where, *words]
+                timed.run(f"{command}, {how}, {name}", line, given=event, codes=CODES.get(command, (0,)))
 
 
 def clients(supervisor: Served, number: int, questions: int) -> tuple[float, float]:
