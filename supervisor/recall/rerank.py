@@ -190,26 +190,28 @@ def add_found(
     Return *hits* and the other passages that were *found*, in their new order; no hit is lost, and no score is lowered.
 
     A passage that was found gets up to half of the best hit's score added, by its share of the highest score found; without
-    hits up to half of 1. What the assistant said gets half of that, unless *role* says that its words are asked for. The first
-    hit gets no less than the second, if it goes before it for its day. None if nothing was found.
+    hits up to half of 1. What the assistant said gets half of that, unless *role* says that its words are asked for. To the
+    first hit, where it is first for its day, no less is added than to the second; a third one may pass it. None if nothing was
+    found.
     """
     said = [max(0.0, score or 0.0) for score in found.scores]
     top = max([*said, *found.near.values()], default=0.0)
     if not top:
         return None
-    if hits and not {NEWEST, OLDEST}.isdisjoint(hits[0].because):
-        said[0] = max(said[:2])
     most = max((hit.rank for hit in hits), default=0.0) or 1.0
     there = {(hit.unit.path, hit.unit.start) for hit in hits}
     more = passages(found.near.keys()) if found.near else ()
     new = [(Hit(passage, 0.0), found.near[passage.unit]) for passage in more if (passage.path, passage.start) not in there]
 
-    def raised(hit: Hit, score: float) -> Hit:
+    def worth(hit: Hit, score: float) -> float:
         part = _WORTH_OF_AN_ANSWER if hit.unit.role == "assistant" != role else 1.0
-        return replace(hit, score=round(hit.rank + WORTH * part * most * (score / top), 4), because=(*hit.because, MEANING))
+        return WORTH * part * most * (score / top)
 
-    scored = [raised(hit, score) if score else hit for hit, score in [*zip(hits, said, strict=True), *new]]
-    return sorted(scored, key=lambda hit: -hit.rank)
+    both = [*zip(hits, said, strict=True), *new]
+    gained = [worth(hit, score) for hit, score in both]
+    if hits and not {NEWEST, OLDEST}.isdisjoint(hits[0].because):
+        gained[0] = max(gained[: len(hits[:2])])
+    return _raised([hit for hit, _ in both], gained)
 
 
 def add_scores(hits: Sequence[Hit], scores: Sequence[float | None]) -> list[Hit] | None:
@@ -228,6 +230,11 @@ def add_scores(hits: Sequence[Hit], scores: Sequence[float | None]) -> list[Hit]
     low, span = min(known), max(known) - min(known)
     most = max(hit.rank for hit in hits) * WORTH
     gained = [0.0 if score is None or not span else most * ((score - low) / span) for score in scores]
+    return _raised(hits, gained)
+
+
+def _raised(hits: Sequence[Hit], gained: Sequence[float]) -> list[Hit]:
+    """Return the hits with what each has gained, best first."""
     raised = [
         replace(hit, score=round(hit.rank + gain, 4), because=(*hit.because, MEANING)) if gain else hit
         for hit, gain in zip(hits, gained, strict=True)

@@ -171,10 +171,11 @@ def test_add_found_gives_an_answer_half_of_what_the_users_words_get():
     assert by_meaning(told, answer, role="assistant") == {told.text: 0.5, answer.text: 0.5}
 
 
+@pytest.mark.parametrize("role", ["user", "assistant"])
 @pytest.mark.parametrize(("reason", "first"), [("newest", "改到周五了"), ("oldest", "改到周五了"), ("role user", "周三上课")])
-def test_add_found_keeps_what_goes_first_for_its_day(reason, first):
+def test_add_found_keeps_what_goes_first_for_its_day(reason, first, role):
     hits = [
-        Hit(replace(UNIT, text="改到周五了"), 4.004, ("words: 游泳课", reason)),
+        Hit(replace(UNIT, text="改到周五了", role=role), 4.004, ("words: 游泳课", reason)),
         Hit(replace(UNIT, start=2, text="周三上课"), 4.0, ("words: 游泳课",)),
         Hit(replace(UNIT, start=3, text="泳镜买好了"), 1.0, ("related: 游泳",)),
     ]
