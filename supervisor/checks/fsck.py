@@ -50,7 +50,7 @@ class Ledger:
     of a file that still exists, or whose file a person accepted as gone (`archive/deletions`), wherever else their words are.
     *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence for each copy of one of
     recalld's files: no copy is memory, and each can be deleted. *moved* says where files are that a person has moved or
-    renamed. *attachments* counts the pictures and files that messages name; *unnamed* has the paths of those that none names.
+    renamed. *attachments* counts the pictures and files that messages name; *unnamed* has the paths of the others.
     *faults* has a sentence for each other fault (checks/table.py), *advice* one that offers to forget what was deleted by hand.
     """
 

@@ -214,7 +214,7 @@ def test_chat_in_a_pipe_answers_once_and_says_what_is_wrong(tmp_path, environ):
     assert (code, out, err) == (
         0,
         "好，这是什么意思？\n",
-        "recalld: `/search 牙医` is sent as words: commands stand alone, one a line.\n",
+        "recalld: `/search 牙医` is sent as words: give commands by themselves, one a line.\n",
     )
     code, out, _ = run("/home/mira 里有什么？".encode())
     assert (code, out) == (0, "好，里有什么？\n")

@@ -19,7 +19,7 @@ TEXTS: Final = {
     "no_line": "长期记忆里没有第 {number} 行",
     "forget_sure": "永远忘掉这些吗？[y/N]",
     "forget_elsewhere": "什么也没忘掉：这里没法问你；请用 `recalld forget --{by} {value} --yes`。",
-    "slashed": "`{line}` 当作普通的话发出：命令要单独给，一行一条。",
+    "slashed": "`{line}` 当作普通消息发出；命令请单独输入，一行一条。",
     "no_json": "聊天里的命令没有 JSON 输出；请用 `recalld search`、`why`、`write` 或 `forget`",
     "session": "会话 {session}。",
     "much": "一共 {count} 个字符，要发送吗？[y/N]",

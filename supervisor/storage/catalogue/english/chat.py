@@ -19,7 +19,7 @@ TEXTS: Final = {
     "no_line": "the long-term memory has no line {number}",
     "forget_sure": "Forget this for good? [y/N]",
     "forget_elsewhere": "Nothing was forgotten, since nobody can be asked here; `recalld forget --{by} {value} --yes` does it.",
-    "slashed": "`{line}` is sent as words: commands stand alone, one a line.",
+    "slashed": "`{line}` is sent as words: give commands by themselves, one a line.",
     "no_json": "a command of the chat has none; use `recalld search`, `why`, `write` or `forget`",
     "session": "Session {session}.",
     "much": "These are {count} characters. Send them? [y/N]",
