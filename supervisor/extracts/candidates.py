@@ -52,7 +52,7 @@ _NAME: Final = lazy_re(r"\s*([^\W\d_][\w.'’-]{0,19}(?: [A-Z][\w.'’-]{0,19})?
 _NAMED: Final = 0.8
 _CAPITAL: Final = lazy_re(r"\b[A-Z]\w+")
 _LABEL: Final = lazy_re(r"^[^：:]*[：:] ?")
-#: An answer comes within this time of its question, of which at most so many characters are shown.
+#: A yes or no comes within this time of its question, of which at most so many characters are shown; another answer just after.
 _ANSWER: Final = timedelta(hours=6)
 _SHORT: Final = 90
 #: Lines of an earlier summary that say nothing: what it is, headings, comments.
@@ -160,7 +160,8 @@ def _question_of(before: tuple[Block, str, list[str], str] | None, block: Block,
     if before is None or not parts or not before[2]:
         return ""
     asker, asking, said, answered = before
-    if (asker.role == block.role and asking == who) or block.created_at - asker.created_at > _ANSWER:
+    longest = _ANSWER if is_reply(parts[0]) else JUST_BEFORE
+    if (asker.role == block.role and asking == who) or block.created_at - asker.created_at > longest:
         return ""
     is_told = asker.role == "assistant"
     questions = [one for one in said if (is_question(one) or (is_told and asks_to_tell(one))) and not is_offer(one)]

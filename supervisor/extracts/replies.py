@@ -32,10 +32,13 @@ _ASKS: Final = lazy_re(
     r".*(?:什么好|来着|怎么办|咋办|咋样|(?<!不)怎么样|[行好对]不[行好对]|几[点岁]|多大|(?<![没不])多少钱?|哪[个家天里儿])[呢啊呀]?$",
     re.IGNORECASE,
 )
-#: What the assistant says that it was not told, and asks for.
+#: What the assistant says that it was not told, and asks for; not where it goes on: "…, but the shop opens".
 _ASKS_TO_TELL: Final = lazy_re(
-    r"\b(?:tell me (?!if\b|more\b)|you (?:haven't|have not|didn't|did not) (?:told|tell|said|say|mention\w*)|I don't know)\b"
-    r"|^(?!.*(?:随时|如果|需要)).*告诉我|[你您](?:之前|还|也)*没有?(?:告诉|跟我|提|说)|我不(?:知道|清楚)",
+    r"\btell me (?!if\b|more\b)"
+    r"|(?:\byou (?:haven't|have not|didn't|did not) (?:told|tell|said|say|mention\w*)"
+    r"|\bI don't know(?! exactly| the exact))(?!.*\bbut\b)"
+    r"|^(?!.*(?:随时|如果|需要|(?:之前|上次|刚才|刚刚|已经)告诉)).*告诉我(?![的过])"
+    r"|(?:[你您](?:之前|还|也)*没有?(?:告诉|跟我|提|说(?![错对得]))|我不(?:知道|清楚))(?!.*(?:但|不过|可是))",
     re.IGNORECASE,
 )
 #: What the assistant offers to do: whether it is wanted is no fact.
@@ -44,11 +47,19 @@ _OFFER: Final = lazy_re(
     r"|\b(?:would you like|do you want|shall i|should i|can i help|need me to|want me to)\b",
     re.IGNORECASE,
 )
-#: An answer whose first clause is that short says little without its question ("Colin, by the end of the month"); so does one
-#: that opens with an amount, a yes or a no.
-_CURT: Final = lazy_re(rf"(?:[^{HAN}，,；;。.！!：:]{{1,20}}|[^，,；;。.！!：:]{{1,7}})(?=[，,；;。.！!](?!\d)|$)|.{{1,14}}$")
+#: An answer that says little without its question: a few characters, or a short first clause that is a name, a day or has a
+#: figure ("Colin, by the end of the month"). So does one that opens with an amount, a yes or a no.
+_CURT: Final = lazy_re(
+    rf".{{1,14}}$|(?:(?=[^，,；;。.！!：:]*\d)(?:[^{HAN}，,；;。.！!：:]{{1,20}}|[^，,；;。.！!：:]{{1,7}})"
+    r"|[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?|(?:(?i:on|by|next) )?(?i:\w{3,6}day|tomorrow|tonight)"
+    rf"|(?:下?周[一二三四五六日]|[今明后]天|(?:[小老阿][{HAN}])?[{HAN}]{{1,2}}(?<!了)))(?=[，,；;。.！!](?!\d)|$)"
+)
 #: Characters of an answer that takes up a figure, and of a yes that amends one.
 _FEW: Final = 14
+#: What takes a figure up that has no unit.
+_TAKES_UP: Final = lazy_re(
+    r"\b(?:ok|okay|then)\b|那就|[$€£¥]?\d[\d.,]*(?: ?%)? (?:was|is|it is|works?|sounds|please|will do)\b", re.IGNORECASE
+)
 _OPENS_WITH_FIGURE: Final = lazy_re(
     r"(?:about |around |roughly |大概|差不多)?[$€£¥]?\d[\d.,]*"
     r"(?![\d.,]|:\d|/\d|[月号日点年]| (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))",
@@ -149,13 +160,16 @@ def taken_up(text: str, answer: str) -> str:
     """
     Return the clause of the sentence whose figure a short *answer* takes up, and without which that says little; else "".
 
+    The answer says so ("ok 75 then"), or has the figure with its unit: "12 guests now" takes up no "12 minutes".
+
     >>> taken_up("For rye I would use 75 % of water: 375 g.", "ok 75 then"), taken_up("一共需要 12,800 元。", "嗯，一万二千八")
     ('For rye I would use 75 % of water…', '')
     """
     if len(answer) > _FEW or not has_figures(answer) or is_result(text):
         return ""
-    values, parts = _values(answer), _CLAUSE.split(text)
-    at = next((i for i, clause in enumerate(parts) if values & _values(clause)), -1)
+    taking = _values if _TAKES_UP.search(answer) else _measured
+    parts = _CLAUSE.split(text)
+    at = next((i for i, clause in enumerate(parts) if taking(answer) & taking(clause)), -1)
     return f"{'…' * (at > 0)}{parts[at]}{'…' * (at < len(parts) - 1)}" if at >= 0 else ""
 
 
@@ -171,6 +185,10 @@ def tells_figure(text: str) -> bool:
 
 def _values(text: str) -> frozenset[object]:
     return frozenset(one.value for one in figures(text))
+
+
+def _measured(text: str) -> frozenset[object]:
+    return frozenset((one.value, one.measures) for one in figures(text) if one.measures)
 
 
 def numbers_in(text: str) -> frozenset[float]:

@@ -42,8 +42,8 @@ def test_extract_has_the_question_and_the_figure_that_is_taken_up(asked, told, t
         ("Who orders them?", "Colin, by end of the month", "assistant: Who orders them? → user: Colin, by end of the month"),
         (
             "Tell me what is on the list.",
-            "loose trousers, ramipril 5mg",
-            "assistant: Tell me what is on the list. → user: loose trousers, ramipril 5mg",
+            "ramipril 5mg, loose trousers",
+            "assistant: Tell me what is on the list. → user: ramipril 5mg, loose trousers",
         ),
         (
             "您之前没有告诉我年糕的年龄。",
@@ -57,6 +57,36 @@ def test_extract_has_the_question_and_the_figure_that_is_taken_up(asked, told, t
 )
 def test_extract_has_what_was_asked_before_a_curt_answer(asked, answer, bullet):
     assert bullets(("a", asked), ("u", answer)) == [f"- 09:02 {bullet}"]
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("您想听什么音乐？", "妈妈来电话，体检查出结节，3 类"),
+        ("What would you like to listen to?", "Ben fell, fractured his wrist"),
+        ("You haven't told me your address yet, but the shop in Leith opens at 9.", "Ben fell, fractured his wrist"),
+        ("I don't know the exact time, but Kwik Fit opens at 9.", "Ben's MRI is 240"),
+        ("你没说错，物业费是 1882 元。", "小满的疫苗约了 12 号"),
+        ("Cover the pan and cook it for 12 minutes.", "12 guests now"),
+        ("盖上锅煮 12 分钟。", "来 12 个客人"),
+    ],
+)
+def test_extract_says_of_nothing_that_it_answers_what_it_does_not(told, said):
+    assert bullets(("a", told), ("u", said))[-1].endswith(f"{'user: ' if said.isascii() else '用户：'}{said}")
+    assert "→" not in "".join(bullets(("a", told), ("u", said)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [("How long is the table?", "about 160 cm"), ("您想听什么音乐？", "体检查出结节，3 类")]
+)
+def test_extract_takes_nothing_for_an_answer_after_half_an_hour(asked, told):
+    assert "→" in bullets(("a", asked), ("u", told))[-1]
+    assert "→" not in "".join(bullets(("a", asked), ("u", told), every=timedelta(minutes=40)))
+
+
+def test_extract_takes_a_yes_for_an_answer_for_hours():
+    (found,) = bullets(("a", "Is the deposit for Leith paid?"), ("u", "yes, 800 on Monday"), every=timedelta(hours=3))
+    assert found.endswith("assistant: Is the deposit for Leith paid? → user: yes, 800 on Monday")
 
 
 def test_extract_has_what_an_empty_question_is_about():
