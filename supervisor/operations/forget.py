@@ -12,7 +12,7 @@ from recalld.supervisor.archive.diary import amounts_of
 from recalld.supervisor.operations.days import period_in
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire, within
+from recalld.supervisor.storage.clock import local_day, to_wire, within
 from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
 from recalld.supervisor.storage.noting import author
 from recalld.supervisor.text.printable import shortened
@@ -58,12 +58,13 @@ class ForgetRequest:
 
 @record
 class ToForget:
-    """One message or line: its *ref* (id or number, and digest), time, speaker, and how it begins."""
+    """One message or line: its *ref* (id or number, and digest), time, speaker, how it begins, and its *day* there."""
 
     ref: str
     at: str
     role: str
     text: str
+    day: str = ""
 
     @property
     def is_undone(self) -> bool:
@@ -160,6 +161,7 @@ def _shown(ws: Workspace, meant: Wanted, request: ForgetRequest, now: datetime) 
                 to_wire(one.said.created_at) if one.said.created_at else "",
                 one.said.role,
                 shortened(one.said.text),
+                local_day(one.said.created_at, ws.zone).isoformat() if one.said.created_at else "",
             )
             for one in said
         ),

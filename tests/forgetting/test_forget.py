@@ -21,7 +21,8 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest
-from tests.world import World, at, message
+from tests.process.command import Command
+from tests.world import WITHOUT_MODEL, World, at, message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -284,3 +285,17 @@ def test_forget_takes_back_that_files_are_damaged_which_it_mends(world: World) -
         world.ws.files.disk.stat(world.ws.paths.found) is None
         or "doctor.damage" not in world.read(".recalld/found.json").decode()
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [("en", "2026-01-29  user  Collect the passport at ten."), ("zh", "2026-01-29  用户  Collect the passport at ten.")],
+)
+def test_forget_shows_the_day_of_the_workspace_and_who_speaks(world: World, language: str, shown: str) -> None:
+    """At one in the morning in Shanghai it is still the day before in London."""
+    world.add(message("m-early-00001", "2026-01-29T01:00", "Collect the passport at ten."))
+    world.put("recalld.toml", WITHOUT_MODEL.encode())
+    command = Command(world.root, RECALLD_LANGUAGE=language, RECALLD_NOW="2026-01-31T02:00:00Z")
+    asked = command("forget", "--day", "2026-01-29")
+    assert shown in asked.out
+    assert (asked.code, "2026-01-28" in asked.out) == (0, False)

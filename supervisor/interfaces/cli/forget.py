@@ -10,7 +10,7 @@ import typer
 
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json, wire
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, find
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.text.printable import shortened
 
@@ -96,7 +96,13 @@ def show_forgetting(call: Call, shown: Forgotten, nothing: Text) -> None:
 
 def _line(call: Call, one: ToForget) -> str:
     ref = call.render(Text("forget.undone")) if one.is_undone else one.ref
-    return "  " + "  ".join(filter(None, (ref, one.at[:10], one.role, one.text)))
+    return "  " + "  ".join(filter(None, (ref, one.day, _role(call, one.role), one.text)))
+
+
+def _role(call: Call, role: str) -> str:
+    """Return the word for who speaks; a role of a program's own as it is."""
+    word = find(f"forget.role.{role}")
+    return call.render(word) if word else role
 
 
 def redact(
