@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 _CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
 #: Bytes of a given name that a claimed one always has room for: a name has 255 at most, inode and time 20 digits each.
 _LONGEST_KEPT: Final = 200
-#: Where other programs give the time of a message; it is asked for where it is not of the last day (*latest* is a day ahead).
+#: Where other programs give the time of a message; it is asked for where it is not of the last day.
 _TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
-_FRESH: Final = timedelta(days=2)
+_FRESH: Final = timedelta(days=1)
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -257,13 +257,13 @@ def refuse_odd(raws: Iterable[Mapping[str, Any]], zone: tzinfo, latest: datetime
 
 
 def read_lines(
-    lines: Iterable[bytes], zone: tzinfo, first: int, latest: datetime
+    lines: Iterable[bytes], zone: tzinfo, first: int, now: datetime, future_limit: timedelta
 ) -> tuple[list[dict[str, Any]], list[str], list[str]]:
     """
     Return the messages of *lines*, a sentence about each line that is none, and one about each createdAt that is not believed.
 
-    Each line is a JSON object; *first* is the number of the first line, *latest* the last time that is believed. An empty line
-    is passed over.
+    Each line is a JSON object; *first* is the number of the first line. No time is believed that is further ahead of *now* than
+    *future_limit*. An empty line is passed over.
     """
     raws: list[dict[str, Any]] = []
     faults: list[str] = []
@@ -285,18 +285,18 @@ def read_lines(
         else:
             raws.append(raw)
             given = raw.get("createdAt")
-            if given is not None and (why := why_not_said_at(given, zone, latest)):
+            if given is not None and (why := why_not_said_at(given, zone, now + future_limit)):
                 odd_times.append(Text("append.line_dated_now", number=number, why=why))
-            elif given is None and not undated and (key := _misnamed_time(raw, zone, latest)):
+            elif given is None and not undated and (key := _misnamed_time(raw, zone, now)):
                 undated = [Text("append.line_undated", number=number, key=key)]
     return raws, faults, undated + odd_times
 
 
-def _misnamed_time(raw: dict[str, Any], zone: tzinfo, latest: datetime) -> str:
+def _misnamed_time(raw: dict[str, Any], zone: tzinfo, now: datetime) -> str:
     """Return the key under which another program would give the time of the message, where that is another day; "" if none."""
     for key in _TIMES_ELSEWHERE:
         said = read_instant(raw.get(key), zone)
-        if said and said < latest - _FRESH:
+        if said and said < now - _FRESH:
             return key
     return ""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOW = at("2026-01-31T10:00")
+DAY = timedelta(days=1)
 
 
 def add(world: World, *raws: dict[str, Any]) -> list[str]:
@@ -250,7 +251,7 @@ def test_append_accepts_an_empty_list_while_history_is_damaged(world):
 )
 def test_read_lines_tells_once_of_times_under_another_name(world, name, said, told):
     line = json.dumps(say(**{name: said})).encode()
-    raws, faults, odd_times = read_lines([line, line], world.ws.zone, 1, NOW + timedelta(days=1))
+    raws, faults, odd_times = read_lines([line, line], world.ws.zone, 1, NOW, DAY)
     assert (len(raws), faults, len(odd_times)) == (2, [], told)
     assert all(f"`{name}`" in one for one in odd_times)
 
@@ -264,7 +265,7 @@ def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):
         '{"role": "user", "text": "第五行"}'.encode(),
         b"\xff",
     ]
-    found, faults, odd_times = read_lines(lines, world.ws.zone, 41, NOW)
+    found, faults, odd_times = read_lines(lines, world.ws.zone, 41, NOW, DAY)
     assert [raw["text"] for raw in found] == ["a", "第五行"]
     assert faults == [
         "line 43 was left out: it has no text.",
@@ -272,7 +273,7 @@ def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):
         "line 46 was left out: it is not UTF-8 at byte 0.",
     ]
     assert odd_times == []
-    assert read_lines([], world.ws.zone, 1, NOW) == ([], [], [])
+    assert read_lines([], world.ws.zone, 1, NOW, DAY) == ([], [], [])
 
 
 @pytest.mark.parametrize(
@@ -287,6 +288,6 @@ def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):
 )
 def test_read_lines_tells_of_a_time_that_is_not_believed(world, time, why):
     line = f'{{"role": "user", "text": "我对花生过敏", "createdAt": {time}}}'.encode()
-    found, faults, odd_times = read_lines([line], world.ws.zone, 7, NOW)
+    found, faults, odd_times = read_lines([line], world.ws.zone, 7, NOW, DAY)
     assert (len(found), faults) == (1, [])
     assert odd_times == ([f"line 7 was added with the present time: {why}."] if why else [])

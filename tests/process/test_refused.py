@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -216,6 +217,12 @@ def test_command_refused_for_its_configuration_leaves_no_new_workspace(tmp_path,
         assert [*tmp_path.iterdir()] == []
 
 
+#: What `append` says before the reason.
+LEFT = (
+    "recalld: the configuration is wrong, so what you gave waits in inbox.d/new for a supervisor whose configuration is right: "
+)
+
+
 def test_append_does_not_wait_for_a_wrong_configuration(recalld: Command, tmp_path: Path):
     right = (recalld.root / "recalld.toml").read_text("utf-8")
     (recalld.root / "recalld.toml").write_text(f"{right}\n[recal]\nmax_hits = 3\n", encoding="utf-8")
@@ -223,10 +230,7 @@ def test_append_does_not_wait_for_a_wrong_configuration(recalld: Command, tmp_pa
     more = recalld("append", "--jsonl", stdin='{"role": "user", "text": "打气筒在楼道里"}\nno message\n')
     other = recalld("append", "--role", "user", "--text", "头盔是红的", RECALLD_NO_KEY="1")
     assert [(done.code, done.out.count("\n")) for done in (one, more, other)] == [(0, 1), (65, 1), (0, 1)]
-    assert one.err == (
-        "recalld: the configuration is wrong, so what you gave waits in inbox.d/new, and joins the memory once that is mended: "
-        "[recal]: there is no such section; perhaps recall is meant.\n"
-    )
+    assert one.err == f"{LEFT}[recal]: there is no such section; perhaps recall is meant.\n"
     assert recalld("append", "--role", "usr", "--text", "x").code == 64
     assert Command(tmp_path / "plain")("append", "--role", "user", "--text", "x", RECALLD_NO_KEY="1").code == 64
     (recalld.root / "recalld.toml").write_text(right, encoding="utf-8")
@@ -234,6 +238,35 @@ def test_append_does_not_wait_for_a_wrong_configuration(recalld: Command, tmp_pa
     assert recalld("run", "--until-settled", "--no-worker").code == 0
     (path,) = recalld.root.glob("memory/2026-01-30-*.md")
     assert ("**09:00 user**" in path.read_text("utf-8"), one.out.strip() in path.read_text("utf-8")) == (True, True)
+
+
+def test_append_says_once_that_the_configuration_is_wrong(recalld: Command):
+    process = recalld.start("-w", str(recalld.root), "append", "--jsonl", RECALLD_NO_KEY="1")
+    assert process.stdin
+    assert process.stdout
+    for text in ("第一句", "第二句", "第三句"):
+        process.stdin.write(json.dumps({"role": "user", "text": text}) + "\n")
+        process.stdin.flush()
+        assert process.stdout.readline().strip()  # its id: each line is a batch of its own
+    assert ended(process).err.count("inbox.d/new") == 1
+    chinese = recalld("append", "--role", "user", "--text", "第四句", RECALLD_NO_KEY="1", RECALLD_LANGUAGE="zh")
+    assert chinese.err.startswith("recalld: 配置有错，内容先存在 inbox.d/new，等配置正确的 supervisor 收进记忆：")
+
+
+def test_append_leaves_the_limit_of_a_wrong_configuration_to_the_intake(recalld: Command):
+    toml = (recalld.root / "recalld.toml").read_text("utf-8")
+    ahead = (datetime.now(UTC) + timedelta(days=2)).isoformat(timespec="seconds")
+    one = recalld("append", "--role", "user", "--text", "周末去看船", "--at", ahead, RECALLD_NO_KEY="1")
+    line = json.dumps({"role": "user", "text": "带上雨衣", "createdAt": ahead, "time": datetime.now(UTC).isoformat()})
+    more = recalld("append", "--jsonl", stdin=line, RECALLD_NO_KEY="1")
+    assert [(done.code, done.err.count("\n")) for done in (one, more)] == [(0, 1), (0, 1)]
+    assert recalld("append", "--role", "user", "--text", "x", "--at", "昨天", RECALLD_NO_KEY="1").code == 64
+    longer = toml.replace("[archive]\n", '[archive]\nfuture_limit = "30d"\n')
+    assert longer != toml
+    (recalld.root / "recalld.toml").write_text(longer, encoding="utf-8")
+    assert recalld("run", "--until-settled", "--no-worker").code == 0
+    kept = json.loads((recalld.root / "history.json").read_bytes())
+    assert [datetime.fromisoformat(said["createdAt"]) for said in kept] == [datetime.fromisoformat(ahead)] * 2
 
 
 def test_command_refused_for_its_configuration_adds_nothing_to_a_folder(recalld):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +23,6 @@ from recalld.supervisor.storage.instant import why_not_said_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
     from pathlib import Path
 
     from recalld.supervisor.interfaces.cli.call import Call
@@ -57,10 +57,10 @@ def append(
         raise BadRequest("--jsonl" if jsonl else "--text", Text("append.input_closed"))
     try:
         ws, began = call.opened_made(workspace, now)
-        add = partial(_append, call, ws)
+        add: Callable[..., list[str]] = partial(_append, call, ws)
     except BadConfig as error:
         ws, began = _opened_with_defaults(call, workspace, now)
-        add = partial(_leave, call, ws, error)
+        add = _leaving(call, ws, error)
     if jsonl:
         return _append_lines(call, ws, began, add, json=json)
     if not role or text is None:
@@ -114,27 +114,38 @@ def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime
 
 
 def _opened_with_defaults(call: Call, workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
-    """Return the workspace, whatever its configuration says; BadRequest if the folder is none."""
+    """
+    Return the workspace, whatever its configuration says; BadRequest if the folder is none.
+
+    No time is too far ahead for it: the intake knows the limit.
+    """
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.workspace import open_workspace
 
     root, given = call.root_of(workspace), call.moment(now)
     refuse_plain_folder(root)
     began = given or (call.once.at if call.once else utc_now())
-    return open_workspace(root, call.environ, fixed_clock(began), config=Config()), began
+    config = Config(archive=Archive(future_limit=datetime.max.replace(tzinfo=UTC) - began))
+    return open_workspace(root, call.environ, fixed_clock(began), config=config), began
 
 
-def _leave(
-    call: Call, ws: Workspace, refused: BadConfig, raws: list[dict[str, Any]], now: datetime, *, as_found: bool
-) -> list[str]:
-    """Leave the messages in the drop-box, say why, and return their ids."""
-    if not as_found:
-        refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
-    entropy = call.once.entropy if call.once else os.urandom(10 * len(raws))
-    ids = leave(raws, now, entropy, drop_box=ws.drop_box, settings=ws.config.archive)
-    if ids:
-        call.say(Text("append.left", why=refused.sentence), 0)
-    return ids
+def _leaving(call: Call, ws: Workspace, refused: BadConfig) -> Callable[..., list[str]]:
+    """Return what leaves messages in the drop-box and returns their ids; it says why with the first."""
+    is_told = False
+
+    def leave_them(raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
+        nonlocal is_told
+        if not as_found:
+            refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
+        entropy = call.once.entropy if call.once else os.urandom(10 * len(raws))
+        ids = leave(raws, now, entropy, drop_box=ws.drop_box, settings=ws.config.archive)
+        if ids and not is_told:
+            is_told = True
+            call.say(Text("append.left", why=refused.sentence), 0)
+        return ids
+
+    return leave_them
 
 
 def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]], *, json: bool) -> int:
@@ -144,7 +155,7 @@ def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., l
         data, ended = _read_available()
         lines = (rest + data).split(b"\n")
         rest = b"" if ended else lines.pop()
-        raws, faults, odd_times = read_lines(lines, ws.zone, number, now + ws.config.archive.future_limit)
+        raws, faults, odd_times = read_lines(lines, ws.zone, number, now, ws.config.archive.future_limit)
         number += len(lines)
         if unprinted_ids := _acknowledge(call, add(raws, now, as_found=True), json=json):
             return unprinted_ids

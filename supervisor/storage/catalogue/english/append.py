@@ -9,7 +9,7 @@ TEXTS: Final = {
     "line_dated_now": "line {number} was added with the present time: {why}.",
     "line_undated": "line {number} was added with the present time, as are those like it: the time of a message is read from `createdAt`, not from `{key}`; `recalld forget` takes them back.",
     "output_closed": "standard output is closed: the ids of what was added can't be printed.",
-    "left": "the configuration is wrong, so what you gave waits in inbox.d/new, and joins the memory once that is mended: {why}.",
+    "left": "the configuration is wrong, so what you gave waits in inbox.d/new for a supervisor whose configuration is right: {why}.",
     "needs": "it needs --role and --text, or --jsonl",
     "empty": "it is empty, and nothing was added; give the words of the message",
     "secret.llm": "it looks as if a secret were in it. It is kept in your files as you gave it, and hidden from models; `recalld redact` puts a mark in its place.",
