@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from recalld.supervisor.index.hit import LONG
-from recalld.supervisor.recall.neighbours import is_neighbour, only_neighbours
+from recalld.supervisor.recall.neighbours import is_answer, is_neighbour, only_neighbours
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
@@ -77,7 +77,11 @@ class BlockLimits:
 
 
 def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hit]]:
-    """Return the hits that are worth their place, the best for their length first, and the others."""
+    """
+    Return the hits that are worth their place, the best for their length first, and the others.
+
+    The assistant's answer to one of the best hits, a question of the user's, goes with it, whatever its score.
+    """
     if limits.hit == "line":
         return list(hits), []
     best = sorted(hits, key=lambda hit: -hit.rank)
@@ -87,8 +91,28 @@ def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hi
     left_out: list[Hit] = []
     for place, hit in enumerate(best):
         (kept if hit.rank >= _least(hit, place, scores, limits, is_aside=hit in aside) else left_out).append(hit)
-    order = sorted(kept, key=lambda hit: -_density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0))
-    return order, left_out
+    answered = _answered([hit for hit in best[: _THIRD + 1] if hit in kept], best)
+
+    def value(hit: Hit) -> float:
+        return _density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0)
+
+    kept += [hit for hit in left_out if hit in answered]
+    order = sorted(kept, key=lambda hit: (-max(value(hit), value(answered[hit]) if hit in answered else 0.0), hit in answered))
+    return order, [hit for hit in left_out if hit not in answered]
+
+
+def _answered(questions: Sequence[Hit], hits: Sequence[Hit]) -> dict[Hit, Hit]:
+    """Return the answer of each hit that asks with a word of the question, the first of the *hits*, and what it answers."""
+    answered = {}
+    for question in questions:
+        answers = [hit for hit in hits if not is_neighbour(question) and is_answer(hit.unit, question.unit)]
+        if answers:
+            answered[min(answers, key=_when)] = question
+    return answered
+
+
+def _when(hit: Hit) -> tuple[float, int]:
+    return hit.unit.at.timestamp() if hit.unit.at else 0.0, hit.unit.start
 
 
 class _Scores(NamedTuple):

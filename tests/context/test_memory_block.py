@@ -486,6 +486,25 @@ def test_pack_leaves_out_a_reply_without_a_word_of_the_question():
     assert pack([said, other, third, reply], TERMS, replace(ZH, role="assistant")).left_out == ()
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("红油要怎么炼才香而不燥？", "分三步来：二荆条提香，菜籽油烧到冒青烟，关火降温，三次泼油。" * 20),
+        ("how do I season the new wok?", "Scrub off the coating, heat it until it turns blue, wipe it with oil. " * 20),
+    ],
+)
+def test_pack_shows_the_answer_behind_a_question_among_the_best(asked, answer):
+    question = hit(15, asked, start=14, message="q")
+    reply = hit(1, answer, start=19, message="a", role="assistant")
+    others = [
+        hit(score, f"{score}号桌缺红油。", "memory/2026-01-10-zhuo.md", start=score * 9) for score in (17, 16, 14, 13, 12)
+    ]
+    assert reply in pack([*others, question, reply], (), BlockLimits()).shown
+    fourth, far = replace(question, score=13.5), replace(reply, unit=replace(reply.unit, start=60, end=60))
+    assert reply not in pack([*others, fourth, reply], (), BlockLimits()).shown
+    assert far not in pack([*others, question, far], (), BlockLimits()).shown
+
+
 def test_pack_leaves_out_an_answer_with_little_of_the_question():
     hits = [replace(hit(20 - n / 100, f"第 {n} 次说到花生过敏", start=4 + 9 * n), worth=0.5) for n in range(5)]
     answer = replace(hit(19, "花生酱可以换成芝麻酱", start=90, role="assistant"), worth=0.1)
