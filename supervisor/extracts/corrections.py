@@ -45,7 +45,7 @@ _NO_LINK: Final = lazy_re(
 _MOVED: Final = lazy_re(
     rf"(\w+)(?: (?:is|was|got|been|has|have|now))* (?:moved|pushed|postponed|rescheduled|brought forward)\b"
     rf"|\b(?:moved|pushed|postponed|rescheduled) (?:the |my |our |his |her )?(\w+) (?:to|back|forward)\b"
-    rf"|([{HAN}]{{2,8}}?)(?:又|也|已经|要)?(?:改[到成期在]|推迟|提前[到了，,]|延期|顺延|挪到)",
+    rf"|([{HAN}]{{2,8}}?)(?:又|也|已经|要)?(?:(?<!后)改[到成期在]|推迟|提前[到了，,]|延期|顺延|挪到)",
     re.IGNORECASE,
 )
 _DENIED: Final = lazy_re(
@@ -53,6 +53,9 @@ _DENIED: Final = lazy_re(
     r"|不是 ?(\d[\d,.]{2,}|\d+ ?[类级型期度楼室栋])",
     re.IGNORECASE,
 )
+#: What changes only a figure of the same unit: 最后花了 780 the 860, and no 12 号.
+_IN_THE_END: Final = lazy_re(rf"(?:提前|最后(?:是|花了?|一共)?) ?\d[\d.,]* ?([{HAN}]?)")
+_UNIT: Final = lazy_re(rf"\d ?([{HAN}]?)")
 _CLAUSE: Final = lazy_re(r"[，,。.;；：:!！\n]+(?!\d)\s*")
 
 
@@ -107,6 +110,8 @@ def _alike(
     able = {place for place in worth if names[place] >= NOUN and worth[place] >= _SHARED[kind]}
     if kind == "correction" and tells_figure(line.text):  # a number puts a number right
         able = {place for place in able if tells_figure(lines[place].text)}
+    if in_the_end := _IN_THE_END.search(line.text):
+        able = {place for place in able if in_the_end[1] in _UNIT.findall(lines[place].text)}
     return {place: worth[place] for place in able if line.at - lines[place].at <= far}
 
 

@@ -37,14 +37,27 @@ _DECISION: Final = (
     r"\b(?:decided?|agreed|chose|settled on|switch(?:ed|ing)?|no longer|from now on|promised?|approved|going with)\b",
     r"\b(?:told \w+ (?:yes|no|to go ahead)\b|signed (?:it|up)\b|it is(?:[.!,;]|$)|(?:pull|back)(?:ed|ing) out\b)",
 )
+#: To when something is moved, and by how much.
+_WHEN_EN: Final = (
+    r"(?:(?:the|an?|next|this|early|late|half past) )*"
+    r"(?:[£$€]?\d\w*|(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
+    r"|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|(?:octo|novem|decem)ber|oct|nov|dec"
+    r"|easter|christmas|spring|summer|autumn|winter|tomorrow|tonight|noon|morning|afternoon|evening|week|month|year|day|hour)\b)"
+)
+_WHEN_ZH: Final = r"\d|[一二三四五六七八九十]+[月号点]|下?周|下个?[月周]|[今明后]|月底|年底|年[前后]|春节|国庆|[上下]午|晚上"
+_SPAN_ZH: Final = r"(?:\d+|[一二两三四五六七八九十半几好]+) ?个?(?:多?[天周月年]|星期|礼拜|小时|分钟)"
 #: What was said before, or planned, is so no longer.
 _CHANGE: Final = (
-    r"更正|纠正|[说记搞弄看]错|[减加涨降讲砍]到|改[成为到了期]|换[成到]|取消|推迟|延期|顺延|不是.{1,16}[，,]?而?是|(?:^|[，,])不是",
-    r"提前(?:到|[了，,]? ?\d)|拖(?:了|到|后)? ?[\d一二两三四五六七八九十几]|最后(?:是|花了?|一共)? ?\d",
+    r"更正|纠正|[说记搞弄看]错|[减加涨降]到|(?<![^以之然]后)改[成为到了期]|换[成到]|取消|推迟|延期|顺延|不是.{1,16}[，,]?而?是|(?:^|[，,])不是",
+    r"[讲砍]到了? ?\d[\d.,]*(?! ?[章节页课点]|[\d.,])|提前(?:到|[了，,]? ?\d)|最后(?:是|花了?|一共)? ?\d",
+    rf"拖期|拖到 ?(?:{_WHEN_ZH})|拖后?了? ?{_SPAN_ZH}",
     r"不再?[续租买换办订去来做养]了|(?<![受忍等])不了了|泡汤|黄了",
     r"\b(?:correction|i was wrong|my mistake|i meant|postponed|cancell?ed|(?:re)?scheduled|pushed (?:back|to))\b",
-    r"\b(?:moved (?:\w+ ){0,3}(?:from|to|back|up)|changed (?:to|from)|(?:down|up|back) to|instead of|rather than|actually)\b",
-    r"\bdelayed\b|\bnot (?:going|coming|doing|buying|moving|taking|getting) (?:to|with|it|that|the|there)\b|\d\S* in the end\b",
+    rf"\b(?:moved (?:\w+ ){{0,3}}(?:(?:from|to|back|up) )+(?:{_WHEN_EN}))\b",
+    r"\b(?:changed (?:to|from)|(?:down|up|back) to|instead of|rather than|actually)\b",
+    r"\b(?:is|are|was|were|been|got) delayed\b|\bdelayed (?:by|to|until|till)\b|\d\S* in the end\b",
+    r"\bnot going (?:(?:to )?(?:the|there|with)\b|to (?-i:[A-Z]))",
+    r"\bnot (?:coming|buying|moving|taking) (?:to|with|that|the|there)\b",
     r"(?:\d\w*|[nsi]day)\b.{0,12} not (?:[£$€]?\d|\w+day\b)",
     r"\b(?:(?:fell|fallen) through|called off|should have been)\b",
     r"(?:\d|[nsi]day\b).{0,60}\binstead\b|\binstead\b.{0,60}(?:\d|[nsi]day\b)|, not \w|\bnot .{1,40}\bbut\b",

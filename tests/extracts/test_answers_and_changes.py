@@ -220,6 +220,42 @@ def test_extract_links_no_change_to_one_of_two_that_it_may_mean():
 
 
 @pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ("厨房漏水，师傅报价 860，周三来", "把厨房的地拖了2遍，师傅周三修好了漏水"),
+        ("下周的高铁票 G1024 买了 553 元", "下次高铁票提前2天买"),
+        ("张伟婚礼 12 号，在苏州", "张伟婚礼最后3个人没来"),
+        ("妈妈的手术 12 号做完了", "妈妈手术后改成吃二甲双胍"),
+        ("Anna has her exam on 12 June at Leeds", "Anna moved to Leeds for the new job"),
+        ("厨房的地砖 860 元", "厨房拖一下地，地砖很滑"),
+        ("古筝课 12 节 2400 元", "古筝课讲到第三章了"),
+        ("菜刀在宜家买的 129 元", "菜刀砍到手了，宜家的刀真快"),
+        ("the dentist in Leith wants 480", "I'm not going to lie, the dentist in Leith hurt"),
+        ("marshmallow test with Mia at 4", "the marshmallow test is about delayed gratification"),
+    ],
+)
+def test_extract_takes_nothing_back_by_what_is_about_something_else(said, then):
+    assert "后来" not in "".join(bullets(("u", said), ("u", then), kind="month", every=DAYS))
+    assert "later" not in "".join(bullets(("u", said), ("u", then), kind="month", every=DAYS))
+
+
+@pytest.mark.parametrize(
+    ("said", "changed"),
+    [
+        ("厨房漏水，师傅报价 860", "厨房漏水最后花了 780"),
+        ("婚礼的酒席定了 12 桌", "婚礼酒席最后 9 桌"),
+        ("滨江的房子 12 号交房", "滨江交房拖了两个月"),
+        ("滨江的房子 12 号交房", "滨江的房子拖到下周才交房"),
+        ("Anna has her exam on 12 June in Leeds", "Anna's exam in Leeds moved to next Friday"),
+        ("the ferry to Arran leaves at 7:30", "ferry to Arran was delayed, 9:10"),
+    ],
+)
+def test_extract_has_what_came_of_a_plan_beside_it(said, changed):
+    (found,) = bullets(("u", said), ("u", changed), kind="month", every=DAYS)
+    assert changed in found
+
+
+@pytest.mark.parametrize(
     ("before", "decided"),
     [
         ("苏敏想把滨江的房子租给我们过渡，每月 4,500", "苏敏的房子定了，10 月 1 号起"),
