@@ -16,6 +16,7 @@ from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.gate import gate_of
 from recalld.supervisor.index.hit import LONG
+from recalld.supervisor.query.calendar import day_tokens, is_day
 from recalld.supervisor.query.intent import asks_for_code, has_code
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
 from recalld.supervisor.text.record import record
@@ -176,7 +177,8 @@ def _of_day(query: Query, candidate: Candidate) -> Scored:
     """Return a passage of a day that is asked for, or one that names such a day, with its score."""
     if _is_of(query, candidate):
         return Scored(candidate, 1.0, [f"day {candidate.day}"])
-    return Scored(candidate, _ABOUT_A_DAY, [f"day {query.days[0].label}"])
+    named = (days for days in query.days if not {*day_tokens(days)}.isdisjoint(candidate.text.split()))
+    return Scored(candidate, _ABOUT_A_DAY, [f"day {next(named, query.days[0]).label}"])
 
 
 def _is_of(query: Query, candidate: Candidate) -> bool:
@@ -222,7 +224,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     is_known = query.only_days or is_dated
     is_asked_of_oneself = query.is_own and not is_known
     is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
-    if len(gate.worth) == len(query.words) == 1:
+    if len(gate.worth) == len(query.words) and (len(gate.worth) == 1 or gate.worth.keys() <= query.occasions.keys()):
         is_open = is_open or any(_near(query, query.words, one.candidate) for _, one in looked_at)
     if is_asked_of_oneself and _is_unknown(gate, is_there):
         is_open = any(_has_telling(gate, query, one.candidate) for _, one in looked_at)
@@ -393,6 +395,6 @@ def _feedback_words(query: Query, candidates: Sequence[Candidate], scores: Any, 
     for n in (-scores).argsort(kind="stable")[:_FEEDBACK_ANSWERS].tolist():
         score = float(scores[n])
         for word in dict.fromkeys(candidates[n].text.split()) if score > 0 else ():
-            if word not in query.words and corpus.frequency(word) > 1:
+            if word not in query.words and corpus.frequency(word) > 1 and not is_day(word):
                 weight[word] = weight.get(word, 0.0) + corpus.idf(word) * score
     return sorted(weight, key=lambda word: -weight[word])[:_FEEDBACK_WORDS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Final
 
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
 
@@ -33,13 +34,24 @@ class Days:
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
-#: A span of at most so many days is about each of them, a longer one about none.
+_DAY: Final = lazy_re(r"(?:within-)?\d{4}-\d\d(?:-\d\d)?|(?:weekly|monthly)-\d+")
+#: A span of at most so many days is about each of them, a longer one about its months.
 LONGEST: Final = 9
 
 
 def day_tokens(days: Days) -> list[str]:
-    """Return the days of a span as tokens, as a date is written: 2026-11-24."""
-    return [(days.first + timedelta(days=n)).isoformat() for n in range(min(days.length, LONGEST))]
+    """
+    Return the days of a span as tokens, as a date is written, 2026-11-24; of a longer span its months, 2026-11.
+
+    A message about a day has both.
+    """
+    there = [(days.first + timedelta(days=n)).isoformat() for n in range(days.length)]
+    return there if days.length <= LONGEST else list(dict.fromkeys(day[: len("2026-11")] for day in there))
+
+
+def is_day(token: str) -> bool:
+    """Return whether a token is a day, a month, or what recurs."""
+    return bool(_DAY.fullmatch(token))
 
 
 #: Parts of a month by their first and last day; 31 means the last day of the month.

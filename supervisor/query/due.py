@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.dates import Span
-from recalld.supervisor.query.relative_days import days_meant, may_name_a_day
+from recalld.supervisor.query.relative_days import days_meant, may_name_a_day, months_meant
 from recalld.supervisor.query.tense import PAST_VERBS
 from recalld.supervisor.text.lazy_re import lazy_re
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _ENGLISH: Final = (
     r"(?i:\b(?:due|(?:need|have|has|got|supposed|going) to(?: (?:do|get done|finish|hand in|pay))?|gotta|to-?dos?"
     r"|plan(?:s|ned)?|schedul\w*|agenda|appointments?|coming(?: up| round| over)?|arriving|deadlines?|happening|going on"
-    r"|anything(?: going)?(?: on)?(?: else)?|what(?:'s|s| is) on|on (?:my|the) calendar|(?:am i|are we) (?:doing|free|busy)"
-    r"|remind me|must i|should i do"
+    r"|anything(?: going)?(?: on)?(?: else)?|what(?:'s|s| is) (?:on|up(?= (?:on|this|next|tomorrow|today|tonight)))"
+    r"|on (?:my|the) calendar|(?:am i|are we) (?:doing|free|busy)|remind me|must i|should i do"
     r"|what(?:'s|s| have i got| do (?:i|we) have(?: got)?)(?= (?:on |for )?(?:today|tomorrow|tonight|next|this)))\b)"
 )
 _CHINESE: Final = (
-    "安排|计划|日程|行程|待办|要(?:[干做交办见开]|去(?=哪|什么|啥))|[干做](?:什么|嘛|啥)|有?(?:什么|啥|哪些)(?:事情?|会|活|课|钱|账)|有事"
+    r"安排|计划|日程|行程|待办|要(?:[干做交办见开]|去(?=哪|什么|啥))|[干做](?:什么|嘛|啥)|有?(?:什么|啥|哪些)(?:事情?|会|活|课|钱|账)|有(?:什么|啥|哪些)[呢呀啊]?[？?]?\s*$|有事|忙[吗不么]"
     "|该[干做交办]|交(?:什么|啥)|没[付交办]|几点[要得该]|谁[要会]?来|截止|到期|提醒|有空|忙(?:什么|啥)"
 )
 _OVER: Final = lazy_re(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
@@ -60,10 +60,12 @@ def due_days(sentence: str, today: date) -> tuple[Span, ...]:
     ['2026-11-26', '2026-12-01']
     >>> due_days("what did I do on Tuesday?", date(2026, 11, 25))
     ()
+    >>> due_days("12月有什么安排", date(2026, 11, 25))[0].days.label
+    '2026-12-01..2026-12-31'
     """
     if not may_name_a_day(sentence) or not _to_do(sentence.isascii()).search(sentence) or _OVER.search(sentence):
         return ()
-    ahead = [span for span in days_meant(sentence, today) if span.days.last >= today]
+    ahead = [span for span in (days_meant(sentence, today) or months_meant(sentence, today)) if span.days.last >= today]
     return tuple(Span(Days(max(span.days.first, today), span.days.last), span.start, span.end) for span in ahead)
 
 

@@ -248,13 +248,14 @@ def parse_query(
     conversation" names. A greeting or thanks asks for nothing.
     """
     question = question[:MOST_CHARS]
-    if is_small_talk(question) or is_chatter(question):
+    folded = unicodedata.normalize("NFKC", question)
+    if is_small_talk(question) or (is_chatter(question) and not due_days(folded, today)):
         return Query({})
-    asking, others = _parts(unicodedata.normalize("NFKC", question))
+    asking, others = _parts(folded)
     is_question = len(asking) == 1 and not others and bool(_ASKS.search(asking[0])) and not _LEADS_UP.search(asking[0])
     asking = [part for sentence in asking for part in questions_in(sentence)]
     text = " ".join(asking)
-    days, asked, meant, every = _days_and_words(asking, today, first_day)
+    days, asked, meant, told = _days_and_words(asking, today, first_day)
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text):
@@ -282,7 +283,7 @@ def parse_query(
     borrowed = frozenset(before) & words.keys()
     is_now = is_now and not only_days
     query = Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now)
-    return replace(query, borrowed=borrowed, meant=meant & words.keys(), occasions=every)
+    return replace(query, borrowed=borrowed, meant=meant & words.keys(), occasions=told)
 
 
 def _days_and_words(
@@ -291,16 +292,16 @@ def _days_and_words(
     """
     Return the days that the sentences name, the words of each with their weights, and days that messages may be about.
 
-    The last are the days for which they ask what is to be done, each with what recurs on it.
+    The last are the days to come that they name, each with what else a message about it may have.
     """
     days: list[Days] = []
     words: list[dict[str, float]] = []
     meant: set[str] = set()
-    every: dict[str, tuple[str, ...]] = {}
+    told: dict[str, tuple[str, ...]] = {}
     for sentence in asking:
         if ahead := due_days(sentence, today):
             words.append(_what_is_due(sentence, ahead))
-            every |= {token: others for span in ahead for token, others in occasions(span.days).items()}
+            told |= {token: others for span in ahead for token, others in occasions(span.days).items()}
         else:
             named = spans(sentence, today) or first_talk(sentence, first_day)
             mentioned = days_meant(sentence, today)
@@ -310,9 +311,9 @@ def _days_and_words(
             words.append(weight_terms(sentence, named))
             for day in _single(sentence, (*named, *mentioned), today):
                 meant |= {*day_tokens(day)}
-                every |= occasions(day)
+                told |= occasions(day)
             meant |= {*recurring(sentence)}
-    return tuple(days), words, frozenset(meant), every
+    return tuple(days), words, frozenset(meant), told
 
 
 def _single(sentence: str, named: Iterable[Span], today: date) -> list[Days]:

@@ -11,7 +11,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import day_tokens, number
+from recalld.supervisor.query.tense import AHEAD, OVER
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,38 +22,59 @@ if TYPE_CHECKING:
 
 _HAN_DAYS: Final = "一二三四五六日天"
 _HAN_WEEK: Final = "(?:周|星期|礼拜)"
+#: What follows a number of times or of things: 每周一次, 每周三公里, 每周五百块.
+_COUNTED: Final = r"(?![零两十百千万半次个节堂趟场回遍顿页单篇封本杯瓶包片斤里块元条件套]|小时|分钟|天(?!气)|公里|毫升)"
+_HAN_DAY: Final = rf"(?:[一二三四五六]{_COUNTED}|[日天])"
 #: More weekdays, without 周, are a number where one of these follows: 每周三一节课, 每周五六点.
 _HAN_NEXT: Final = rf"[{_HAN_DAYS}]+(?![0-9{_HAN_DAYS}零两十百千万半个点次节堂号月天小趟场共起直般些时分到至])"
-#: Every such day: 每周三, 每周二、四, 隔周五, 每周一到周五, 每个周末.
+#: Every such day: 每周三, 每周二、四, 隔周五, 每两周的周五, 每周一到周五, 每个周末, 工作日.
 CHINESE: Final = (
-    rf"(?:每|隔|逢)个?{_HAN_WEEK}(?:末|[{_HAN_DAYS}](?:(?:到|至|[-~—]){_HAN_WEEK}?[{_HAN_DAYS}]"
-    rf"|(?:[、，,和跟与及]?(?:每?{_HAN_WEEK}[{_HAN_DAYS}](?![{_HAN_DAYS}])|{_HAN_NEXT}))*))"
+    rf"(?:(?:每|隔|逢)个?|(?:每|隔)[两二]个?(?:周|星期|礼拜)的?){_HAN_WEEK}(?:末|[{_HAN_DAYS}](?:到|至|[-~—]){_HAN_WEEK}?[{_HAN_DAYS}]"
+    rf"|{_HAN_DAY}(?:[、，,和跟与及]?(?:每?{_HAN_WEEK}[{_HAN_DAYS}](?![{_HAN_DAYS}])|{_HAN_NEXT}))*)|(?:每个?|逢)?工作日"
 )
 _DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_EACH: Final = rf"(?:{_DAY}s?|mon|tues?|weds?|thur?s?|fri|sat|sun|week-?ends?)\b"
-_AND: Final = r"(?:\s*(?:,|&|/|\band\b|\bor\b))+\s*"
-#: Every such day: "every other Friday", "Tuesdays and Thursdays", "on weekends"; most Fridays are not all.
+_EACH: Final = rf"(?:{_DAY}s?|mon|tues?|weds?|thur?s?|fri|sat|sun|week-?ends?|weekdays?)\b"
+_AND: Final = r"(?:\s*(?:,|&|/|-|\u2013|\band\b|\bor\b|\bto\b|\bthrough\b|\buntil\b))+\s*"
+#: Every such day: "every other Friday", "Tuesdays and Thursdays", "every Monday to Friday"; "two weekends" are not all.
 ENGLISH: Final = (
     rf"\b(?:(?:every|each|most)\s+(?:other\s+|second\s+|single\s+)?{_EACH}(?:{_AND}(?:every\s+|each\s+)?{_EACH})*"
-    rf"|(?:{_DAY}|week-?end)s\b(?:{_AND}(?:{_DAY}|week-?end)s?\b)*)"
+    r"|(?<!two )(?<!three )(?<!few )(?<!some )(?<!of )(?<!TGI )"
+    rf"(?:{_DAY}|week-?end|weekday)s\b(?:{_AND}(?:{_DAY}|week-?end)s?\b)*)"
 )
 _EVERY: Final = (lazy_re(CHINESE), lazy_re(ENGLISH, re.IGNORECASE))
-#: A day of every month: 每月5号, 每个月的二十号, "the 1st of every month", "every month on the 20th".
-MONTHLY_CHINESE: Final = r"每个?月的?\s?(?P<n>[0-9]{1,2}|[一二三四五六七八九十]{1,3})\s?[号日]"
+#: A day of every month, or several: 每月5号, 每个月的二十号, 每月15日和30日, "the 1st and 15th of every month".
+_HAN_NUMBER: Final = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
+MONTHLY_CHINESE: Final = rf"每个?月的?\s?{_HAN_NUMBER}\s?[号日](?:[、，,和与及]\s?{_HAN_NUMBER}\s?[号日])*"
+_ORDINAL: Final = r"[0-3]?[0-9](?:st|nd|rd|th)"
+_ORDINALS: Final = rf"{_ORDINAL}(?:(?:,|\s+and|\s*&)\s+(?:the\s+)?{_ORDINAL})*"
 _MONTHLY_ENGLISH: Final = (
-    r"\b(?:(?P<n>[0-3]?[0-9])(?:st|nd|rd|th)\s+of\s+(?:every|each|the)\s+month\b"
-    r"|(?:every\s+month|each\s+month|monthly),?\s+(?:on|by)\s+the\s+(?P<then>[0-3]?[0-9])(?:st|nd|rd|th)\b)"
+    rf"\b(?:{_ORDINALS}\s+of\s+(?:every|each|the)\s+month\b"
+    rf"|(?:every\s+month|each\s+month|monthly),?\s+(?:on|by)\s+the\s+{_ORDINALS}\b)"
 )
 _MONTHLY: Final = (lazy_re(MONTHLY_CHINESE), lazy_re(_MONTHLY_ENGLISH, re.IGNORECASE))
-#: Signs that a sentence is about every day that it names: 周五下午我一般不开会, "I'm usually free on Friday".
+_NUMBER: Final = lazy_re(rf"{_HAN_NUMBER}(?=\s?[号日])|[0-3]?[0-9](?=st|nd|rd|th)", re.IGNORECASE)
+#: Signs that a clause is about every day that it names: 周五下午我一般不开会, "I'm usually free on Friday".
 USUAL: Final = lazy_re(
-    r"喜欢|习惯|一般|通常|总[是在]|从不|从来|平时|\b(?:prefer|usually|always|never|generally|normally|typically)\b",
+    r"一般|通常|平时|习惯|总[是在]|从不|从来|\b(?:usually|generally|normally|typically"
+    r"|(?:i|we)(?:'m|'re)? (?:always|never)(?! said| told))\b",
     re.IGNORECASE,
 )
-_NAMED: Final = lazy_re(rf"(?<![上下这本个]){_HAN_WEEK}[{_HAN_DAYS}]|(?<!last )(?<!next )(?<!this )\b{_DAY}\b", re.IGNORECASE)
-_SENTENCE: Final = lazy_re(r"(?:[^。！？!?\n；;.]|\.(?!\s))+")
-_TO: Final = lazy_re("[到至~—-]")
-_WHICH: Final = lazy_re(rf"(?P<latin>mon|tue|wed|thu|fri|sat|sun)|(?P<end>末|week-?end)|(?P<han>[{_HAN_DAYS}])", re.IGNORECASE)
+#: What was moved to a weekday may stay there: 钢琴课改到周六了.
+_MOVED: Final = lazy_re(r"[改挪换调][到成在]|\b(?:moved|changed|switched|shifted)\s+(?:\w+\s+)?to\b", re.IGNORECASE)
+_NAMED: Final = lazy_re(
+    rf"(?<![上下这本个每隔逢号日0-9一二两三四五六七八九十])(?<![号日][，,(（]){_HAN_WEEK}[{_HAN_DAYS}](?![{_HAN_DAYS}到至])"
+    r"|(?<!last )(?<!next )(?<!this )(?<!every )(?<!\d(?:st|nd|rd|th) )(?<!\d(?:st|nd|rd|th) \()"
+    rf"\b{_DAY}\b(?!\s+(?:the\s+)?\d)",
+    re.IGNORECASE,
+)
+#: Where a clause ends; many who write Chinese set a blank in place of a comma: 我妈感冒了 机票改28号.
+CLAUSE_END: Final = lazy_re(rf"[。！？!?\n；;]|\.\s|(?<=[{HAN}]) (?=[{HAN}])")
+_PART_END: Final = lazy_re(rf"{CLAUSE_END.pattern}|[，,]")
+_TO: Final = lazy_re(r"[到至~—–-]|\b(?:to|through|until)\b", re.IGNORECASE)
+_WHICH: Final = lazy_re(
+    rf"(?P<latin>mon|tue|wed(?!ay)|thu|fri|sat|sun)|(?P<end>末|week-?end)|(?P<working>weekday|工作日)|(?P<han>[{_HAN_DAYS}])",
+    re.IGNORECASE,
+)
 #: A longer span is a week, not a weekend: what marks its days as tokens of a message.
 FEW: Final = 2
 WITHIN: Final = "within-"
@@ -68,12 +91,20 @@ def recurring(text: str) -> list[str]:
     (['monthly-5'], ['monthly-1'])
     """
     found = [match[0] for pattern in _EVERY for match in pattern.finditer(text)]
-    if USUAL.search(text):
-        usual = filter(USUAL.search, _SENTENCE.findall(text))
-        found += [match[0] for sentence in usual for match in _NAMED.finditer(sentence)]
+    found += [match[0] for part in _PART_END.split(text) if _is_of_every(part) for match in _NAMED.finditer(part)]
     weekly = [f"weekly-{day}" for part in found for day in _weekdays(part)]
-    months = [match["n"] or match["then"] for pattern in _MONTHLY for match in pattern.finditer(text)]
+    months = [day for pattern in _MONTHLY for match in pattern.finditer(text) for day in _NUMBER.findall(match[0])]
     return list(dict.fromkeys([*weekly, *(f"monthly-{number(day)}" for day in months)]))
+
+
+def _is_of_every(clause: str) -> bool:
+    """
+    Return whether a bare weekday in the clause may be every such day: it was moved there, or the clause tells of no one day.
+
+    >>> [_is_of_every(text) for text in ("钢琴课改到周六下午了", "bins on Friday", "周五要交报告", "we went there on Friday")]
+    [True, True, False, False]
+    """
+    return bool(USUAL.search(clause) or _MOVED.search(clause)) or not (OVER.search(clause) or AHEAD.search(clause))
 
 
 def occasions(days: Days) -> dict[str, tuple[str, ...]]:
@@ -108,6 +139,8 @@ def _weekdays(part: str) -> Iterator[int]:
 def _number(match: re.Match[str]) -> tuple[int, ...]:
     if match["end"]:
         return 6, 7
+    if match["working"]:
+        return 1, 2, 3, 4, 5
     if match["han"]:
         return (min(_HAN_DAYS.index(match["han"]), 6) + 1,)
     return (_LATIN_DAYS.index(match["latin"].lower()) + 1,)

@@ -27,11 +27,10 @@ from recalld.supervisor.query.calendar import (
     single_day,
 )
 from recalld.supervisor.query.dates import Span, set_solid, spans
-from recalld.supervisor.query.recurring import CHINESE, FEW, MONTHLY_CHINESE, USUAL, WITHIN, recurring
+from recalld.supervisor.query.recurring import CHINESE, CLAUSE_END, FEW, MONTHLY_CHINESE, USUAL, WITHIN, recurring
 from recalld.supervisor.query.recurring import ENGLISH as WEEKLY
-from recalld.supervisor.query.tense import PAST_VERBS
+from recalld.supervisor.query.tense import AHEAD, OVER
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +70,14 @@ _WEEKDAY: Final = r"(?P<weekday>mon|tues?|wednes|thurs?|fri|satur|sun)day\b"
 #: As words "sun" and "sat" are no days: an abbreviation needs a number, or a word before it.
 _SHORT_WEEKDAY: Final = r"(?P<weekday>mon|tues?|wed(?:nes|s)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+#: A whole month of a question: 下个月, 12月份, "next month", "in December".
+_MONTH_AHEAD: Final = lazy_re(
+    r"(?P<next>下个?月|\bnext\s+month\b)|这个?月|本月|\bthis\s+month\b"
+    r"|(?<![0-9个])(?P<han>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])\s?月份?(?![0-9一二三四五六七八九十底末初])"
+    r"|\b(?:in|for|during|this|next)\s+(?P<latin>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b(?!\s+(?:the\s+)?\d)",
+    re.IGNORECASE,
+)
 _ORDINAL: Final = r"(?:st|nd|rd|th)\b"
 _COUNT: Final = rf"(?P<n>\d\d?|{'|'.join(_COUNTS)})"
 _NEAR_EN: Final = (
@@ -79,20 +86,7 @@ _NEAR_EN: Final = (
 )
 _HAN_WEEK: Final = "个?(?:周|星期|礼拜)"
 _HAN_N: Final = "[0-9]{1,2}|[一二两三四五六七八九十]{1,3}"
-#: Signs that a sentence is about the past, or about the future; 天文馆周一闭馆 has neither, it is about every Monday.
-_OVER: Final = lazy_re(
-    rf"[了过]|刚|\b(?:was|were|did|had|said|told|sold|spoke|{PAST_VERBS})\b",
-    re.IGNORECASE,
-)
-_AHEAD: Final = lazy_re(
-    r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
-    r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
-    r"|booked|scheduled|planned|moved|coming|appointments?|meeting|interview|flight|exam|see you|[Ll]et's"
-    r"|[Aa]nything|happening|free|busy|plans?|to-?dos?|agenda|[Ww]hat(?:'s|s| is) on|doing)\b",
-)
 _SENTENCE_END: Final = lazy_re(r"[。！？!?\n；;]|\.\s")
-#: Many who write Chinese set a blank in place of a comma: 我妈感冒了 机票改28号.
-_CLAUSE_END: Final = lazy_re(rf"[。！？!?\n；;]|\.\s|(?<=[{HAN}]) (?=[{HAN}])")
 
 
 def relative_days(text: str, said: date) -> tuple[Span, ...]:
@@ -129,7 +123,7 @@ def days_about(text: str, said: date) -> list[str]:
 
     >>> from datetime import date
     >>> days_about("we paint this weekend; the surveyor comes on 7 January; choir every Friday", date(2026, 11, 23))
-    ['2026-11-28', '2026-11-29', '2027-01-07', 'weekly-5']
+    ['2026-11-28', '2026-11-29', '2027-01-07', '2026-11', '2027-01', 'weekly-5']
     >>> days_about("back next week", date(2026, 11, 23))[0]
     'within-2026-11-30'
     """
@@ -137,7 +131,8 @@ def days_about(text: str, said: date) -> list[str]:
         return []
     near = [span.days for span in days_meant(text, said) if span.days.length <= LONGEST]
     about = [f"{'' if days.length <= FEW else WITHIN}{token}" for days in near for token in day_tokens(days)]
-    return [*dict.fromkeys(about), *recurring(text[:MOST_CHARS])]
+    months = [token.removeprefix(WITHIN)[: len("2026-11")] for token in about]
+    return [*dict.fromkeys([*about, *months]), *recurring(text[:MOST_CHARS])]
 
 
 def days_meant(text: str, said: date) -> list[Span]:
@@ -149,6 +144,27 @@ def days_meant(text: str, said: date) -> list[Span]:
     named = [span for span in dated if span.days.length == 1 and not any(map(span.overlaps, relative))]
     named = [span for span in named if not ALONE.fullmatch(text[span.start : span.end])]
     return [*relative, *(Span(_nearest(span, text, said), span.start, span.end) for span in named)]
+
+
+def months_meant(text: str, today: date) -> list[Span]:
+    """
+    Return the month to come, or the one that is, that a question names: 下个月, 12月, "in December".
+
+    >>> from datetime import date
+    >>> [months_meant(text, date(2026, 11, 25))[0].days.label for text in ("what's on next month", "any plans in January?")]
+    ['2026-12-01..2026-12-31', '2027-01-01..2027-01-31']
+    """
+    found = []
+    for match in _MONTH_AHEAD.finditer(text):
+        at = today.year * 12 + today.month - 1
+        if match["next"]:
+            at += 1
+        elif named := match["han"] or match["latin"]:
+            month = number(named) if match["han"] else _MONTHS.index(named[:3].lower()) + 1
+            at += (month - today.month) % 12
+        if days := month_of(at // 12, at % 12 + 1):
+            found.append(Span(days, match.start(), match.end()))
+    return found
 
 
 def _nearest(span: Span, text: str, said: date) -> Days:
@@ -190,7 +206,7 @@ def _weekday(match: re.Match[str], said: date, weekday: int, week: int | None) -
     if week is not None:
         return _week(said, week, weekday, weekday)
     ahead, sentence = (weekday - said.weekday()) % 7, _sentence(match)
-    return _day(said, ahead) if ahead and _AHEAD.search(sentence) and not USUAL.search(sentence) else None
+    return _day(said, ahead) if ahead and AHEAD.search(sentence) and not USUAL.search(sentence) else None
 
 
 def _numbered(match: re.Match[str], said: date, weekday: int) -> Days | None:
@@ -213,8 +229,8 @@ def _numbered_only(match: re.Match[str], said: date) -> Days | None:
 
 def _is_over(match: re.Match[str]) -> bool:
     """Return whether the clause of the match is about the past."""
-    clause = _sentence(match, _CLAUSE_END)
-    return bool(_OVER.search(clause)) and not _AHEAD.search(clause)
+    clause = _sentence(match, CLAUSE_END)
+    return bool(OVER.search(clause)) and not AHEAD.search(clause)
 
 
 def _sentence(match: re.Match[str], ends: re.Pattern[str] = _SENTENCE_END) -> str:

@@ -163,10 +163,16 @@ def test_every_reason_of_a_receipt_has_a_text(reason):
     assert str(because(reason)) == reason
 
 
-@pytest.mark.parametrize("reason", ["window", "meaning", "literal", "worth", "wish", "newest", "long"])
+@pytest.mark.parametrize("reason", ["window", "meaning", "literal", "worth", "wish", "newest", "oldest", "long"])
 def test_reason_that_is_a_rule_of_recall_is_said_in_plain_words(reason):
     assert HAN.search(chinese(because(reason)))
     assert str(because(reason)) != reason
+
+
+def test_reason_of_a_receipt_says_what_recurs_as_people_do():
+    reason = because("related: weekly-3, monthly-30, within-2026-11-30, push")
+    assert str(reason) == "related: every Wednesday, day 30 of every month, 2026-11-30, push"
+    assert chinese(reason) == "相近的字词：每周三、每月 30 号、2026-11-30、push"
 
 
 def test_as_text_aligns_rows_by_the_columns_of_a_terminal():

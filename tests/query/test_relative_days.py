@@ -117,7 +117,14 @@ def test_relative_days_are_apart_and_in_the_order_of_the_text(text, said):
         ("每周三一节课", "3"), ("每周五六点开会", "5"), ("每周二三十块", "2"), ("每周三一共三次", "3"), ("周五下午我一般不开会", "5"),
         ("piano every Wednesday at 7", "3"), ("yoga on Tuesdays and Fridays", "25"), ("every Mon, Wed & Fri", "135"),
         ("bins go out every other Thursday", "4"), ("we're away most weekends", "67"), ("I usually swim on Friday", "5"),
-        ("I always forget. Dentist on Friday", ""), ("每周两次", ""), ("周五要交报告", ""), ("bins on Friday", ""), ("下周三一般没事", ""),
+        ("I always forget. Dentist on Friday", "5"), ("每周两次", ""), ("周五要交报告", ""), ("bins on Friday", "5"), ("下周三一般没事", ""),
+        ("羽毛球以后改到周六上午九点", "6"), ("钢琴课改到周六下午三点了", "6"), ("周六去爬了山", ""), ("we went there on Friday", ""), ("18号周三体检", ""),
+        ("每周一次大扫除", ""), ("每周一小时", ""), ("每周三次", ""), ("每周五天上班", ""), ("每周三公里", ""), ("每周五百块", ""), ("每周一本书", ""),
+        ("每周日大扫除", "7"), ("隔两周的周五倒垃圾", "5"), ("每两周的周五", "5"), ("工作日七点起床", "12345"), ("每个工作日", "12345"),
+        ("周五我喜欢的乐队要来演出", ""), ("Friday: my always-late brother needs a lift", ""), ("my friend is always late, he needs a lift on Friday", ""),
+        ("I never said I'd come on Friday", ""), ("TGI Fridays has a new menu", ""), ("he worked two weekends", ""), ("moved to Friday", "5"),
+        ("every Monday to Friday", "12345"), ("every Mon-Fri", "12345"), ("Mondays to Fridays", "12345"), ("every weekday at 7", "12345"),
+        ("weekdays at 7", "12345"), ("the 4th (Friday)", ""),
         ("see you on Sunday", ""), ("every day", ""), ("一周三次", ""), ("", ""),
     ],
 )  # fmt: skip
@@ -131,6 +138,7 @@ def test_days_about_has_the_weekdays_of_what_happens_every_week(text, weekdays):
     [
         ("房租每月5号转她", ["monthly-5"]), ("房贷每个月的二十号扣 6812", ["monthly-20"]), ("每月 10 号还5000，每月25日发工资", ["monthly-10", "monthly-25"]),
         ("rent goes out on the 1st of every month", ["monthly-1"]), ("every month on the 28th I back up", ["monthly-28"]),
+        ("on the 15th and 30th of every month", ["monthly-15", "monthly-30"]), ("每月15日和30日", ["monthly-15", "monthly-30"]),
         ("每月两次", []), ("on the 1st", []), ("the 1st of May", []), ("monthly report", []),
     ],
 )  # fmt: skip
@@ -164,7 +172,7 @@ def test_parse_query_asks_for_what_happens_every_week_on_its_days(question, week
     ],
 )
 def test_days_about_are_the_nearest_with_such_a_date(text, days):
-    assert days_about(text, WEDNESDAY) == days
+    assert days_about(text, WEDNESDAY) == [*days, *dict.fromkeys(day[:7] for day in days)]  # and their months
 
 
 @pytest.mark.parametrize(
@@ -173,7 +181,9 @@ def test_days_about_are_the_nearest_with_such_a_date(text, days):
         ("what's due tomorrow", "2026-11-26"), ("whats on tomorrow", "2026-11-26"), ("anything on this week?", "2026-11-25..2026-11-29"),
         ("what do i need to do today", "2026-11-25"), ("what's due this week", "2026-11-25..2026-11-29"), ("am i free on friday?", "2026-11-27"),
         ("明天有什么安排", "2026-11-26"), ("下周要干嘛", "2026-11-30..2026-12-06"), ("今天要干什么", "2026-11-25"),
-        ("这周要交啥", "2026-11-25..2026-11-29"), ("我下周三有空吗", "2026-12-02"), ("11月30号有什么安排", "2026-11-30"),
+        ("这周要交啥", "2026-11-25..2026-11-29"), ("我下周三有空吗", "2026-12-02"), ("明天干嘛", "2026-11-26"), ("明天有啥", "2026-11-26"),
+        ("明天忙吗", "2026-11-26"), ("12月9号干嘛", "2026-12-09"), ("我明天要干嘛", "2026-11-26"), ("what's up tomorrow", "2026-11-26"),
+        ("what's up next week?", "2026-11-30..2026-12-06"), ("5号要干嘛", "2026-12-05"), ("11月30号有什么安排", "2026-11-30"),
     ],
 )  # fmt: skip
 def test_parse_query_asks_for_what_is_due_by_the_days_themselves(question, days):

@@ -17,6 +17,7 @@ SAID = (
     ("2026-11-23T20:00", "去爬了趟山，累坏了"),
     ("2026-11-21T20:00", "吉他老师换成小林了，每周六晚七点上课"),
     ("2026-11-21T20:05", "choir rehearsal is on Mondays from now on"),
+    ("2026-11-22T20:05", "12月19号汇演，要备白色连裤袜"),
 )
 
 
@@ -47,6 +48,13 @@ def found(memory, question):
         ("周六晚上有什么安排", {SAID[6][1]}),
         ("what's on next Monday?", {SAID[7][1]}),
         ("what do I have on Mondays?", {SAID[7][1]}),
+        ("周六干什么", {SAID[6][1]}),
+        ("周末有什么安排？", {SAID[6][1]}),
+        ("anything on this weekend?", {SAID[6][1]}),
+        ("周五干嘛", {SAID[2][1], SAID[3][1]}),
+        ("下个月有什么安排", {SAID[8][1]}),
+        ("12月有什么事", {SAID[8][1]}),
+        ("what's on in December?", {SAID[8][1]}),
         ("下周要干嘛", set()),
     ],
 )

@@ -193,10 +193,23 @@ def because(reason: str) -> str:
     kind, _, value = reason.partition(" ")
     match kind:
         case "words:" | "related:":
-            return Text(f"receipt.{kind[:-1]}", words=value.split(", "))
+            return Text(f"receipt.{kind[:-1]}", words=[*map(_day_or_word, value.split(", "))])
         case "day" | "role":
             return Text(f"receipt.{kind}", label=value)
     return find(f"receipt.{reason.replace(' ', '_')}") or word(reason)
+
+
+def _day_or_word(word: str) -> str:
+    """Return a word of a reason as people read it: what recurs, and the day of a week that a message is about, are tokens."""
+    kind, _, day = word.partition("-")
+    match kind:
+        case "weekly":
+            return find(f"receipt.{word}") or word
+        case "monthly":
+            return Text("receipt.monthly", day=day)
+        case "within":
+            return day
+    return word
 
 
 def miss_text(miss: Mapping[str, Any], render: Render) -> str:
