@@ -114,11 +114,23 @@ def rights(look: Look) -> Faults:
     if foreign:
         command = f"sudo chown -R {user} {here}"
         yield bad(Text("doctor.files_of_others", user=user, count=len(foreign), name=foreign[0], command=command))
-    if closed:
+    if closed and not any(writable(look)):
         yield bad(Text("doctor.files_closed", count=len(closed), name=closed[0], command=f"chmod -R u+rwX {here}"))
     if open_to_all:
         command = f"chmod go-rwx {here}"
         yield odd(Text("doctor.files_open", count=len(open_to_all), name=open_to_all[0], command=command))
+
+
+def writable(look: Look) -> Faults:
+    """Yield a fault if the owner may write nothing new: a folder that every write needs is closed."""
+    paths = look.ws.paths
+    if look.ws.files.disk.is_read_only(paths.root) or os.stat(paths.root).st_uid != os.geteuid():
+        return  # other checks report it
+    needed = (path for path in (paths.root, paths.memory, paths.state) if path.is_dir())
+    closed = [path for path in needed if not os.access(path, os.W_OK | os.X_OK)]
+    if closed:
+        name = "." if closed[0] == paths.root else paths.relative(closed[0])
+        yield bad(Text("doctor.folders_closed", name=name, command=f"chmod -R u+rwX {quote(str(paths.root))}"))
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -186,7 +198,20 @@ def disk(look: Look) -> Faults:
     except BadConfig as error:
         if error.key == "care.allow_network_fs":
             yield bad(error.sentence)
-    yield from disk_space(root)
+    found = [*disk_space(root)]
+    yield from found
+    if not any(one.state == "bad" for one in found):
+        yield from _room_for_history(look.ws)
+
+
+def _room_for_history(ws: Workspace) -> Faults:
+    """Yield a fault if history.json, which is written anew beside the old one, does not fit a second time."""
+    root, stat = ws.paths.root, ws.files.disk.stat(ws.paths.history)
+    found = os.statvfs(root)
+    free = found.f_bavail * found.f_frsize
+    if stat and free < stat.size:
+        command = f"df -h {quote(str(root))}"
+        yield bad(Text("doctor.no_room_for_history", root=root, free=free >> 10, size=stat.size >> 10, command=command))
 
 
 def disk_space(root: Path) -> Faults:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.deletions import history_copies, is_other
 from recalld.supervisor.checks.check import Look, bad, odd
-from recalld.supervisor.checks.machine import walk
+from recalld.supervisor.checks.machine import walk, writable
 from recalld.supervisor.longterm.lines import parse_entry
 from recalld.supervisor.protocol.attachments import attachments_of
 from recalld.supervisor.protocol.dated_file import undated_in
@@ -335,7 +335,7 @@ def index(look: Look) -> Faults:
     Without a supervisor the next search updates the index, so nothing is wrong. A change of the last minute may not be in yet.
     """
     ws = look.ws
-    if ws.files.disk.is_read_only(ws.paths.root):
+    if ws.files.disk.is_read_only(ws.paths.root) or any(writable(look)):
         return  # the search engine can't open an index there
     found = ws.index.inventory()
     if found.damage:

@@ -38,6 +38,7 @@ TABLE: Final = (
     Check("environment", "caller", model.meaning, slow=True),
     Check("configuration", "caller", lambda _look: iter(())),  # its faults are found when it is read, before any check
     Check("rights", "machine", machine.rights, slow=True),
+    Check("rights", "machine", machine.writable),
     Check("links", "machine", machine.folders),
     Check("links", "machine", machine.links, slow=True),
     Check("disk", "machine", machine.disk),

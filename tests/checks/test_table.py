@@ -282,7 +282,16 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
 }
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
-    *(machine.links, machine.file_events, memory.moved, memory.undated, memory.quarantine, memory.long_term, memory.tasks),
+    *(
+        machine.writable,
+        machine.links,
+        machine.file_events,
+        memory.moved,
+        memory.undated,
+        memory.quarantine,
+        memory.long_term,
+        memory.tasks,
+    ),
     *(
         memory.forgetting,
         memory.taken_out,

@@ -201,13 +201,23 @@ def files_that_all_may_read(it: Broken) -> None:
 
 
 def files_that_their_owner_may_not_read(it: Broken) -> None:
+    by_another_user(it)
+    (it.root / "history.json").chmod(0)
+
+
+def folders_that_their_owner_may_not_write_to(it: Broken) -> None:
+    by_another_user(it)
+    subprocess.run(["chmod", "-R", "a-w", it.root], check=True)
+
+
+def by_another_user(it: Broken) -> None:
+    """Have the workspace owned and looked at by a user for whom rights hold."""
     needs_root()
     place = Path(tempfile.mkdtemp(prefix="recalld-doctor-"))
     it.ending.callback(shutil.rmtree, place)
     place.chmod(0o755)
     it.recalld.root = Path(shutil.move(it.root, place / "工作区"))
     subprocess.run(["chown", "-R", str(NOBODY), it.root], check=True)
-    (it.root / "history.json").chmod(0)
     it.before = ("setpriv", f"--reuid={NOBODY}", "--clear-groups")
     if subprocess.run(
         [*it.before, sys.executable, "-c", "import recalld"], cwd="/", check=False, capture_output=True
@@ -227,6 +237,13 @@ def notes_outside_the_workspace(it: Broken) -> None:
 def a_disk_that_is_full(it: Broken) -> None:
     it.on_disk("size=100m")
     it.leave_free(1 << 20)
+
+
+def a_disk_without_room_for_history(it: Broken) -> None:
+    it.on_disk("size=800k")
+    with (it.root / "history.json").open("ab") as file:
+        file.write(b" " * (200 << 10))
+    it.leave_free(100 << 10)
 
 
 def a_disk_with_little_room(it: Broken) -> None:
@@ -464,6 +481,8 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_queue_outside_the_workspace: {("links", "bad")},
     notes_outside_the_workspace: {("links", "odd")},
     a_disk_that_is_full: {("disk", "bad")},
+    folders_that_their_owner_may_not_write_to: {("rights", "bad")},
+    a_disk_without_room_for_history: {("disk", "bad")},
     a_disk_with_little_room: {("disk", "odd")},
     a_disk_without_inodes: {("disk", "bad")},
     a_disk_that_is_read_only: {("status", "bad")},
@@ -599,6 +618,16 @@ def test_status_tells_of_a_service_that_is_down_as_doctor_does(broken: Broken):
     assert sentence in examined(broken)[1]
     broken.supervised()
     assert broken.recalld("status", **broken.environ).out.startswith("all is well; the supervisor runs.\n")
+
+
+@pytest.mark.parametrize("setup", [folders_that_their_owner_may_not_write_to, a_disk_without_room_for_history])
+def test_status_tells_where_nothing_can_be_written_as_doctor_does(setup, broken: Broken):
+    setup(broken)
+    words = ("-w", str(broken.root), "status")
+    done = ended(broken.recalld.start(*words, before=broken.before, **broken.environ))
+    (sentence,) = done.out.partition("\n\n")[0].splitlines()
+    assert done.code == 65
+    assert sentence in examined(broken)[1]
 
 
 def test_doctor_speaks_chinese_to_whom_memory_is_chinese(broken: Broken):

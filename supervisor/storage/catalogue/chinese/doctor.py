@@ -12,6 +12,8 @@ TEXTS: Final = {
     "files_closed": "有 {count} 个文件当前用户不能读写，第一个是 {name}；用 `{command}` 给文件的主人加上权限。",
     "files_open": "这台机器上的所有用户都能读工作区里的 {count} 个文件，第一个是 {name}；用 `{command}` 关上。",
     "link_out": "{name} 指向工作区之外的 {place}，不会被读取；想让它成为记忆的一部分，请用 `cp -rL` 把内容复制到这里。",
+    "folders_closed": "当前用户不能往 {name} 里写，消息存不下来；用 `{command}` 给文件的主人加上权限。",
+    "no_room_for_history": "{root} 所在的磁盘只剩 {free} KiB，而每收到一条消息都要重写的 history.json 有 {size} KiB；请腾出空间，用 `{command}` 可看磁盘。",
     "disk_full": "{root} 所在的磁盘只剩 {count} MiB；请腾出空间，用 `{command}` 可看磁盘。",
     "disk_full_of_files": "{root} 所在的磁盘只能再放 {count} 个文件；请删掉一些，用 `{command}` 可看磁盘。",
     "clock_behind": "时钟比 log.jsonl 里最后一个事件早 {hours} 小时，说明它被调慢了；用 `timedatectl` 可看时钟。",
