@@ -51,7 +51,8 @@ _OFFER: Final = lazy_re(
 #: figure ("Colin, by the end of the month"). So does one that opens with an amount, a yes or a no.
 _CURT: Final = lazy_re(
     rf".{{1,14}}$|(?:(?=[^，,；;。.！!：:]*\d)(?:[^{HAN}，,；;。.！!：:]{{1,20}}|[^，,；;。.！!：:]{{1,7}})"
-    r"|[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?|(?:(?i:on|by|next) )?(?i:\w{3,6}day|tomorrow|tonight)"
+    r"|[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?|(?:(?i:on|by|next) )?"
+    r"(?i:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|tomorrow|tonight|tmrw?)"
     rf"|(?:下?周[一二三四五六日]|[今明后]天|(?:[小老阿][{HAN}])?[{HAN}]{{1,2}}(?<!了)))(?=[，,；;。.！!](?!\d)|$)"
 )
 #: Characters of an answer that takes up a figure, and of a yes that amends one.

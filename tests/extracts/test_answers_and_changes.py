@@ -51,6 +51,12 @@ def test_extract_has_the_question_and_the_figure_that_is_taken_up(asked, told, t
             "助手：您之前没有告诉我年糕的年龄。 → 用户：8 岁，我 2018 年捡的",
         ),
         ("谁来装？", "小钟，周三上午 10 点", "助手：谁来装？ → 用户：小钟，周三上午 10 点"),
+        (
+            "When does she get them?",
+            "next thurs, after school",
+            "assistant: When does she get them? → user: next thurs, after school",
+        ),
+        ("什么时候装？", "下周三，小钟上门来装", "助手：什么时候装？ → 用户：下周三，小钟上门来装"),
         ("有什么需要随时告诉我。", "房租 5400", "用户：房租 5400"),
         ("Tell me if you need more.", "rent 540, paid", "user: rent 540, paid"),
     ],
