@@ -26,7 +26,7 @@ _ASKS: Final = lazy_re(
     r"|which (?:\w+ )?(?:do|does|did|should|can) (?:i|you|we|he|she|they|the|my|our|(?-i:[A-Z])\w+)\b"
     r"|(?:is|are|was|were|does|can|could|should|shall|will) (?:i|we|he|she|it|they)\b|(?:is|are) there\b"
     r"|do (?:i|you|we|they)\b|did (?:i|you|we|he|she|they)\b|any ideas?\b)"
-    r"(?!.*\b(?!(?:i|you|we|he|she|it|they|there|that)\b)\w+ (?:is|are|was|were)\b)[^.!,]*(?:,[^.!\d]*)?$"
+    r"(?!.*\b(?!(?:i|you|we|he|she|it|they|there|that)\b)\w+ (?:is|are|was|were)\b)[^.!,:]*(?:,[^.!:\d]*)?$"
     r"|[那再请]?你?(?:(?:帮我|给我|替我)算一?下[：: ]*[-+*/×÷=()（）.\d ]*|算一?下[吧呢啊]?)$"
     r"|(?!.*(?:(?<!请)问|不知道|不清楚|不记得|不管|无论|没[定说想讲]|告诉|忘|看看))"
     r".*(?:什么好|来着|怎么办|咋办|咋样|(?<!不)怎么样|[行好对]不[行好对]|几[点岁]|多大|(?<![没不])多少钱?|哪[个家天里儿])[呢啊呀]?$",

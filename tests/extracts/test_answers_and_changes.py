@@ -122,6 +122,7 @@ def test_extract_omits_a_question_without_its_mark(asked):
         "what I did was wrong, I paid Kwik Fit twice",
         "what Anna did was sign the lease in Leith",
         "should they call, the code is 4411",
+        "who has been paid: Tom, Priya",
         "was there with Ben from 9 to 5",
         "房东问我押金多少",
         "和李医生还没定几点",
