@@ -36,6 +36,8 @@ _FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
 _FULL_INODES, _SCARCE_INODES = 64, 2_000
 #: The kernel's limits of file events for this user.
 _LIMITS: Final = Path("/proc/sys/user")
+#: The name of a file of a workspace in a sentence.
+_FILE_NAME: Final = lazy_re(r"[\w./-]*\w\.(?:jsonl?|md|toml|bak|lock)(?![\w-])")
 #: The inotify instances that a supervisor uses.
 _OBSERVERS: Final = 4
 _REQUIREMENT: Final = lazy_re(r"[A-Za-z0-9._-]+")
@@ -252,7 +254,15 @@ def lasting(look: Look) -> Faults:
             yield bad(_LASTING_TEXTS[event])
         why = str(states[event].get("why", ""))
         reported = (sentence.rstrip(".") for sentence in why.split(".; ") if sentence)
-        yield from (bad(Text("status.logged", why=sentence, event=event)) for sentence in reported)
+        yield from (bad(_logged(event, sentence, look.ws.paths.root)) for sentence in reported)
+
+
+def _logged(event: str, why: str, root: Path) -> Text:
+    """Return the sentence of the log, which is English; the Chinese text names the event, and what was refused."""
+    if event != "degraded":
+        return Text("status.logged", why=why, event=event)
+    file = _FILE_NAME.search(why.replace(f"{root}/", ""))
+    return Text("status.refused", why=why, what=file[0] if file else Text("status.disk_or_system"))
 
 
 def file_events(look: Look) -> Faults:

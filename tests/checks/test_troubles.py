@@ -12,6 +12,7 @@ import pytest
 
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.config_keys import Log
+from recalld.supervisor.storage.catalogue import render
 from recalld.supervisor.storage.disk import RealDisk
 from tests.world import World, message_on, talk, unreachable
 
@@ -153,6 +154,16 @@ def test_verdict_names_the_last_summary_that_keeps_failing_in_words(world):
     why = "the server did not take the messages"
     mends = "`recalld summary redo 2026-01-11` tries once more."
     assert told(world) == [f"the summary of 2026-01-11 fails again and again: {why}; {mends}"]
+
+
+def test_verdict_names_in_chinese_what_was_refused(world):
+    """The words of the log are English; "详情见 log.jsonl 里的 degraded" alone said nothing."""
+    file = world.root / "history.json"
+    log(world).emit("degraded", why=f"{file} could not be read or written: No space left on device; check it.; a: b; check it.")
+    with world.files.lock(world.paths.supervisor_lock):
+        named, unnamed = (render(one, "zh") for one in world.verdict()[0])
+    assert named == "操作被拒绝（history.json），recalld 会等待并重试；详情见 log.jsonl 里的 degraded。"
+    assert unnamed == "操作被拒绝（磁盘或系统），recalld 会等待并重试；详情见 log.jsonl 里的 degraded。"
 
 
 def test_verdict_names_what_lasts_by_the_log_of_a_running_supervisor(world):

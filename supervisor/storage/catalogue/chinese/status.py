@@ -30,6 +30,8 @@ TEXTS: Final = {
     "model_worse": "{model} 写的摘要还不如摘录：最近 {of} 次回答里有 {refused} 次没有通过；换一个更大的模型，或者不用模型。",
     "backlog": "{label} 的摘要屡次失败：{why}；想再试一次，用 `recalld summary redo {label}`。",
     "logged": "详情见 log.jsonl 里的 {event}。",
+    "refused": "操作被拒绝（{what}），recalld 会等待并重试；详情见 log.jsonl 里的 degraded。",
+    "disk_or_system": "磁盘或系统",
     "days_gone": "有 {files} 个按日文件不见了，第一个是 {name}，其中 {count} 条消息不在别的文件里；用 `recalld fsck --repair` 让下次归档重新写出；这个文件是你删的，就用 `recalld fsck --accept {name}`。",
     "days_lost": "丢了 {count} 条消息，第一条原在 {name} 里，这个文件不见了；用 `recalld fsck` 列出，用 `recalld fsck --repair` 找它们的副本；这个文件是你删的，就用 `recalld fsck --accept {name}`。",
     "day_moved": "{name} 现在是 {path}，就从那里读。",

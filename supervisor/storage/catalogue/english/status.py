@@ -30,6 +30,8 @@ TEXTS: Final = {
     "model_worse": "{model} writes worse summaries than extracts: {refused} of its last {of} answers were refused; a larger model, or none, serves you better.",
     "backlog": "the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more.",
     "logged": "{why}.",
+    "refused": "{why}.",
+    "disk_or_system": "the disk or the system",
     "days_gone": "dated files are gone ({files}), the first is {name}, and messages of theirs are in no other ({count}); `recalld fsck --repair` has the next run write them again, `recalld fsck --accept {name}` accepts it if you deleted that one.",
     "days_lost": "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair` looks for copies of them, `recalld fsck --accept {name}` accepts it if you deleted that one.",
     "day_moved": "{name} is now {path}, and is read there.",
