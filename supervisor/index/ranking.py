@@ -224,7 +224,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     is_known = query.only_days or is_dated
     is_asked_of_oneself = query.is_own and not is_known
     is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
-    if len(gate.worth) == len(query.words) and (len(gate.worth) == 1 or gate.worth.keys() <= query.occasions.keys()):
+    if len(gate.worth) == len(query.words) and (len(gate.worth) == 1 or query.is_of_days):
         is_open = is_open or any(_near(query, query.words, one.candidate) for _, one in looked_at)
     if is_asked_of_oneself and _is_unknown(gate, is_there):
         is_open = any(_has_telling(gate, query, one.candidate) for _, one in looked_at)

@@ -194,6 +194,8 @@ class View:
         floor = max(least, share * best[0].score)
         kept = newest_of_equals([one for one in best if one.score >= floor], first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
+        if query.is_of_days:  # what stands next to a message about the day is about something else
+            kept = [one for one in kept if one.own(query.words) or one.own(related)]
         for one in kept:
             one.related = near_words(query, one) if one.own(query.words) else one.own(related)
             one.worth = worth_of(said.worth, query, one.words)

@@ -233,6 +233,11 @@ class Query:
         return replace(self, words=words, borrowed=frozenset())
 
     @property
+    def is_of_days(self) -> bool:
+        """Whether it asks what is to be done on some days, and for nothing else."""
+        return bool(self.words) and self.words.keys() <= self.occasions.keys()
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to search for."""
         return not self.words and not self.days
