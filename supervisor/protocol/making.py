@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.protocol.config import load, render_default
-from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from recalld.supervisor.protocol.paths import FLEET, WorkspacePaths, check_filesystem
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest, NoWorkspace
@@ -48,13 +48,15 @@ def make_workspace(root: Path, environ: Mapping[str, str], language: Language = 
     Create what a workspace at *root* lacks and change nothing that exists; return whether it had no configuration.
 
     The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
-    BadConfig, and nothing is created, where the workspace could not be opened afterwards.
+    BadConfig, and nothing is created, where the workspace could not be opened afterwards; BadRequest for the root of a fleet.
     """
     from recalld.supervisor.storage.clock import machine_zone
 
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists():
         check_folder(root)
+    if files.disk.stat(root / FLEET) and not is_made(root):
+        raise BadRequest("--workspace", Text("fleet.is_root", root=root, below=quote(f"{root}/NAME")))
     written = files.read_stable(paths.config)
     config = load(written.data if written else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)

@@ -21,13 +21,17 @@ from mcp.client.streamable_http import streamable_http_client
 from recalld.supervisor.fleet.parent import SILENT_S, Parent
 from recalld.supervisor.fleet.settings import FleetPaths
 from recalld.supervisor.interfaces.fleet import _own_command, _shard_command, ask_fleet
+from recalld.supervisor.interfaces.socket_server import Connections, read_request, serve_socket
+from recalld.supervisor.storage.catalogue import Text, stored
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.files import Files
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, Ended, ended, until
 from tests.world import EventList
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -129,7 +133,64 @@ def test_adopt_has_the_fleet_try_again_and_says_what_is_still_wrong(root):
         config.write_bytes(whole)
         assert root.command("adopt", "ben").code == 0
     later = root.command("adopt", "carla")
-    assert (later.code, later.out) == (69, "no longer given free: carla.\n")
+    assert (later.code, later.out) == (69, "the fleet's again, once one runs: carla.\n")
+
+
+def test_adopt_does_not_wait_for_what_the_fleet_opens_later(root):
+    root.environ |= {"RECALLD_FLEET_SHARDS": "1", "RECALLD_FLEET_OPEN": "1", "RECALLD_FLEET_WARM_UP": "30d"}
+    with root.fleet():
+        until(lambda: [(one["held"], one["open"]) for one in root.status()["shards"]] == [(len(NAMES), 1)])
+    with root.fleet():
+        assert root.status()["shards"][0]["held"] < len(NAMES), "nothing has changed in the others"
+        adopted = root.command("adopt", *NAMES, "--json")
+        assert (adopted.code, json.loads(adopted.out or "{}")) == (0, {"adopted": sorted(NAMES)})
+        assert root.status()["shards"][0]["held"] < len(NAMES)
+
+
+def test_adopt_that_is_interrupted_leaves_nothing_given_free(root):
+    paths, files, why = FleetPaths(root.folder), Files(RealDisk()), Text("fleet.link")
+    for folder in (paths.folder, paths.drained, paths.sick):
+        files.make_folder(folder)
+
+    def refuse_ben(line: socket.socket) -> None:
+        if read_request(line):
+            refused = [{"name": "ben", "why": str(why), "said": stored(why)}]
+            line.sendall(b'{"within": 5}\n' + json.dumps({"shards": [{"refused": refused}]}).encode())
+
+    with files.lock_for_life(paths.lock, wait_s=0), serve_socket(paths.folder, files, Connections(refuse_ben, print)):
+        adopts = root.start("adopt", "ben")
+        until((paths.drained / "ben").exists, adopts)
+        adopts.send_signal(signal.SIGINT)
+        assert ended(adopts).code != 0
+    assert files.disk.names(paths.drained) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "refusal", "note"),
+    [
+        (
+            "en",
+            "is the root of a fleet; make a workspace below it",
+            "is a workspace as well, because of recalld.toml, history.json",
+        ),
+        ("zh", "是工作区群的根目录；请在它下面建工作区", "里有 recalld.toml、history.json，因此它本身也成了工作区"),
+    ],
+)
+def test_root_of_a_fleet_is_made_no_workspace_and_works_on_as_one(root, language, refusal, note):
+    assert root.command("drain", "ben").code == 0
+    above = Command(root.folder, RECALLD_LANGUAGE=language)
+    for words in (("init",), ("run", "--until-settled")):
+        refused = above(*words)
+        assert (refused.code, refusal in refused.err) == (64, True), refused
+    assert not (root.folder / "history.json").exists()
+    for name in ("recalld.toml", "history.json"):  # a copy to the wrong place
+        (root.folder / name).write_bytes((root.folder / "ben" / name).read_bytes())
+    root.environ["RECALLD_LANGUAGE"] = language
+    for words, code in ((("status",), 69), (("drain", "carla"), 0), (("adopt",), 69)):
+        done = root.command(*words)
+        assert (done.code, note in done.err) == (code, True), done
+    with root.fleet():
+        assert root.status()["drained"] == []
 
 
 def test_fleet_tells_who_was_let_go_and_runs_the_sick_alone(root):

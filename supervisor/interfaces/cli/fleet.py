@@ -114,13 +114,17 @@ def fleet_adopt(ctx: Context, names: Names = None, root: Root = None, json: Json
         if name in away and not own and files.disk.is_locked(WorkspacePaths(paths.root / name).supervisor_lock):
             raise AlreadyRuns(paths.root / name)
     runs = files.disk.is_locked(paths.lock)
-    for name in _refused(paths).keys() & wanted if runs else ():  # it lets go what it has in vain, and tries again
-        files.replace(paths.drained / name, b"", files.read_stable(paths.drained / name))
-        _until(lambda name=name: name not in _refused(paths), paths.drained / name)  # type: ignore[misc]
+    tried_again = _refused(paths).keys() & wanted if runs else set()
+    for name in tried_again:  # the fleet lets go what it has in vain
+        try:
+            files.replace(paths.drained / name, b"", files.read_stable(paths.drained / name))
+            _until(lambda name=name: name not in _refused(paths), paths.drained / name)  # type: ignore[misc]
+        finally:
+            files.remove(paths.drained / name)
     for name in wanted:
         files.remove(paths.drained / name)
         files.remove(paths.sick / name)
-    for name in wanted if runs else ():
+    for name in (away | tried_again) & set(wanted) if runs else ():  # others it may open later: nothing has changed in them
         lock = WorkspacePaths(paths.root / name).supervisor_lock
         _until(lambda lock=lock, name=name: files.disk.is_locked(lock) or name in _refused(paths), lock)  # type: ignore[misc]
     refused = {name: why for name, why in _refused(paths).items() if name in wanted} if runs else {}
@@ -144,7 +148,7 @@ def _refused(paths: FleetPaths) -> dict[str, Any]:
 
 
 def _paths(call: Call, root: Path | None) -> FleetPaths:
-    """Return where the fleet is; BadRequest if no folder is named."""
+    """Return where the fleet is; BadRequest if no folder is named, or that of a workspace in which no fleet ever was."""
     from recalld.supervisor.fleet.settings import FleetPaths
 
     named = root or call.fleet_root or (Path(os.environ[_ROOT]) if os.environ.get(_ROOT) else None)
@@ -153,9 +157,12 @@ def _paths(call: Call, root: Path | None) -> FleetPaths:
     found = Path(os.path.realpath(named.expanduser()))
     if not found.is_dir():
         raise BadRequest("--root", Text("fleet.no_root", root=found))
-    if any(map(RealDisk().stat, WorkspacePaths(found).made_with)):
-        raise BadRequest("--root", Text("fleet.is_workspace", root=found))
-    return FleetPaths(found)
+    paths = FleetPaths(found)
+    if made := [str(path.relative_to(found)) for path in filter(RealDisk().stat, WorkspacePaths(found).made_with)]:
+        if RealDisk().stat(paths.folder) is None:
+            raise BadRequest("--root", Text("fleet.is_workspace", root=found))
+        call.say(Text("fleet.is_workspace_as_well", root=found, files=made), 0)
+    return paths
 
 
 def _named(paths: FleetPaths, names: list[str] | None) -> list[str]:
