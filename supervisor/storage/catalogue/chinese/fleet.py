@@ -25,7 +25,7 @@ TEXTS: Final = {
     "name_root": "没有指定文件夹；请给出 `--root DIR`，或者设置 RECALLD_FLEET_ROOT",
     "no_root": "{root} 不是文件夹；请先建好它",
     "is_workspace": "{root} 本身就是一个工作区；请给出它上一级的文件夹",
-    "is_workspace_as_well": "根目录 {root} 里有 {files}，因此它本身也成了工作区；请把它们移走：工作区群只照管根目录下面的文件夹",
+    "is_workspace_as_well": "根目录 {root} 里有 {files}，因此它本身也成了工作区；请把它们移走：工作区群只照管根目录下面的文件夹。",
     "is_root": "{root} 是工作区群的根目录；请在它下面建工作区，例如 `recalld init -w {below}`",
     "no_workspace": "{root} 里没有叫 {name} 的工作区；用 `recalld init -w {root}/{name}` 建一个",
     "shard_row": "{shard} 号：进程号 {pid}，工作区 {workspaces} 个，持有 {held} 个，打开 {open} 个，正在做事 {running} 个，内存 {memory} MB，重启 {restarts} 次",

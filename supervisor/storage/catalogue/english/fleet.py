@@ -25,7 +25,7 @@ TEXTS: Final = {
     "name_root": "no folder is named; give `--root DIR`, or set RECALLD_FLEET_ROOT",
     "no_root": "{root} is no folder; make it first",
     "is_workspace": "{root} is a workspace itself; give the folder above it",
-    "is_workspace_as_well": "the root {root} is a workspace as well, because of {files}; move that away: the fleet looks after the folders below the root alone",
+    "is_workspace_as_well": "the root {root} is a workspace as well, because of {files}; move that away: the fleet looks after the folders below the root alone.",
     "is_root": "{root} is the root of a fleet; make a workspace below it, such as `recalld init -w {below}`",
     "no_workspace": "{name} is no workspace in {root}; `recalld init -w {root}/{name}` makes one",
     "shard_row": "shard {shard}: process {pid}, {workspaces} workspaces, {held} held, {open} open, {running} at work, {memory} MB, {restarts} restarts",
