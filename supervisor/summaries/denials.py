@@ -30,13 +30,14 @@ _SHARED: Final = 2
 #: nor do "not only", "not before the 22nd", 别忘了 and 不得不.
 _NEGATED: Final = (
     lazy_re(
-        r"(?:\b(?:not|never|cannot)\b|n['’]t\b)(?! (?:only|just|merely|simply|forget|fail|wait|hesitate|mind)\b)"
+        r"(?:\b(?:not|never|cannot)\b|n['’]t\b)(?! (?:only|just|merely|simply|forget|fail|miss\w*|wait|hesitate|mind)\b)"
         r"(?!.*\b(?:until|till|before)\b)((?: [\w'’-]+){1,3})",
         re.IGNORECASE,
     ),
     lazy_re(
-        rf"(?:(?<![不没]得)(?<![不没][能会可])不(?!再|用|好意思|过|少|错|同|[仅但光只止单]|得不|[能会可]不|久|[论管料])"
-        rf"|(?:没|未)(?!想到|料到|多久)|别(?!的|人))"
+        rf"(?:(?<![不没]得)(?<![不没][能会可])"
+        r"不(?!再|用|好意思|过|少|错|同|[仅但光只止单]|得[不已]|[能会可]不|小心|慎|定|出所料|久|[论管料])"
+        rf"|(?<!差点)(?:没|未)(?!想到|料到|多久)|别(?!的|人))"
         rf"(?!有?(?:会|能|要)?忘)(?:有|会|能|要|去|是|想)*([{HAN}]{{1,4}})"
     ),
 )
