@@ -20,7 +20,7 @@ from recalld.supervisor.context.history_window import Budgets, Window, WindowMes
 from recalld.supervisor.context.memory_block import PackedBlock, pack
 from recalld.supervisor.context.messages import turn_messages
 from recalld.supervisor.context.render import miss
-from recalld.supervisor.context.request import Asked, Contained, admit, as_sent, for_project, resolve_input, with_summary
+from recalld.supervisor.context.request import Asked, admit, as_sent, contained, for_project, resolve_input, with_summary
 from recalld.supervisor.context.secrets import redactor
 from recalld.supervisor.faults import attempt
 from recalld.supervisor.index.hit import Hit, SearchResult
@@ -186,17 +186,17 @@ def save_receipt(injection: Injection, *, receipts: ReceiptStore, paths: Workspa
     return attempt("receipt", write, False, paths, events)
 
 
-def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: frozenset[str], config: Config) -> PackedBlock:
+def memory_block(
+    asked: Asked, result: SearchResult, tokens: int, in_history: frozenset[str], now: datetime, config: Config
+) -> PackedBlock:
     """Return the memory block in at most *tokens*; *in_history* are the ids of messages that the turn already shows whole."""
     recall, cjk_weight = config.recall, config.tokens.cjk_weight
-    questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
-    ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
     audience = Audience(chat=asked.chat, in_groups=recall.in_groups)
-    sentences = sentences_in([asked.summary, *(one.text for one in asked.before if one.id in in_history)])
-    hits, hidden = admit(result.hits, audience, Contained(ids, questions, sentences))
+    there = contained(asked, in_history, now)
+    hits, hidden = admit(result.hits, audience, there)
     hits, elsewhere = for_project(hits, asked.project, recall.projects)
     language = turn_language(asked, config)
-    pinned = [one for one in _pinned(asked, result, config) if same_words(one.text) not in sentences]
+    pinned = [one for one in _pinned(asked, result, config) if same_words(one.text) not in there.sentences]
     may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
     limits = BlockLimits(
         tokens=tokens,
@@ -250,7 +250,7 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
     asked = Asked(receipt.question, chat, before=before, known=frozenset(receipt.known), project=receipt.project)
     in_history = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
     tokens = receipt.budgets.get("memory", config.recall.memory_tokens)
-    now = memory_block(asked, result, tokens, in_history, config)
+    now = memory_block(asked, result, tokens, in_history, receipt.at, config)
     lines = unified_diff(receipt.memory.splitlines(), now.text.splitlines(), "then", "now", lineterm="", n=0)
     return Replay(receipt, now, tuple(lines))
 
@@ -268,7 +268,7 @@ def _build(
     budgets = turn_budgets(asked, system, result, config)
     in_history = frozenset(said.id for said in history.said if said.is_whole and said.id)
     block = attempt(
-        "memory block", lambda: memory_block(asked, result, budgets.memory, in_history, config), None, paths, events
+        "memory block", lambda: memory_block(asked, result, budgets.memory, in_history, now, config), None, paths, events
     )
     memory = block or PackedBlock()
     messages = turn_messages(

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
 from recalld.supervisor.protocol.message import UNSAID, Message
+from recalld.supervisor.recall.neighbours import is_asked_again
 from recalld.supervisor.storage.clock import truncate_to_ms
 from recalld.supervisor.text.record import record
-from recalld.supervisor.text.same_words import same_words
+from recalld.supervisor.text.same_words import same_words, sentences_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -152,14 +153,23 @@ def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
 
 @record
 class Contained:
-    """What the turn contains already: ids of messages that it shows whole, texts of questions, and sentences (`same_words`)."""
+    """What the turn contains: ids of messages shown whole, texts of questions asked at *now*, and sentences (`same_words`)."""
 
     messages: frozenset[str] = frozenset()
     questions: frozenset[str] = frozenset()
     sentences: frozenset[str] = frozenset()
+    now: datetime | None = None
 
 
 _NOTHING: Final = Contained()
+
+
+def contained(asked: Asked, in_history: frozenset[str], now: datetime) -> Contained:
+    """Return what the turn of *asked* contains, which shows the messages with the ids *in_history* whole."""
+    questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
+    ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
+    sentences = sentences_in([asked.summary, *(one.text for one in asked.before if one.id in in_history)])
+    return Contained(ids, questions, sentences, now)
 
 
 def admit(hits: Iterable[Hit], audience: Audience, contained: Contained = _NOTHING) -> tuple[list[Hit], list[tuple[Hit, str]]]:
@@ -199,4 +209,7 @@ def _repeats(passage: Passage, contained: Contained) -> str:
         return "in the history"
     if contained.sentences and "\n" not in passage.text and same_words(passage.text) in contained.sentences:
         return "in the history"
-    return "the question" if passage.text.strip() in contained.questions else ""
+    text = passage.text.strip()
+    if contained.now is None or text not in contained.questions:
+        return ""
+    return "the question" if is_asked_again(text, passage.at, contained.now) else ""

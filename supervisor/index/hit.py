@@ -166,6 +166,7 @@ class SearchResult:
     files: int = 0  # how many were searched
     pinned: tuple[Passage, ...] = ()  # lines of memory.md, newest first, for the turn of an input, whatever was found
     unfiled: int = 0  # how many messages were searched that no file holds yet
+    skipped: int = 0  # how many of these were left out as the question itself, where there is no other
     subject: tuple[str, ...] = ()  # what the question is about, as it was typed, if nothing was found
     miss: Miss | None = None  # why the gate stopped all passages, if it did
     unsearched: str = ""  # why not all of memory was searched, "" if it was

@@ -48,7 +48,7 @@ def why_no_hits(found: SearchResult) -> str:
         return Text("search.nothing_about", subject=subject)
     match found.unfiled:
         case 0:
-            return Text("search.nothing" if found.files else "search.memory_empty")
+            return Text("search.nothing" if found.files or found.skipped else "search.memory_empty")
         case 1:
             return Text("search.nothing_of_one")
         case count:

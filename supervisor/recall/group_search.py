@@ -20,8 +20,8 @@ from recalld.supervisor.index.visible import Part, VisibleView
 from recalld.supervisor.protocol.dated_file import block_of
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.recall.audience import nameless
-from recalld.supervisor.recall.search import LIMIT, LITERAL_LIMIT, MIN_SHARE, TIERS, Search, is_asked_by
-from recalld.supervisor.recall.unfiled import UnfiledPassages, path_by_id
+from recalld.supervisor.recall.search import LIMIT, LITERAL_LIMIT, MIN_SHARE, TIERS, Search
+from recalld.supervisor.recall.unfiled import UnfiledPassages, is_asked_by, path_by_id
 from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class GroupSearch(Search):
 
     def unfiled(self, question: str, now: datetime, _deadline: Deadline) -> UnfiledPassages:
         """Return the messages that no file holds yet and that they may see."""
-        self._unfiled = self._parts.unfiled(self._audience, now, is_asked_by(question))
+        self._unfiled = self._parts.unfiled(self._audience, now, is_asked_by(question, now))
         return UnfiledPassages(passages=self._unfiled)
 
     def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages) -> Answer:

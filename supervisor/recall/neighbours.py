@@ -11,8 +11,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.extracts.replies import asks_to_tell, is_question
 from recalld.supervisor.index.chunking import PAUSE_S
 from recalld.supervisor.query.parse import refers_back
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ _NEXT_SECTION: Final = 2
 _SOON: Final = timedelta(minutes=5)
 #: Characters of a message that may point back to the one before it.
 _SHORT: Final = 200
+#: Words of Chinese that ask wherever they are: 红油怎么炼.
+_WONDERS: Final = lazy_re("怎[么样]|什么|多少|[哪谁啥咋]")
 
 
 def going_on(messages: Sequence[Message], now: datetime) -> Sequence[Message]:
@@ -48,6 +52,16 @@ def going_on(messages: Sequence[Message], now: datetime) -> Sequence[Message]:
             return messages[n:]
         after = at
     return messages
+
+
+def is_asked_again(text: str, at: datetime | None, now: datetime) -> bool:
+    """
+    Return whether a message of memory with the words of the question, said *at*, is nothing but the question.
+
+    It is if it asks, or if it was said in the talk that goes on; what was told before that may be what is looked for.
+    """
+    is_asking = is_question(text) or asks_to_tell(text) or bool(_WONDERS.search(text))
+    return is_asking or (at is not None and (now - at).total_seconds() <= PAUSE_S)
 
 
 def are_neighbours(one: Passage, other: Passage) -> bool:

@@ -30,7 +30,7 @@ from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.recall.ended import of_today
 from recalld.supervisor.recall.neighbours import going_on
 from recalld.supervisor.recall.rerank import used_name
-from recalld.supervisor.recall.unfiled import UnfiledPassages
+from recalld.supervisor.recall.unfiled import UnfiledPassages, is_asked_by
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, within
 from recalld.supervisor.storage.control import UNENDING, UNLIMITED
@@ -131,8 +131,7 @@ class Searcher:
             how = "literal" if hits else "none"
         today, whole = local_day(now, self.zone), audience.sees_all
         hits = search.attempt(lambda: of_today(hits, query, today, self.files, self.paths, sees_all=whole), hits)
-        nothing: tuple[Passage, ...] = ()
-        pinned = search.attempt(lambda: _pinned(self.files, self.paths), nothing) if is_input else nothing
+        pinned: tuple[Passage, ...] = search.attempt(lambda: _pinned(self.files, self.paths), ()) if is_input else ()
         search.emit_events(len(hits))
         result = SearchResult(
             hits=tuple(_each_once(hits)),
@@ -145,6 +144,7 @@ class Searcher:
             subject=() if hits else search.attempt(lambda: subject_of(query), ()),
             miss=None if hits else search.attempt(lambda: _as_typed(answer.miss, query.text), None),
             unfiled=unfiled.overlay.units,
+            skipped=unfiled.skipped,
             unsearched=_reasons((*search.faults, *_unmade(self.index.made_percent), *_unread(self._unread))),
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
@@ -240,7 +240,7 @@ class Search:
 
     def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
         """Return the messages that no file holds yet, except those that are the *question* or a line of it."""
-        found = self.of.unfiled.passages(now, deadline, is_asked_by(question))
+        found = self.of.unfiled.passages(now, deadline, is_asked_by(question, now))
         if found.left:
             self.faults.append(Text("search.unfiled_unsearched", count=found.left))
         return found
@@ -341,18 +341,6 @@ class Search:
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
         fault, backend = self.of.reranker.fault, used_name(self.of.settings)
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
-
-
-def is_asked_by(question: str) -> Callable[[Message], bool]:
-    """Return the test whether a message is the *question* or a line of it."""
-    asked = f"\n{question.strip()}\n"
-    lines = frozenset(asked.split("\n"))  # most messages have none of them, and a question may be a pasted file
-
-    def is_asked(message: Message) -> bool:
-        text = message.text.strip()
-        return bool(text) and text.partition("\n")[0] in lines and f"\n{text}\n" in asked
-
-    return is_asked
 
 
 def _as_typed(miss: Miss | None, text: str) -> Miss | None:

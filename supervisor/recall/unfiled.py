@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
@@ -24,6 +25,7 @@ from recalld.supervisor.index.hit import BY_ID
 from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
 from recalld.supervisor.protocol.dated_file import block_of
 from recalld.supervisor.protocol.message import Archived, Message
+from recalld.supervisor.recall.neighbours import is_asked_again
 from recalld.supervisor.storage.clock import NEVER
 from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
 from recalld.supervisor.text.chinese import load_to_cut
@@ -62,11 +64,16 @@ _HAN: Final = lazy_re(f"[{HAN}]")
 
 @record
 class UnfiledPassages:
-    """The passages, as an overlay of the index and one by one; *left* messages are missing, since time was up."""
+    """
+    The passages, as an overlay of the index and one by one; *left* messages are missing, since time was up.
+
+    Without passages, *skipped* messages were left out as the question itself.
+    """
 
     overlay: Overlay = NOTHING
     passages: tuple[Passage, ...] = ()
     left: int = 0
+    skipped: int = 0
 
 
 class Unfiled:
@@ -146,7 +153,8 @@ class Unfiled:
     ) -> UnfiledPassages:
         """Return the passages of the messages, except those to *skip*; the newest are made first, until the *deadline*."""
         with self._lock:  # what is made is kept for the next search, which another thread may be beginning
-            return self._passages(now, deadline, skip)
+            found = self._passages(now, deadline, skip)
+        return found if found.passages else replace(found, skipped=sum(map(skip, self.searched(now))))
 
     def _passages(self, now: datetime, deadline: Deadline, skip: Callable[[Message], bool]) -> UnfiledPassages:
         days, left = self._days(self.searched(now), deadline, skip)
@@ -268,3 +276,16 @@ def _windows(day: str, talk: Sequence[Chunk]) -> Iterator[tuple[tuple[object, ..
         window = talk[first : start + _GROUP + reach]
         places = range(start - first, min(start + _GROUP, len(talk)) - first)
         yield (day, start, *(chunk.passage for chunk in window)), window, places
+
+
+def is_asked_by(question: str, now: datetime) -> Callable[[Message], bool]:
+    """Return the test whether a message is the *question*, asked at *now*, or a line of it; what was told before is not."""
+    asked = f"\n{question.strip()}\n"
+    lines = frozenset(asked.split("\n"))  # most messages have none of them, and a question may be a pasted file
+
+    def is_asked(message: Message) -> bool:
+        text = message.text.strip()
+        is_same = bool(text) and text.partition("\n")[0] in lines and f"\n{text}\n" in asked
+        return is_same and is_asked_again(text, message.created_at or now, now)
+
+    return is_asked

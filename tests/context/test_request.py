@@ -109,9 +109,28 @@ def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_group
 
 def test_audience_drops_hits_already_in_the_turn():
     hits = [hit(9, "花生过敏", message="m1"), hit(8, "花生呢？", start=5), hit(7, "虾也过敏", start=6, message="m2")]
-    kept, left = admit(hits, ALONE, Contained(frozenset({"m1"}), frozenset({"花生呢？"})))
+    kept, left = admit(hits, ALONE, Contained(frozenset({"m1"}), frozenset({"花生呢？"}), now=NOON))
     assert [one.score for one in kept] == [7]
     assert [why for _, why in left] == ["in the history", "the question"]
+
+
+@pytest.mark.parametrize(
+    ("text", "ago", "kept"),
+    [
+        ("护照明年三月到期", timedelta(weeks=3), True),
+        ("the passport expires in March", timedelta(minutes=31), True),
+        ("护照明年三月到期", timedelta(minutes=2), False),  # it is this question
+        ("护照什么时候到期？", timedelta(weeks=3), False),
+        ("红油怎么炼", timedelta(weeks=3), False),
+        ("where is my passport", timedelta(weeks=3), False),
+        ("tell me the joke again", timedelta(weeks=3), False),
+    ],
+)
+def test_words_of_the_question_are_kept_where_they_told_it_long_ago(text, ago, kept):
+    found = hit(9, text, message="m1", at=NOON - ago)
+    assert admit([found], ALONE, Contained(questions=frozenset({text}), now=NOON)) == (
+        ([found], []) if kept else ([], [(found, "the question")])
+    )
 
 
 # ── sessions are apart ───────────────────────────────────────────────────────

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+from datetime import timedelta
 
 import pytest
 
 from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.storage.clock import to_wire, utc_now
 from tests.process.command import Command
 from tests.process.test_recall_ready import Running
 
@@ -93,6 +95,21 @@ SAID = {
         "记忆里没有关于 painted、ceiling 的内容。",
     ),
 }
+
+
+@pytest.mark.parametrize("said", ["My passport expires 17 March 2027", "护照2027年3月17日到期"])
+def test_what_was_told_long_ago_is_found_by_its_own_words(recalld, said):
+    raw = {"role": "user", "text": said, "createdAt": to_wire(utc_now() - timedelta(days=21))}
+    assert recalld("append", "--jsonl", stdin=json.dumps(raw)).code == 0
+    assert recalld("inject", "--query", said).out.endswith(f": {said}\n")
+    assert recalld("run", "--until-settled", "--no-worker").code == 0
+    assert recalld("inject", "--query", said).out.endswith(f": {said}\n")
+
+
+def test_memory_with_the_question_alone_is_not_called_empty(recalld):
+    assert recalld("append", "--role", "user", "--text", FACT).code == 0
+    assert recalld("inject", "--query", FACT).err == "recalld: nothing in memory matches.\n"
+    assert recalld("inject", "--query", FACT, LC_ALL="zh_CN.UTF-8").err == "recalld: 记忆里没有相符的内容。\n"
 
 
 @pytest.mark.parametrize("case", SAID)
