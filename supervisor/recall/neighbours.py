@@ -43,11 +43,11 @@ def going_on(messages: Sequence[Message], now: datetime) -> Sequence[Message]:
     """
     Return the messages of the talk that goes on at *now*, of all *messages*, oldest first; none after a long pause.
 
-    A message without a time was said together with the one after it.
+    A message without a time, or of a clock that was ahead, was said together with the one after it.
     """
     after = now
     for n in range(len(messages), 0, -1):
-        at = messages[n - 1].created_at or after
+        at = min(messages[n - 1].created_at or after, after)
         if (after - at).total_seconds() > PAUSE_S:
             return messages[n:]
         after = at

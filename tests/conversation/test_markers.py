@@ -16,7 +16,7 @@ from recalld import Memory
 from recalld.supervisor.conversation.sessions import session_digest
 from tests.conversation.talk import Scripted, fenced
 from tests.conversation.test_session_memory import SESSION, fact, facts, places, said, telling
-from tests.world import World, at, message
+from tests.world import ZONE, World, at, message
 
 #: Who sums up by hand is told where there is nothing to sum up; here that is of no interest.
 pytestmark = pytest.mark.filterwarnings("ignore:没有总结:UserWarning", "ignore:nothing was summed up:UserWarning")
@@ -41,7 +41,9 @@ def as_before(world: World) -> None:
 
 def sent(n: int, time: Any) -> dict[str, Any]:
     """The n-th message, as a program writes it whose clock says *time*."""
-    return message(f"m{n}", time.strftime("%Y-%m-%dT%H:%M:%S"), fact(n), ("user", "assistant")[n % 2], session=SESSION)
+    return message(
+        f"m{n}", time.astimezone(ZONE).strftime("%Y-%m-%dT%H:%M:%S"), fact(n), ("user", "assistant")[n % 2], session=SESSION
+    )
 
 
 @pytest.mark.parametrize("is_old", [False, True], ids=["now", "written by 0.9.0"])
@@ -58,7 +60,7 @@ def test_messages_of_a_clock_that_was_ahead_hide_none_that_come_later(world: Wor
         as_before(world)
     later = [sent(n, start + timedelta(minutes=n)) for n in range(20, 60)]
     world.write([*early, *later])
-    world.forward(hours=2)
+    world.forward(minutes=80)  # the talk goes on
 
     summed_up, shown = places(memory)
     assert set(covered) <= {*summed_up}

@@ -722,18 +722,21 @@ def inbox_told_broken_in_two_seconds(world: World) -> int:
 
 
 def looks_at_the_tree(world: World) -> bool:
-    """Whether a supervisor looks at the whole tree more than five times in ten seconds."""
-    looks: list[float] = []
+    """Whether a supervisor that looks each second sees a note two seconds after it was written."""
 
     class Alone:
         def check(self) -> None:
-            looks.append(world.clock.seconds)
+            """It is alone."""
 
     supervisor = world.supervisor()
-    for _ in range(10):
+    seen = []
+    for n in range(10):
         world.forward(seconds=1)
-        supervisor.poll(Alone())  # type: ignore[arg-type]
-    return len(looks) > 5
+        if n == 6:
+            world.put("memory/笔记.md", "花生".encode())
+        seen.append(supervisor.poll(Alone()))  # type: ignore[arg-type]
+        supervisor.work()
+    return any(seen[6:8])
 
 
 def copies_kept(world: World) -> int:
