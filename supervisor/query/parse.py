@@ -235,7 +235,7 @@ class Query:
     @property
     def is_of_days(self) -> bool:
         """Whether it asks what is to be done on some days, and for nothing else."""
-        return bool(self.words) and self.words.keys() <= self.occasions.keys()
+        return bool(self.words) and not self.days and self.words.keys() <= self.occasions.keys()
 
     @property
     def is_empty(self) -> bool:

@@ -62,6 +62,10 @@ def test_search_finds_what_was_said_of_a_day_and_nothing_else(memory, question, 
     assert found(memory, question) == answers
 
 
+def test_search_for_a_day_that_was_finds_what_was_said_on_it(memory):
+    assert found(memory, "2026-11-20") == {SAID[4][1]}
+
+
 def test_inject_shows_the_day_that_was_meant(memory):
     assert "physio" in memory.inject("what's due today?").memory
     assert "tomorrow (25 November): physio" in memory.inject("what's due today?").memory
