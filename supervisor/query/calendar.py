@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @record
@@ -46,7 +49,12 @@ def day_tokens(days: Days) -> list[str]:
     A message about a day has both.
     """
     there = [(days.first + timedelta(days=n)).isoformat() for n in range(days.length)]
-    return there if days.length <= LONGEST else list(dict.fromkeys(day[: len("2026-11")] for day in there))
+    return there if days.length <= LONGEST else month_tokens(there)
+
+
+def month_tokens(days: Iterable[str]) -> list[str]:
+    """Return the months of some days, both as tokens: 2026-11 of 2026-11-24."""
+    return list(dict.fromkeys(day[: len("2026-11")] for day in days))
 
 
 def is_day(token: str) -> bool:
@@ -77,6 +85,8 @@ HOLIDAYS: Final = {
 _YEAR_PARTS: Final = {"begin": (1, 2), "end": (11, 12), "first half": (1, 6), "second half": (7, 12)}
 
 
+#: The English weekdays by their first three letters, Monday first.
+WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 #: The digits of Chinese numbers, with their values.
 HAN_DIGITS: Final = {
     char: n for n, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for char in chars

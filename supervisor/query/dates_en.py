@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import (
+    WEEKDAYS,
     Days,
     ago,
     day_of_month_back,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905 - a list to be read
-_WEEKDAYS: Final = "mon tue wed thu fri sat sun".split()  # noqa: SIM905 - a list to be read
 _COUNTED: Final = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905 - a list to be read
 _NUMBERS: Final = {word: n for n, word in enumerate(_COUNTED)} | {
     "a": 1,
@@ -118,7 +118,7 @@ def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
 
 
 def _weekday_before_last(match: re.Match[str], today: date) -> Days | None:
-    found = weekday_back(today, _WEEKDAYS.index(match["weekday"][:3].lower()))
+    found = weekday_back(today, WEEKDAYS.index(match["weekday"][:3].lower()))
     return days_back(found.first, 7) if found else None
 
 
@@ -146,7 +146,7 @@ def _near_day(match: re.Match[str], today: date) -> Days | None:
 
 
 def _last_weekday(match: re.Match[str], today: date) -> Days | None:
-    weekday = _WEEKDAYS.index(match["weekday"][:3].lower())
+    weekday = WEEKDAYS.index(match["weekday"][:3].lower())
     near = (match.groupdict().get("near") or "").lower()
     if match.groupdict().get("week"):
         return weekday_back(today, weekday, 1 if match["week"].lower() == "last" else 0)

@@ -306,7 +306,8 @@ def _days_and_words(
     for sentence in asking:
         if ahead := due_days(sentence, today):
             words.append(_what_is_due(sentence, ahead))
-            told |= {token: others for span in ahead for token, others in occasions(span.days).items()}
+            for span in ahead:
+                told |= occasions(span.days)
         else:
             named = spans(sentence, today) or first_talk(sentence, first_day)
             mentioned = days_meant(sentence, today)

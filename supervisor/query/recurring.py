@@ -10,7 +10,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.calendar import day_tokens, number
+from recalld.supervisor.query.calendar import WEEKDAYS, day_tokens, number
 from recalld.supervisor.query.tense import AHEAD, OVER
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN
@@ -29,7 +29,7 @@ _HAN_DAY: Final = rf"(?:[一二三四五六]{_COUNTED}|[日天])"
 _HAN_NEXT: Final = rf"[{_HAN_DAYS}]+(?![0-9{_HAN_DAYS}零两十百千万半个点次节堂号月天小趟场共起直般些时分到至])"
 #: Every such day: 每周三, 每周二、四, 隔周五, 每两周的周五, 每周一到周五, 每个周末, 工作日.
 CHINESE: Final = (
-    rf"(?:(?:每|隔|逢)个?|(?:每|隔)[两二]个?(?:周|星期|礼拜)的?){_HAN_WEEK}(?:末|[{_HAN_DAYS}](?:到|至|[-~—]){_HAN_WEEK}?[{_HAN_DAYS}]"
+    rf"(?:(?:每|隔|逢)个?|(?:每|隔)[两二]个?{_HAN_WEEK}的?){_HAN_WEEK}(?:末|[{_HAN_DAYS}](?:到|至|[-~—]){_HAN_WEEK}?[{_HAN_DAYS}]"
     rf"|{_HAN_DAY}(?:[、，,和跟与及]?(?:每?{_HAN_WEEK}[{_HAN_DAYS}](?![{_HAN_DAYS}])|{_HAN_NEXT}))*)|(?:每个?|逢)?工作日"
 )
 _DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -72,13 +72,12 @@ CLAUSE_END: Final = lazy_re(rf"[。！？!?\n；;]|\.\s|(?<=[{HAN}]) (?=[{HAN}])
 _PART_END: Final = lazy_re(rf"{CLAUSE_END.pattern}|[，,]")
 _TO: Final = lazy_re(r"[到至~—–-]|\b(?:to|through|until)\b", re.IGNORECASE)
 _WHICH: Final = lazy_re(
-    rf"(?P<latin>mon|tue|wed(?!ay)|thu|fri|sat|sun)|(?P<end>末|week-?end)|(?P<working>weekday|工作日)|(?P<han>[{_HAN_DAYS}])",
+    rf"(?P<latin>mon|tue|wed|thu|fri|sat|sun)|(?P<end>末|week-?end)|(?P<working>weekday|工作日)|(?P<han>[{_HAN_DAYS}])",
     re.IGNORECASE,
 )
 #: A longer span is a week, not a weekend: what marks its days as tokens of a message.
 FEW: Final = 2
 WITHIN: Final = "within-"
-_LATIN_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def recurring(text: str) -> list[str]:
@@ -143,4 +142,4 @@ def _number(match: re.Match[str]) -> tuple[int, ...]:
         return 1, 2, 3, 4, 5
     if match["han"]:
         return (min(_HAN_DAYS.index(match["han"]), 6) + 1,)
-    return (_LATIN_DAYS.index(match["latin"].lower()) + 1,)
+    return (WEEKDAYS.index(match["latin"].lower()) + 1,)

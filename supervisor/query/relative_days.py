@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.query.bare_numbers import ALONE, ENGLISH, RANKED, chinese
 from recalld.supervisor.query.calendar import (
     LONGEST,
+    WEEKDAYS,
     Days,
     day_tokens,
     latest_numbered,
     month_of,
+    month_tokens,
     next_numbered,
     number,
     single_day,
@@ -53,7 +55,6 @@ _DATED: Final = lazy_re(
 #: A day that was so many days ago may be meant by its number alone, as well as the next one.
 _JUST: Final = 5
 _LATIN: Final = lazy_re("[A-Za-z]")
-_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _COUNTS: Final = {
     "a": 1,
     "one": 1,
@@ -131,7 +132,7 @@ def days_about(text: str, said: date) -> list[str]:
         return []
     near = [span.days for span in days_meant(text, said) if span.days.length <= LONGEST]
     about = [f"{'' if days.length <= FEW else WITHIN}{token}" for days in near for token in day_tokens(days)]
-    months = [token.removeprefix(WITHIN)[: len("2026-11")] for token in about]
+    months = month_tokens(token.removeprefix(WITHIN) for token in about)
     return [*dict.fromkeys([*about, *months]), *recurring(text[:MOST_CHARS])]
 
 
@@ -302,7 +303,7 @@ def _week_from_weekday(match: re.Match[str], said: date) -> Days | None:
 
 
 def _english_weekday(match: re.Match[str]) -> int:
-    return _WEEKDAYS.index(match["weekday"][:3].lower())
+    return WEEKDAYS.index(match["weekday"][:3].lower())
 
 
 def _numbered_en(match: re.Match[str], said: date) -> Days | None:
