@@ -81,6 +81,8 @@ class Shard:
         self._rested: dict[str, set[int]] = {}
         #: Why a workspace can't be looked after, as it was told last, by its name.
         self.told: dict[str, Text] = {}
+        #: Those of its workspaces that it has seen given free or in the sick bay, also where it has not let them go yet.
+        self._away: set[str] = set()
         #: The folders of the workspaces, by device and inode: a request names its workspace so.
         self.roots: dict[tuple[int, int], Path] = {}
         self.has_sick = False
@@ -162,7 +164,7 @@ class Shard:
                 self._take_one(root)
             except OSError as error:
                 self._refuse(root, Text("fleet.unreadable", why=why_refused(error)))
-        self.roots, self._is_warm = wanted, True
+        self.roots, self._is_warm, self._away = wanted, True, away & set(own.values())
 
     def _is_to_list(self) -> bool:
         """Return whether what is below the root may be another than at the last listing."""
@@ -254,6 +256,7 @@ class Shard:
     def status(self) -> dict[str, Any]:
         """Return what `recalld fleet status` shows of this shard."""
         hosted = list(self.host.hosted.values())
+        held = {root.name for root in (*self.host.hosted, *self.host.leaving)}
         return {
             "shard": self._number,
             "pid": os.getpid(),
@@ -262,6 +265,7 @@ class Shard:
             "open": sum(one.supervisor is not None for one in hosted),
             "running": sum(one.is_running for one in hosted),
             "memoryMb": round(_resident_bytes() / 1e6, 1),
+            "drained": sorted(self._away - held),
             "refused": [{"name": name, "why": why, "said": stored(why)} for name, why in sorted(self.told.items())],
         }
 

@@ -100,6 +100,17 @@ def test_shard_lets_a_drained_workspace_go_and_takes_it_again(root):
     assert root.held() == sorted(NAMES)
 
 
+def test_shard_tells_that_one_is_drained_when_it_has_let_it_go(root):
+    root.rest()
+    (root.paths.drained / "ben").write_bytes(b"")
+    assert root.shard.status()["drained"] == [], "it has not seen the note"
+    root.clock.forward(seconds=1)
+    root.shard.look()
+    assert (root.held(), root.shard.status()["drained"]) == (["carla", "安娜"], []), "its lock is still taken"
+    root.rest()
+    assert root.shard.status()["drained"] == ["ben"]
+
+
 def test_shard_lets_go_what_was_renamed_or_deleted_and_takes_the_new_name(root):
     root.rest()
     (root.paths.root / "ben").rename(root.paths.root / "本")

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -20,7 +21,7 @@ from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, Busy, NoS
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from recalld.supervisor.fleet.settings import FleetPaths
     from recalld.supervisor.interfaces.cli.call import Call
@@ -95,9 +96,16 @@ def fleet_drain(ctx: Context, names: Names = None, root: Root = None, json: Json
     for name in wanted:
         files.replace(paths.drained / name, b"", files.read_stable(paths.drained / name))
     runs = files.disk.is_locked(paths.lock)
+    free: set[str] = set()
+
+    def is_free(name: str, lock: Path) -> bool:
+        if name not in free:
+            free.update(_let_go(paths, wanted))
+        return name in free and not files.disk.is_locked(lock)
+
     for name in wanted if runs else ():
         lock = WorkspacePaths(paths.root / name).supervisor_lock
-        _until(lambda lock=lock: not files.disk.is_locked(lock), lock)  # type: ignore[misc]
+        _until(partial(is_free, name, lock), lock)
     _show(call, "drained", wanted, "fleet.drained_now", json=json)
 
 
@@ -137,6 +145,19 @@ def fleet_adopt(ctx: Context, names: Names = None, root: Root = None, json: Json
         raise typer.Exit(Busy.exit_code)
     if not runs:
         raise typer.Exit(call.say(Text("fleet.none_runs", root=paths.root), _NO_FLEET))
+
+
+def _let_go(paths: FleetPaths, names: Sequence[str]) -> set[str]:
+    """Return those that the fleet does not look after, and is not about to: a free lock alone may be one not taken yet."""
+    from recalld.supervisor.fleet.settings import shard_of
+    from recalld.supervisor.interfaces.fleet import ask_fleet
+
+    found = ask_fleet(paths)
+    if found is None:
+        return set() if RealDisk().is_locked(paths.lock) else set(names)
+    shards, own = found["shards"], {one["name"] for one in found["sick"]}
+    its = {name: shards[shard_of(name, len(shards))] for name in names if name not in own}
+    return {name for name, shard in its.items() if not shard["pid"] or name in shard.get("drained", names)}
 
 
 def _refused(paths: FleetPaths) -> dict[str, Any]:
