@@ -1,4 +1,4 @@
-"""A model for clients: it answers `/v1/messages` (Claude Code) and `/v1/responses` (Codex) with what the script says."""
+"""A model for clients: it answers `/v1/messages` (Claude Code), `/v1/responses` (Codex) and Gemini's paths with what the script says."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class _Handler(Handler):
         path = self.path.partition("?")[0]
         answer = self.server.asked(path, body.decode("utf-8", "replace"))
         if path.endswith("/messages"):
-            events = messages_events(answer)
+            lines = stream(messages_events(answer))
         elif path.endswith("/responses"):
-            events = responses_events(answer, self.server.used)
+            lines = stream(responses_events(answer, self.server.used))
+        elif path.endswith(":streamGenerateContent"):
+            lines = f"data: {json.dumps(gemini_answer(answer))}\n\n"
         else:
             self.send_body(404, b"{}")
             return
-        lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
         self.send_body(200, lines.encode(), ("Content-Type", "text/event-stream"))
 
 
@@ -53,6 +54,18 @@ class ScriptedModel(Loopback):
         if self.on_request:
             self.on_request()
         return next((answer for end, answer in self.answers.items() if path.endswith(end)), f"ok {path}")
+
+
+def stream(events: list[dict[str, Any]]) -> str:
+    """The events as they are sent."""
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+
+
+def gemini_answer(answer: str) -> dict[str, Any]:
+    """The one part of Gemini's stream for a text."""
+    content = {"role": "model", "parts": [{"text": answer}]}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+    return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
 
 
 def messages_events(answer: str) -> list[dict[str, Any]]:

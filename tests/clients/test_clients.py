@@ -1,5 +1,5 @@
 """
-Thirty turns of Claude Code and of Codex side by side in one project, in Chinese and English, over several sessions.
+Thirty turns of Claude Code, Codex and Gemini CLI side by side in one project, in Chinese and English, over several sessions.
 
 The fact that is asked for is in the request, each turn is kept once, whatever happens to the supervisor meanwhile: it runs, is
 gone, is killed in the middle of a turn, does not respond. The clients come from RECALLD_TEST_CLIENTS, a folder with `node_modules`.
@@ -30,6 +30,8 @@ pytestmark = [
     pytest.mark.skipif(not MODULES.is_dir(), reason="script/test-clients installs the clients"),
 ]
 TURNS = 30
+#: Each client, and the end of the path at which it asks its model.
+PATHS = {"claude-code": "/messages", "codex": "/responses", "gemini-cli": ":streamGenerateContent"}
 #: Facts, the question for each, and a word that only the fact has; of each client its own.
 FACTS = (
     ("{who} 的测试环境端口是 {n}。", "{who} 的测试环境端口是多少？"),
@@ -57,58 +59,69 @@ class Client:
 
     def __init__(self, name: str, home: Path, project: Path, model: ScriptedModel) -> None:
         self.name, self.project, self.model, self.session = name, project, model, ""
-        self.path = "/messages" if name == "claude-code" else "/responses"
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "CLAUDE", "CODEX"))}
+        self.path = PATHS[name]
+        foreign = ("RECALLD_", "CLAUDE", "CODEX", "GEMINI", "GOOGLE")
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         self.environ = {
             **kept,
             "HOME": str(home),
             "ANTHROPIC_BASE_URL": model.url.removesuffix("/v1"),
             "ANTHROPIC_API_KEY": "sk-test",
+            "GOOGLE_GEMINI_BASE_URL": model.url.removesuffix("/v1"),
+            "GEMINI_API_KEY": "sk-test",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
-        (home / ".codex").mkdir(exist_ok=True, parents=True)
-        (home / ".claude").mkdir(exist_ok=True)
-        (home / ".codex" / "config.toml").write_text(
-            f'model = "scripted"\nmodel_provider = "loop"\n[model_providers.loop]\nname = "loop"\n'
-            f'base_url = "{model.url}"\nwire_api = "responses"\n'
-        )
+        if name == "codex":
+            (home / ".codex" / "config.toml").write_text(
+                f'model = "scripted"\nmodel_provider = "loop"\n[model_providers.loop]\nname = "loop"\n'
+                f'base_url = "{model.url}"\nwire_api = "responses"\n'
+            )
+        if name == "gemini-cli":
+            settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+            (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
 
     def ask(self, text: str, how: str) -> None:
         session = self.session if how == "resume" else ""
-        if self.name == "claude-code":
-            words = [str(MODULES / ".bin" / "claude"), "-p", "--output-format", "json"]
-            words += ["--resume", session] if session else []
-            self.session = json.loads(self._run([*words, text]).splitlines()[-1])["session_id"]
-        else:
-            words = [str(MODULES / ".bin" / "codex"), "exec", *(("resume", session) if session else ())]
-            out = self._run([*words, "--skip-git-repo-check", "--dangerously-bypass-hook-trust", text])
-            found = re.search(r"session id: (\S+)", out)
-            self.session = found[1] if found else session
+        resume = ["--resume", session] if session else []
+        match self.name:
+            case "claude-code":
+                out = self._run(["claude", "-p", "--output-format", "json", *resume, text])
+                self.session = json.loads(out.splitlines()[-1])["session_id"]
+            case "gemini-cli":
+                words = ["gemini", "--skip-trust", "--model", "gemini-2.5-flash", "--output-format", "json"]
+                out = self._run([*words, *resume, "--prompt", text])
+                self.session = json.loads(out)["session_id"]
+            case _:
+                words = ["codex", "exec", *(["resume", session] if session else [])]
+                out = self._run([*words, "--skip-git-repo-check", "--dangerously-bypass-hook-trust", text])
+                found = re.search(r"session id: (\S+)", out)
+                self.session = found[1] if found else session
 
     def _run(self, words: list[str]) -> str:
+        words[0] = str(MODULES / ".bin" / words[0])
         run = {"env": self.environ, "cwd": self.project, "timeout": 300, "stdin": subprocess.DEVNULL}
         done = subprocess.run(words, check=False, capture_output=True, text=True, **run)  # type: ignore[call-overload]
         assert done.returncode == 0, done.stderr + done.stdout
-        return done.stdout if self.name == "claude-code" else done.stdout + done.stderr
+        return done.stdout + done.stderr if self.name == "codex" else done.stdout
 
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     home = tmp_path / "home"
-    (home / ".claude").mkdir(parents=True)
-    (home / ".codex").mkdir()
+    for name in (".claude", ".codex", ".gemini"):
+        (home / name).mkdir(parents=True)
     made = Command(tmp_path / "memory", HOME=str(home), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     assert made("init").code == 0
     return made
 
 
-def test_thirty_turns_of_two_clients_lose_and_double_nothing(command, tmp_path):
+def test_thirty_turns_of_three_clients_lose_and_double_nothing(command, tmp_path):
     project, home = tmp_path / "shop", tmp_path / "home"
     (project / ".git").mkdir(parents=True)
     with ScriptedModel() as model, contextlib.ExitStack() as stack:
-        clients = [Client(name, home, project, model) for name in ("claude-code", "codex")]
-        done = command("connect", "claude-code", "codex", "--yes")
+        clients = [Client(name, home, project, model) for name in PATHS]
+        done = command("connect", *PATHS, "--yes")
         assert done.code == 0, done.err + done.out
         talks = {one.name: Talk(one.name, 7000 + 100 * n) for n, one in enumerate(clients)}
         missed: list[str] = []
@@ -165,7 +178,7 @@ def test_after_a_compaction_codex_has_what_was_said_before(command, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root")
-@pytest.mark.parametrize("name", ["claude-code", "codex"])
+@pytest.mark.parametrize("name", list(PATHS))
 def test_full_disk_holds_no_prompt_and_loses_nothing_that_was_kept(command, tmp_path, name):
     project, home, disk = tmp_path / "shop", tmp_path / "home", tmp_path / "disk"
     project.mkdir()

@@ -1,8 +1,8 @@
 """
 The events of clients, and what they want to read: one table, from the clients' own sources and documents. Pure.
 
-Claude Code 2.1 and Codex 0.169 were run; the row of Gemini CLI is from its source, that of Cursor from documents. Plugins of
-recalld's own, for OpenCode and OpenClaw, send events of Claude Code's form.
+`script/test-clients` runs Claude Code, Codex and Gemini CLI; the row of Cursor is from documents. Plugins of recalld's own, for
+OpenCode and OpenClaw, send events of Claude Code's form.
 """
 
 from __future__ import annotations
