@@ -115,13 +115,14 @@ def _list_pages(_app: Sphinx, name: str, source: list[str]) -> None:
 def _link_folders(app: Sphinx, tree: nodes.document) -> None:
     """Let a link to a folder lead to its README; what is outside of docs/ has no page, and keeps its name alone."""
     for link in list(tree.findall(addnodes.pending_xref)):
-        folder = (DOCS / app.env.docname).parent / link["reftarget"]
-        if link["refdomain"] == "doc" or not folder.is_dir():
-            continue
-        if (folder / "README.md").exists() and folder.resolve().is_relative_to(DOCS):
-            readme = (folder.resolve() / "README").relative_to(DOCS).as_posix()
+        target = (DOCS / app.env.docname).parent / link["reftarget"]
+        if link["refdomain"] == "doc":  # of a page, from docs/; of a heading of a file outside, from the root of the disk
+            if Path(link["reftarget"]).is_absolute():
+                link.replace_self(link.children)
+        elif (target / "README.md").exists() and target.resolve().is_relative_to(DOCS):
+            readme = (target.resolve() / "README").relative_to(DOCS).as_posix()
             link.attributes |= {"refdomain": "doc", "reftarget": readme, "reftargetid": None}
-        else:
+        elif target.is_dir():
             link.replace_self(link.children)
 
 

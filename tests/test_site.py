@@ -78,17 +78,34 @@ def test_site_search_asks_for_words_that_are_in_its_index(site):
     assert {"备份", "青霉", "霉素", "磁盘", "provider_paus", "quiet_hour"} - known == set()
 
 
-def test_site_is_refused_with_a_dead_link_or_something_from_a_network(tmp_path):
+@pytest.fixture
+def small(tmp_path):
+    """Pages of a site that a test writes."""
     docs = tmp_path / "docs"
     docs.mkdir()
-    for name in ("conf.py", "site.css", "index.zh-CN.md"):
+    for name in ("conf.py", "site.css"):
         shutil.copy(DOCS / name, docs)
     (docs / "index.zh-CN.md").write_text("# 首页\n", encoding="utf-8")
-    (docs / "index.md").write_text(
+    return docs
+
+
+def test_site_has_the_name_alone_of_what_is_outside_of_docs(small):
+    (small.parent / "贡献.md").write_text("# 贡献\n\n## 提交\n", encoding="utf-8")
+    text = "# 首页\n\n[怎么提交](../贡献.md#提交)，[整页](../贡献.md)，[文件夹](..)，[主页](index.zh-CN.md#首页)\n"
+    (small / "index.md").write_text(text, encoding="utf-8")
+    site = small.parent / "site"
+    assert build(small, site) == (0, "")
+    page = (site / "index.html").read_text(encoding="utf-8").partition("怎么提交")
+    assert 'href="' not in page[0].rpartition("<p>")[2] + page[2].partition("，")[0]
+    assert not (site / "_downloads").exists()
+
+
+def test_site_is_refused_with_a_dead_link_or_something_from_a_network(small):
+    (small / "index.md").write_text(
         '# 首页\n\n[去](没有.md)\n\n[这里](index.zh-CN.md#没有)\n\n<img src="https://example.invalid/图.png">\n',
         encoding="utf-8",
     )
-    code, said = build(docs, tmp_path / "site")
+    code, said = build(small, small.parent / "site")
     assert code != 0
     for wrong in ("没有.md", "'没有'", "https://example.invalid"):
         assert wrong in said
