@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import os
+import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -342,6 +344,27 @@ def test_host_gives_memory_back_once_after_its_last_step(fleet, monkeypatch):
             host.look()
             one.threads.run_due()
     assert len(given) == 1
+
+
+def test_host_keeps_what_many_open_ones_have_out_of_collections_and_frees_it_later(fleet):
+    many = fleet(12)
+    with many.host(open_most=20) as host:
+        many.rest(host)
+        opened = [one.supervisor for one in host.hosted.values() if one.supervisor]
+        assert len(opened) == 12
+        assert not {id(one) for one in opened[:10]} & set(map(id, gc.get_objects())), "the collector leaves them alone"
+        first = next(iter(host.hosted))
+        left = weakref.ref(host.hosted[first].supervisor)
+        opened.clear()
+        host.let_go(first, None)
+        many.rest(host)
+        assert left() is not None, "a circle of objects, which were frozen"
+        many.clock.forward(hours=1)
+        many.say(1)
+        many.rest(host)
+        many.clock.forward(seconds=20)
+        host.look()
+        assert left() is None
 
 
 def test_host_looks_again_at_a_file_that_changed_during_a_step(tmp_path, monkeypatch):
