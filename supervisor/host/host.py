@@ -65,8 +65,8 @@ _ROOM_S: Final = 1.0
 #: Opened workspaces after which Python's collector leaves alone what there is by then: to go through what 300 keep takes 0.6 s,
 #: in which everything waits.
 _FREEZE_AFTER: Final = 10
-#: Closed workspaces after which their memory is freed, if no more are open, since the stores of one know each other; and seconds
-#: until that is done where fewer were closed, when nothing runs.
+#: Closed workspaces after which their memory is freed, if no more are open, since the stores of one know each other; and
+#: seconds until that is done where fewer were closed, when nothing runs.
 _COLLECT_AFTER: Final = 50
 _COLLECT_S: Final = 3600.0
 _LEAVE_S: Final = 0.05
