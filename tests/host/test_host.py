@@ -346,7 +346,7 @@ def test_host_gives_memory_back_once_after_its_last_step(fleet, monkeypatch):
     assert len(given) == 1
 
 
-def test_host_keeps_open_workspaces_out_of_collections_and_frees_them_later(fleet):
+def test_host_keeps_what_is_open_out_of_collections_and_frees_it_later(fleet):
     many = fleet(12)
     with many.host(open_most=20) as host:
         many.rest(host)
