@@ -1,7 +1,7 @@
 """
 The libraries of clients through the proxy, and at the bare server: the same answer, and the same request but for memory.
 
-    python -m tests.proxy.judge PYTHON [NAME …]        PYTHON has the libraries (script/test-proxy)
+    python -m tests.proxy.judge PYTHON [NAME …]        PYTHON has some of the libraries (script/test-proxy)
 
 Each client asks the server itself, and then through the proxy. What the server got both times is compared to the byte once
 the block is taken out, and so are the headers; then what is kept is looked at.
