@@ -209,6 +209,8 @@ def amounts_of(counts: Mapping[str, int]) -> tuple[Text, ...]:
 
 def _numbered(act: Act) -> tuple[str, dict[str, str]]:
     """Return the sentence that names the lines of the act by their numbers at that time, and these; else the plain one."""
+    if act.kind == "hand" and "path" in act.fields:
+        return "hand_file", {}
     new: list[int] = []
     old: list[int] = []
     older: list[int] = []  # lines that stand in a new form

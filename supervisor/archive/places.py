@@ -64,6 +64,7 @@ PLACES: Final = (
     Place("long_term", r"memory\.md|MEMORY\.md|memory/MEMORY\.md", "lines"),
     Place("notes", r"memory/.+", "person"),
     Place("ended", r"\.recalld/ended\.jsonl", "lines"),
+    Place("known", r"\.recalld/long-term\.json", "remade"),
     Place("diary", r"CHANGES\.md", "names"),
     Place("acts", r"\.recalld/acts\.jsonl", "lines"),
     # turns and sessions

@@ -235,18 +235,23 @@ def run_round(
         done = _run_steps(ws, now, runs, control, ageing=ageing)
         if done.archived:
             note("archived", messages=done.archived)
-        ws.attempt("diary", lambda: ws.diary.keep(_with_hand_edits(ws, noted), now), None)
+        ws.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
     done.ms = round((time.monotonic() - began) * 1000)
     return done
 
 
-def _with_hand_edits(ws: Workspace, noted: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what was noted, and each dated file that a person has edited since it was told last."""
+def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
+    """Write down what was noted, and what a person has edited since it was told last: dated files, and the long-term file."""
     edited = [file for file in ws.memory.dated() if file.edited and file.ours]
     told = {act.fields.get("digest") for act in ws.diary.acts().values()} if edited else set()
-    new = [file for file in edited if file.digest not in told]
-    return [*noted, *({"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in new)]
+    new = [{"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in edited if file.digest not in told]
+    path, known = ws.long_term.path, ws.long_term.known
+    if known.is_edited(path):
+        ws.diary.keep([*noted, *new, {"kind": "hand", "path": path}], now)
+        known.know_edit(path)
+    else:
+        ws.diary.keep([*noted, *new], now)
 
 
 def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control, *, ageing: bool) -> Round:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from recalld.supervisor.index.scan import MOST_BYTES, long_term_name
+from recalld.supervisor.longterm.known_text import KnownText
 from recalld.supervisor.longterm.lines import (
     Entry,
     Line,
@@ -175,10 +176,9 @@ class LongTermFile:
     """
 
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo, first: str = "", mark: Marks | None = None) -> None:
-        self._files = files
-        self._paths = paths
-        self._zone = zone
+        self._files, self._paths, self._zone = files, paths, zone
         self._first, self._mark = first or LONG_TERM[0], mark
+        self.known = KnownText(files, paths)
 
     @property
     def root(self) -> Path:
@@ -285,7 +285,7 @@ class LongTermFile:
             for is_last in (False,) * (_WRITE_TRIES - 1) + (True,):
                 path = self.path
                 version = self._files.read_stable(self._paths.root / path)
-                before = _changeable_text(path, version)
+                before, is_known = _changeable_text(path, version), self.known.is_known(path, version)
                 after, data = _encoded(self._marked(before, rule(before)))
                 try:
                     self._write(path, version, data, is_same=after == before, keep_previous=keep_previous)
@@ -295,6 +295,7 @@ class LongTermFile:
                     continue
                 if after != before:
                     note(kind, path=path, hunks=hunks(before, after), made=version is None)
+                    self.known.wrote(path, data, was_known=is_known)
                 return LongTermText(path, after)
         raise AssertionError("unreachable")
 
@@ -382,11 +383,10 @@ def _text_in(version: FileVersion | None) -> str:
 
 def _encoded(text: str) -> tuple[str, bytes]:
     """Return the text as it is stored, and its bytes; what UTF-8 can't encode is a blank."""
-    try:
+    with contextlib.suppress(UnicodeEncodeError):
         return text, text.encode()
-    except UnicodeEncodeError:
-        text = without_surrogates(text)
-        return text, text.encode()
+    text = without_surrogates(text)
+    return text, text.encode()
 
 
 def _changeable_text(path: str, version: FileVersion | None) -> str:

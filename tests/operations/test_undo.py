@@ -89,6 +89,50 @@ def test_diary_tells_a_round_in_one_append_and_a_hand_edit_once(world: World) ->
     ]
 
 
+def by_hand(world: World) -> int:
+    """How many edits of the long-term file the diary tells after another round."""
+    world.round()
+    return sum(line.endswith("memory.md was edited by hand, or by another program") for line in diary(world))
+
+
+def test_diary_tells_each_edit_of_the_long_term_file_once(world: World) -> None:
+    write(world, "对花生过敏")
+    assert by_hand(world) == 0
+    world.put("memory.md", (world.read("memory.md") or b"") + "牙医是欧医生。\n".encode())
+    assert (by_hand(world), by_hand(world)) == (1, 1)
+    world.reopen()
+    assert by_hand(world) == 1
+    world.put("memory.md", (world.read("memory.md") or b"").replace("欧".encode(), "区".encode()))
+    write(world, "喜欢李子")
+    assert by_hand(world) == 2, "what was written after the edit does not hide it"
+    (world.root / "memory.md").unlink()
+    assert (by_hand(world), by_hand(world)) == (3, 3)
+
+
+def test_diary_takes_no_act_of_recalld_for_an_edit_by_hand(world: World) -> None:
+    line = write(world, "对花生过敏，备用钥匙在花盆下面")
+    write(world, "住在杭州", replaces=f"1@{line.digest}")
+    take_back(world, last_id(world))
+    tool = AnthropicMemory(Memory(world.root))
+    tool({"command": "insert", "path": "/memories/memory.md", "insert_line": 0, "insert_text": "password: hunter2-Xy\n"})
+    tool({"command": "create", "path": "/memories/note.md", "file_text": "a note\n"})
+    do(world, long_term_text.replace_long_term, long_term_text.ReplaceRequest(content="password: hunter2-Xy\n喜欢李子\n"))
+    assert by_hand(world) == 0
+    do(world, forget, ForgetRequest(by="match", value="喜欢李子", yes=True))
+    assert "李子" not in (world.read("memory.md") or b"").decode()
+    assert by_hand(world) == 0
+
+
+def test_diary_of_a_workspace_that_is_new_to_it_tells_no_edit(world: World) -> None:
+    world.put("memory.md", "对花生过敏\n")
+    assert by_hand(world) == 0
+    world.put(".recalld/long-term.json", "{rubbish")
+    world.reopen()
+    assert by_hand(world) == 0
+    world.put("memory.md", "对花生过敏\n喜欢李子\n")
+    assert by_hand(world) == 1
+
+
 def test_diary_leaves_a_file_of_its_name_alone(world: World) -> None:
     world.put("CHANGES.md", "my own\n")
     write(world, "x")

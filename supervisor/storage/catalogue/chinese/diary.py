@@ -20,6 +20,7 @@ TEXTS: Final = {
     "summary": "写好了 {period} 的摘要{by}",
     "edited": "{period} 的摘要被修改{by}",
     "hand": "{day} 的一个按日文件被手工改过",
+    "hand_file": "{path} 被手工改过，或被别的程序改过",
     "archived": "归档了 {messages} 条消息{by}",
     "forgotten": "彻底忘掉了 {amounts}{by}",
     "pruned": "{count} 个已有摘要的按日文件移到了 trash/{by}",

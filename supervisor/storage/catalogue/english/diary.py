@@ -20,6 +20,7 @@ TEXTS: Final = {
     "summary": "the summary of {period} was written{by}",
     "edited": "the summary of {period} was edited{by}",
     "hand": "a dated file of {day} was edited by hand",
+    "hand_file": "{path} was edited by hand, or by another program",
     "archived": "messages were filed: {messages}{by}",
     "forgotten": "forgotten for good: {amounts}{by}",
     "pruned": "dated files that a summary covers were moved to trash/: {count}{by}",
