@@ -67,7 +67,7 @@ _USERS: Final = 0.6
 #: What is somebody else's has at least this share of the score of what it gives way to.
 _ANOTHERS: Final = 0.7
 _OWN_WORTH: Final = 0.5
-_CHANGED: Final = lazy_re(
+CHANGED: Final = lazy_re(
     r"[改换变涨降]|加到|减到|调[到整成了]|取消|不.{0,8}了|重新|推迟|提前|延[期到]|搬|挪|转到|退了|更正|升级|作罢|轮到"
     r"|\b(?:now|instead|chang\w+|mov(?:ed|ing)|switch\w*|swap\w*|new|from .{1,20} to|up to|down to|cut|cancel\w*|no longer"
     r"|any ?more|left|postpon\w*|resched\w*|pushed|replac\w*|turns out|withdrew|gave up|double booked|correction|renamed"
@@ -93,13 +93,13 @@ _ASKS_NUMBER: Final = lazy_re(r"\bhow (?:much|many)\b|多少|几[个片节人]",
 _NUMBER: Final = lazy_re(
     r"\d|[一二两三四五六七八九十百千万半]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half)\b", re.IGNORECASE
 )
-_TIME: Final = lazy_re(
+TIME: Final = lazy_re(
     r"\d|[一二三四五六七八九十]+[月号日点]|[周礼]拜?[一二三四五六日天末]|星期|[明后今]天|月底|上午|下午|晚上|年"
     r"|\b(?:\w+day|to(?:morrow|night)|january|february|march|april|may|june|july|august|september|october|november|december|spring"
     r"|summer|autumn|winter|morning|evening|noon|midnight|eight|nine|ten|week\w*|month|year|after|before|soon|half past)s?\b",
     re.IGNORECASE,
 )
-_CALLED_OFF: Final = lazy_re(
+CALLED_OFF: Final = lazy_re(
     r"取消|退了|不.{1,6}了|作罢|\b(?:cancel\w*|called off|is off|dropped|withdrew|declined|sold|no longer|not any ?more)\b",
     re.IGNORECASE,
 )
@@ -119,7 +119,7 @@ def newest_first(query: Query, found: Sequence[Scored], corpus: Corpus) -> list[
 
     A question for what was before a change has the oldest before it.
     """
-    if not found or query.only_days:
+    if not found or query.only_days or query.is_of_days:
         return list(found)
     found = _users_first(query, _own_first(query, found))
     best = found[0]
@@ -156,12 +156,12 @@ def _about_the_same(query: Query, best: Scored, found: Iterable[Scored], corpus:
     """Return the other answers that may go before the best one: newer ones, or older ones where these are asked for."""
     asked, is_of_before = own_words(query.words, best.candidate), asks_before(query.text)
     said = [one for one in found if one.candidate.day and one.candidate.role != "assistant"]
-    others = [one for one in said if (_is_newer(best, one) if is_of_before else _is_newer(one, best))]
+    others = [one for one in said if (is_newer(best, one) if is_of_before else is_newer(one, best))]
     if asks_past(query.text) and not is_of_before:
         return [one for one in others if one.score >= _ALIKE * best.score and own_words(query.words, one.candidate) == asked]
     same = [one for one in others if _is_same(query, best, one, corpus) and _may_answer(query, one)]
-    owners = _owners(query.text) & _owners(_text(best))
-    own = [one for one in same if owners & _owners(_text(one))]
+    owners = owners_in(query.text) & owners_in(_text(best))
+    own = [one for one in same if owners & owners_in(_text(one))]
     same = own or ([] if owners and is_of_before else same)
     lacks = [len({*asked} - {*own_words(query.words, one.candidate)}) for one in same]
     same = [one for one, count in zip(same, lacks, strict=True) if count == min(lacks)]
@@ -170,14 +170,18 @@ def _about_the_same(query: Query, best: Scored, found: Iterable[Scored], corpus:
 
 def _own_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
     """Return the answers with the first one that is not somebody else's before one that is."""
-    owners = _owners(query.text)
+    owners = owners_in(query.text)
     best = found[0]
-    if not owners or owners & _owners(_text(best)):
+    if not owners or owners & owners_in(_text(best)):
         return list(found)
     worth = _worth(query, own_words(query.words, best.candidate))
     for one in found[1:LOOKED_AT]:
         shared = sum(worth.get(word, 0.0) for word in own_words(worth, one.candidate))
-        if shared >= _OWN_WORTH * sum(worth.values()) and owners & _owners(_text(one)) and one.score >= _ANOTHERS * best.score:
+        if (
+            shared >= _OWN_WORTH * sum(worth.values())
+            and owners & owners_in(_text(one))
+            and one.score >= _ANOTHERS * best.score
+        ):
             one.score = best.score * _AHEAD
             return [one, *(other for other in found if other is not one)]
     return list(found)
@@ -209,7 +213,7 @@ def _is_by_name(query: Query, one: Scored) -> bool:
 def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
     """Return whether a passage has what the question asks about, as the best one has it, and is nobody else's."""
     asked, there = (set(own_words(query.words, scored.candidate)) for scored in (best, one))
-    if one.score < _NEAR * best.score or _is_anothers(_owners(query.text) or _owners(_text(best)), one):
+    if one.score < _NEAR * best.score or is_anothers(owners_in(query.text) or owners_in(_text(best)), one):
         return False
     if asks_now(query.text) and _is_the_thing_now(query, best, one, corpus):
         return True
@@ -219,7 +223,7 @@ def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
         return True
     if any(_tells_apart(query, word, asked & there) for word in asked - there):
         return False
-    rare = [_rare_words(scored, corpus) for scored in (best, one)]
+    rare = [rare_words(scored, corpus) for scored in (best, one)]
     says_little = max(sum(words.values()) for words in rare) <= _LITTLE
     is_equal = asked <= there and one.score >= _ALIKE * best.score
     if not says_little and _common(*rare) < (_COMMON_OF_EQUALS if is_equal else _COMMON):
@@ -243,7 +247,7 @@ def _is_the_thing_now(query: Query, best: Scored, one: Scored, corpus: Corpus) -
     things = {word for word in asked if word not in VERBS and not _is_last_verb(query, word)}
     if not things or not things <= there or len(query.asked) > 1 or len(query.text) > _LONG_QUESTION:
         return False
-    rare = [_without_values(_rare_words(scored, corpus)) for scored in (best, one)]
+    rare = [without_values(rare_words(scored, corpus)) for scored in (best, one)]
     says_little = {*asked} <= there and max(sum(words.values()) for words in rare) <= _LITTLE
     return says_little or _common(*rare) >= _COMMON
 
@@ -253,14 +257,15 @@ def _is_last_verb(query: Query, word: str) -> bool:
     return word.isascii() and bool(_VERB_LAST.search(text)) and word == [*query.words][-1]
 
 
-def _without_values(words: Mapping[str, float]) -> dict[str, float]:
-    return {word: worth for word, worth in words.items() if not _TIME.search(word)}
+def without_values(words: Mapping[str, float]) -> dict[str, float]:
+    """Return the words that are no number, day or time."""
+    return {word: worth for word, worth in words.items() if not TIME.search(word)}
 
 
 def _shares_enough(query: Query, worth: Mapping[str, float], shared: Collection[str], newer: Scored) -> bool:
     """Return whether two passages that do not have the same words of the question share enough of their *worth*."""
     share = sum(worth[word] for word in shared) / sum(worth.values())
-    if _CHANGED.search(_text(newer)):
+    if CHANGED.search(_text(newer)):
         return share >= _WORTH_OF_A_CHANGE
     if asks_now(query.text) or asks_before(query.text):
         return share >= _WORTH
@@ -274,7 +279,7 @@ def _worth(query: Query, words: Iterable[str]) -> dict[str, float]:
 
 def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
     """Return whether a passage without the *word* is about something else: it is rare, or stands right before a shared word."""
-    if any(match[0].casefold().startswith(word) for match in _CHANGED.finditer(query.text)):
+    if any(match[0].casefold().startswith(word) for match in CHANGED.finditer(query.text)):
         return False
     if query.rarity.get(word, 1.0) >= _EVERYDAY or query.words[word] < 1.0:
         return True
@@ -294,8 +299,8 @@ def _is_only_a_change(newer: Scored, older: Scored, corpus: Corpus) -> bool:
 
     What is said so leaves out what is known: whose it is, and 房 of 健身房.
     """
-    changes = {word for found in _CHANGED.finditer(_text(newer)) for word in tokens(found[0])}
-    things = _without_values(_rare_words(newer, corpus)).keys() - changes
+    changes = {word for found in CHANGED.finditer(_text(newer)) for word in tokens(found[0])}
+    things = without_values(rare_words(newer, corpus)).keys() - changes
     known = older.candidate.text.split()
     return bool(changes and things) and all(any(thing in word for word in known) for thing in things)
 
@@ -303,21 +308,22 @@ def _is_only_a_change(newer: Scored, older: Scored, corpus: Corpus) -> bool:
 def _may_answer(query: Query, one: Scored) -> bool:
     """Return whether the passage may answer the question: who asks when is told a time, who asks how much a number."""
     text = _text(one)
-    if _CALLED_OFF.search(text):
+    if CALLED_OFF.search(text):
         return True
     return not (
-        (_ASKS_WHEN.search(query.text) and not _TIME.search(text))
+        (_ASKS_WHEN.search(query.text) and not TIME.search(text))
         or (_ASKS_NUMBER.search(query.text) and not _NUMBER.search(text))
     )
 
 
-def _is_anothers(owners: Collection[str], one: Scored) -> bool:
-    theirs = _owners(_text(one))
+def is_anothers(owners: Collection[str], one: Scored) -> bool:
+    """Return whether the passage is about somebody's, and not about that of one of the *owners*."""
+    theirs = owners_in(_text(one))
     return bool(owners and theirs) and not theirs & set(owners)
 
 
 @lru_cache(maxsize=LOOKED_AT)
-def _owners(text: str) -> frozenset[str]:
+def owners_in(text: str) -> frozenset[str]:
     """Return whose something is by the text, "" for the user's."""
     found = {match[0].casefold() for match in _OWNER.finditer(text[:_READ])}
     return frozenset("" if one in _OURS or one == "我" else _TWICE.sub(r"\1", one) for one in found)
@@ -329,19 +335,19 @@ def _subjects(query: Query, asked: Iterable[str]) -> set[str]:
 
 def _changes(old: Scored, subjects: set[str], newer: Iterable[Scored], corpus: Corpus) -> list[Scored]:
     """Return those of the *newer* answers that tell of a change of what *old* is about, the nearest one of each day."""
-    worth = _rare_words(old, corpus)
+    worth = rare_words(old, corpus)
     near: dict[date | None, tuple[float, Scored]] = {}
     for one in newer:
         there = set(one.candidate.text.split())
         if not subjects <= there or len(there & worth.keys()) < _SHARED:
             continue
-        alike = _cosine(worth, _rare_words(one, corpus))
-        if alike >= max(_SAME_THING, near.get(one.candidate.day, (0.0,))[0]) and _CHANGED.search(_text(one)):
+        alike = _cosine(worth, rare_words(one, corpus))
+        if alike >= max(_SAME_THING, near.get(one.candidate.day, (0.0,))[0]) and CHANGED.search(_text(one)):
             near[one.candidate.day] = alike, one
     return [one for _, one in near.values()]
 
 
-def _rare_words(one: Scored, corpus: Corpus) -> Mapping[str, float]:
+def rare_words(one: Scored, corpus: Corpus) -> Mapping[str, float]:
     """Return the words of the passage that are rare in the language and in memory, with their worth."""
     if one.rare is None:
         in_language = {word: rarity_asked(word) ** 2 for word in set(one.candidate.text.split())}
@@ -366,7 +372,7 @@ def _when(one: Scored) -> tuple[date, bool]:
     return one.candidate.day or date.min, bool(_CORRECTS.match(_text(one)))
 
 
-def _is_newer(one: Scored, other: Scored) -> bool:
+def is_newer(one: Scored, other: Scored) -> bool:
     """Return whether one is later than the other by `_when`; most are of different days, and need not be decoded."""
     days = one.candidate.day or date.min, other.candidate.day or date.min
     return days[0] > days[1] or (days[0] == days[1] and _when(one) > _when(other))

@@ -24,6 +24,7 @@ from recalld.supervisor.index.hit import Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.newest import newest_first, newest_of_equals
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
+from recalld.supervisor.index.overtaken import is_plan, with_changes
 from recalld.supervisor.index.ranking import (
     SMALL,
     SMALL_SHARE,
@@ -164,6 +165,10 @@ class View:
             more, of_tiers = self.ranked(query, some, limit, floor, share)
             found += more
             said = max(said, of_tiers, key=lambda one: (one.is_open, one.share))
+        if query.is_of_days:  # it asks for plans, which may have changed since
+            keys = frozenset().union(*map(self._keys, tiers))
+            plans = with_changes([one for one, _ in found], lambda words: self._of_keys(words, keys), self.corpora[0])
+            found = [(one, self.paths[one.candidate.source[0]]) for one in plans]
         return found, said
 
     def ranked(
@@ -192,7 +197,8 @@ class View:
         if said.is_small:
             limit, share = min(limit, SMALL), max(share, SMALL_SHARE)
         floor = max(least, share * best[0].score)
-        kept = newest_of_equals([one for one in best if one.score >= floor], first)[:limit]
+        kept = [one for one in best if one.score >= floor or (query.is_of_days and is_plan(one) and one.score >= least)]
+        kept = newest_of_equals(kept, first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         if query.is_of_days:  # what stands next to a message about the day is about something else
             kept = [one for one in kept if one.own(query.words) or one.own(related)]
@@ -285,6 +291,11 @@ class View:
             offered = [one for one in offered if one.group not in self.overlay.groups]
             offered += self.overlay.candidates(words, days, CANDIDATES)
         return offered + self.unfiled.candidates(words, days, CANDIDATES)
+
+    def _of_keys(self, words: Mapping[str, float], keys: Collection[str]) -> list[Candidate]:
+        """Return the candidates for the *words* among the contents *keys*."""
+        some = None if len(keys) == len(self.paths) else keys
+        return [one for one in self._found(words, {}, (), some) if one.source[0] in keys]
 
     def _corpus(self, reach: int) -> Corpus:
         overlay, unfiled, engine = self.overlay, self.unfiled, self.engine

@@ -29,7 +29,16 @@ from recalld.supervisor.query.calendar import (
     single_day,
 )
 from recalld.supervisor.query.dates import Span, set_solid, spans
-from recalld.supervisor.query.recurring import CHINESE, CLAUSE_END, FEW, MONTHLY_CHINESE, USUAL, WITHIN, recurring
+from recalld.supervisor.query.recurring import (
+    CHINESE,
+    CLAUSE_END,
+    FEW,
+    MONTHLY_CHINESE,
+    USUAL,
+    WITHIN,
+    recurring,
+    without_days_left,
+)
 from recalld.supervisor.query.recurring import ENGLISH as WEEKLY
 from recalld.supervisor.query.tense import AHEAD, OVER
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -130,10 +139,11 @@ def days_about(text: str, said: date) -> list[str]:
     """
     if not may_name_a_day(text):
         return []
+    text = without_days_left(text[:MOST_CHARS])
     near = [span.days for span in days_meant(text, said) if span.days.length <= LONGEST]
     about = [f"{'' if days.length <= FEW else WITHIN}{token}" for days in near for token in day_tokens(days)]
     months = month_tokens(token.removeprefix(WITHIN) for token in about)
-    return [*dict.fromkeys([*about, *months]), *recurring(text[:MOST_CHARS])]
+    return [*dict.fromkeys([*about, *months]), *recurring(text)]
 
 
 def days_meant(text: str, said: date) -> list[Span]:

@@ -83,3 +83,55 @@ def test_search_finds_what_was_said_of_a_day_in_a_group(tmp_path, is_filed):
     block = memory.inject("今天要交什么", session="s1", chat="group").memory
     assert "明天（11月25日）（周三）俱乐部交会费" in block
     assert "physio" not in block
+
+
+CHANGED = {
+    "en": (
+        ("2026-11-03T09:00", "Mia's piano lesson is on Saturdays at ten"),
+        ("2026-11-04T09:00", "Saturday 28th is the school fair"),
+        ("2026-11-07T09:00", "Tom's barbecue is on Saturday the 28th at four"),
+        ("2026-11-10T09:00", "piano lesson moved from Saturday to Sunday, same time"),
+        ("2026-11-12T09:00", "school fair cancelled because of the flood"),
+        ("2026-11-15T09:00", "Tom's barbecue is off, he's got covid"),
+        ("2026-11-19T09:00", "nana's birthday lunch Saturday 1pm at the Red Lion"),
+    ),
+    "zh": (
+        ("2026-11-03T09:00", "小雨的钢琴课每周六上午十点"),
+        ("2026-11-04T09:00", "11月28号学校义卖"),
+        ("2026-11-07T09:00", "老王家烧烤11月28号下午四点"),
+        ("2026-11-10T09:00", "钢琴课从周六改到周日，时间不变"),
+        ("2026-11-12T09:00", "义卖因为大雨不办了"),
+        ("2026-11-15T09:00", "老王家的烧烤取消了，他发烧"),
+        ("2026-11-19T09:00", "奶奶生日周六中午一点在红狮饭店吃"),
+    ),
+}
+
+
+@pytest.fixture(params=["unfiled", "filed"])
+def changed(tmp_path, request):
+    def made(language):
+        world = World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")
+        world.append(*(message(f"c{n}", moment, text, "user") for n, (moment, text) in enumerate(CHANGED[language])))
+        if request.param == "filed":
+            world.settle()
+            world.refresh()
+        return Memory(world.ws, clock=world.clock)
+
+    return made
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("question", ["whats on saturday", "周六有什么安排", "anything on this weekend?"])
+def test_search_for_a_day_puts_what_became_of_a_plan_before_it(changed, question, language):
+    order = [hit.unit.text for hit in changed(language).search(question, limit=20) if hit.unit.message]
+    piano, fair, barbecue, moved, cancelled, off, lunch = [order.index(text) for _, text in CHANGED[language]]
+    assert moved < piano
+    assert cancelled < fair
+    assert off < barbecue
+    assert lunch < min(piano, fair, barbecue)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("question", ["whats on sunday", "周日有什么安排"])
+def test_search_for_a_day_finds_what_was_moved_there_alone(changed, question, language):
+    assert found(changed(language), question) == {CHANGED[language][3][1]}

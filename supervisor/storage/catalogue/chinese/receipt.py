@@ -31,6 +31,7 @@ TEXTS: Final = {
     "wish": "长期的要求",
     "newest": "同一件事里最新的",
     "oldest": "同一件事里最早的",
+    "overtaken": "后来改了或取消了",
     "weekly-1": "每周一",
     "weekly-2": "每周二",
     "weekly-3": "每周三",

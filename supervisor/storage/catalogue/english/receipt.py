@@ -31,6 +31,7 @@ TEXTS: Final = {
     "wish": "a standing wish",
     "newest": "the newest about the same thing",
     "oldest": "the oldest about the same thing",
+    "overtaken": "changed or called off later",
     "weekly-1": "every Monday",
     "weekly-2": "every Tuesday",
     "weekly-3": "every Wednesday",
