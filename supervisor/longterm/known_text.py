@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.paths import LONG_TERM
-from recalld.supervisor.storage.errors import Busy, SupervisorError
+from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -38,11 +38,11 @@ class KnownText:
 
     def is_edited(self, path: str) -> bool:
         """Return whether somebody else has changed the file at *path* since it was known last; a stat where it rests."""
-        if self._files.disk.stat(self._paths.root / path) == self._stat:
-            return False
-        with suppress(Busy), self._files.lock(self._paths.long_term_lock):
-            return self._look(path) is False
-        return False  # it is being written: the next round sees it
+        with suppress(SupervisorError, OSError):
+            if self._files.disk.stat(self._paths.root / path) != self._stat:
+                with self._files.lock(self._paths.long_term_lock, wait_s=0):
+                    return self._look(path) is False
+        return False  # as it was, or it is being written, or can't be read: a later round sees it
 
     def know_edit(self, path: str) -> None:
         """Take the file as it is now for known: that it was edited has been told."""

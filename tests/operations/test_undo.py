@@ -123,6 +123,17 @@ def test_diary_takes_no_act_of_recalld_for_an_edit_by_hand(world: World) -> None
     assert by_hand(world) == 0
 
 
+def test_diary_tells_the_other_acts_where_the_long_term_file_is_locked(world: World) -> None:
+    write(world, "对花生过敏")
+    assert by_hand(world) == 0
+    world.put("memory.md", "对花生过敏，对猫也过敏\n")
+    world.write([message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。")])
+    with world.files.lock(world.paths.long_term_lock):
+        assert by_hand(world) == 0
+    assert "messages were filed: 1" in diary(world)[-1]
+    assert by_hand(world) == 1
+
+
 def test_diary_of_a_workspace_that_is_new_to_it_tells_no_edit(world: World) -> None:
     world.put("memory.md", "对花生过敏\n")
     assert by_hand(world) == 0
