@@ -28,7 +28,7 @@ _MOST_CHARS: Final = 500
 #: How a model is told the mark of its turn.
 MARK_LINES: Final = {"zh": "（本轮的标记：{mark}）", "en": "(The mark of this turn: {mark})"}
 _ANY_MARK: Final = lazy_re(
-    r"^[ \t]*(?:（本轮的标记：|\(The mark of this turn: )k[0-9a-f]{10}[)）][ \t]*(?:\n|\Z)", re.MULTILINE
+    r"^[ \t]*[（(]?(?:本轮的标记：|The mark of this turn: )k[0-9a-f]{10}[)）]?[ \t]*(?:\n|\Z)", re.MULTILINE
 )
 
 

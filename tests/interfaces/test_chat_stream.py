@@ -27,6 +27,7 @@ def shown(answer: str, whole: str, cuts: list[int]) -> str:
         ("好。周五部署。", "好。周五部署。"),
         (f"我查一下。\n\n{ASKS}", "我查一下。"),
         ("周五。\n\n（本轮的标记：k7f3a9c2e51）", "周五。"),
+        ("周五。\n\n本轮的标记：k7f3a9c2e51", "周五。"),
         ("<think>先想想 <b>…</b></think>\n\n周五。", "周五。"),
         ("<b>粗体</b>不是思考。", "<b>粗体</b>不是思考。"),
         ("看：\n```python\nprint(1)\n```\n就这样。", "看：\n```python\nprint(1)\n```\n就这样。"),

@@ -12,6 +12,11 @@ from tests.world import ZONE, at, message, parsed
 
 MARK = "k7f3a9c2e51"
 ASKS = f"```recalld {MARK}\nsearch_memory nginx\n```"
+#: As it was shown, and as a model of half a billion parameters repeats it.
+MARK_LINES = (
+    *("（本轮的标记：k0123456789）", "(The mark of this turn: k7f3a9c2e51)"),
+    *("本轮的标记：k7f3a9c2e51", "The mark of this turn: k7f3a9c2e51"),
+)
 NOW = at("2026-01-31T10:00")
 
 
@@ -31,7 +36,7 @@ def test_request_at_the_end_is_taken_off_and_the_first_counts(answer, said, aske
     assert split_request(answer, MARK) == (said, asked)
 
 
-@pytest.mark.parametrize("line", ["（本轮的标记：k0123456789）", "(The mark of this turn: k7f3a9c2e51)"])
+@pytest.mark.parametrize("line", MARK_LINES)
 def test_mark_that_a_model_repeats_is_no_part_of_its_answer(line):
     assert split_request(f"周五。\n\n{line}", MARK) == ("周五。", "")
     assert split_request(f"{line}\n周五。\n{ASKS}", MARK) == ("周五。", "search_memory nginx")

@@ -7,8 +7,8 @@ from typing import Final
 from recalld.supervisor.protocol.lookup_request import MARK_LINES
 from recalld.supervisor.text.thinking import after_thoughts
 
-#: How a line begins that is no part of an answer: a request, or the mark that a small model repeats.
-_HIDDEN: Final = ("```recalld", *(line.partition("{")[0] for line in MARK_LINES.values()))
+#: How a line begins that is no part of an answer: a request, or the mark that a model repeats, with its bracket or without.
+_HIDDEN: Final = ("```recalld", *(line.partition("{")[0][skipped:] for line in MARK_LINES.values() for skipped in (0, 1)))
 #: The longest tag that may begin thinking: so much of an answer is held back until it is clear that it begins none.
 _TAG_CHARS: Final = 12
 
