@@ -38,10 +38,14 @@ _SIGN_ZH: Final = r"\s?(?:就是|现在是|改成了?|设成了?|换成了?|[是
 _CODE: Final = r"(?P<code>[#*]?(?:\d{3,8}|\d{1,2}(?:-\d{1,2}){2,3})[#*]?)(?![a-z0-9_%/])(?![.,:-]\d)"
 _LONG_CODE: Final = r"(?P<code>[#*]?(?!(?:19|20)\d\d(?!\d))\d{4,8}[#*]?)(?![a-z0-9_%/])(?![.,:-]\d)"
 _KEYPAD: Final = r"(?P<code>\*\d{3,8}[#*]?|\d{3,8}#)(?![a-z0-9_#*])"
-_OPENED: Final = rf"{_BEFORE}(?:{_LOCK}|{_ENTRANCE})(?![a-z])|{_LOCK_ZH}|{_ENTRANCE_ZH}|[门锁柜开]"
+_OPENED: Final = rf"{_BEFORE}(?:{_LOCK}|{_ENTRANCE}|alarm)(?![a-z])|{_LOCK_ZH}|{_ENTRANCE_ZH}|[门锁柜开]"
 #: What follows 开 where nothing is unlocked: 开店 (open a shop), 开会 (hold a meeting).
 _NO_OPENING: Final = "(?![店业户公发办始张会工])"
 _TYPE: Final = r"(?:use|enter|type|punch(?: in)?|press|dial|tap|key in|code)(?: (?:the |in )?(?:code|pin|number))?"
+
+#: A number at the end of a clause that is no time of day: an alarm is set to 0630.
+_NO_TIME: Final = r"(?!(?:[01]\d|2[0-3])[0-5]\d(?!\d))"
+_ALONE: Final = rf"{_NO_TIME}{_LONG_CODE}(?=[ ]?(?:\Z|[\n.;,!?，。；！？、)）]))"
 
 #: A number after the thing that it opens, then a number that is typed, before that thing.
 _CODES: Final = (
@@ -49,6 +53,9 @@ _CODES: Final = (
     rf"{_BEFORE}(?:keypad|padlock|lock ?box|key ?box) {_LONG_CODE}",
     rf"{_BEFORE}(?:luggage|suitcase|bike|cable|number) lock (?P<code>\d(?:-\d){{2,3}})(?![a-z0-9_%/-])",
     rf"{_BEFORE}(?:{_ENTRANCE})(?:'s)?{_THERE}(?:{_SIGN}){_LONG_CODE}",
+    rf"{_BEFORE}alarm(?:'s)?{_THERE}(?:{_SIGN}){_ALONE}",
+    rf"{_BEFORE}(?:phone|ipad|tablet|laptop|screen)(?:'s)? unlock {_ALONE}",
+    rf"{_BEFORE}{_TYPE} {_LONG_CODE} to (?:disarm|unlock|turn (?:off )?the alarm)(?![a-z])",
     rf"{_BEFORE}(?:opens?|unlocks?)(?: it)? (?:with|by|using) (?:the )?{_LONG_CODE}",
     rf"{_BEFORE}locker[^\n.;]{{1,24}}, code {_LONG_CODE}",
     rf"{_BEFORE}{_TYPE} {_LONG_CODE} (?:[a-z']+ ){{1,4}}(?:{_LOCK}|{_ENTRANCE})(?![a-z])",
@@ -57,6 +64,7 @@ _CODES_ZH: Final = (
     rf"(?:{_LOCK_ZH})(?:{_SIGN_ZH}){_CODE}",
     rf"(?:门禁|电子锁|智能锁|指纹锁|门锁|的锁) ?{_LONG_CODE}",
     rf"密码锁 ?{_CODE}",
+    rf"(?:(?:手机|平板|电脑|屏幕)的?解锁|(?:自行|单|电动|电瓶|摩托)车锁) ?{_ALONE}",
     rf"(?:{_ENTRANCE_ZH})(?:{_SIGN_ZH}){_LONG_CODE}",
     rf"(?:输入?|按|拨|键入|用)(?:密码|代码|数字)? ?{_LONG_CODE} ?[，,]?[就即可能来去以便]{{0,3}}[开解打]{{1,2}}{_NO_OPENING}",
 )
@@ -116,6 +124,33 @@ _SAID: Final = r"""
       ["'“「]?[^\s,;，；、"'”」]{1,32}(?:\s[^\s,;，；、"'”」]{1,20})?["'”」]?\s?[,;，；、]\s?(?:the\s)?(?:security\s)?key\s?(?:is|[:：=是])?\s?
       ["'“「]?(?P<key>[^\s/，。；,;"'”」]{5,63})
     """
+#: A network and its password, in words that are joined to a number, as no name or model is: "wifi is marmalade-otter-56".
+_NO_NAME: Final = (
+    r"(?![a-z_-]{0,60}(?:guest|repeat|rout|link|box|floor|channel|home|house|office|mesh|band|extend|net|room|stairs|kitchen|garage"
+    r"|garden|cellar|attic|lobby|model|version|generation|point|since|from|until|mbit|gbit|standard|personal|enterprise))"
+)
+_JOINED_WORDS: Final = r"[a-z]{4,16}(?:[-_][a-z]{4,16}){1,4}[-_](?!(?:19|20)\d\d(?!\d))\d{2,6}"
+_NETWORK: Final = rf"""
+    (?:{_BEFORE}(?:wi-?fi|wlan|hotspot|guest\ network)(?![a-z])|无线网?|热点)
+      (?:['’]s(?=\s)|\s(?:at|in|of|for)\s(?:[a-z]{{1,16}}\s){{1,3}}?(?=is\s|[:=]))?
+      (?:\s?(?:is|was)\s(?:now\s|still\s)?|\s?[:：=是为]\s?|\s)[\"'“「`]?(?P<words>{_NO_NAME}{_JOINED_WORDS})(?![\w/.:-]*\w)
+    |{_BEFORE}(?:wi-?fi|wlan|hotspot)\skey(?:\sis\s|\s?[:=]\s?|\s)[\"'“`]?
+      (?P<of_network>(?!wpa|wep|802)(?![a-z_-]{{0,60}}(?:19|20)\d\d)[^\s/，。；,;\"'”`]{{8,63}})
+    |{_BEFORE}(?:root|admin|administrator)\s/\s(?P<on_server>[^\s/，。；,;]{{5,60}})\s(?:on|for|at)\s(?:the\s|my\s|our\s)?
+      (?:routers?|servers?|nas|camera|modem|switch|vpn|database)(?![a-z])
+    """
+_NETWORK_STEMS: Final = (
+    "wifi",
+    "wi-fi",
+    "wlan",
+    "hotspot",
+    "guest network",
+    "无线",
+    "热点",
+    "root /",
+    "admin /",
+    "administrator /",
+)
 #: A word for a login, a name and a password: "login: oz@example.org / …". Before a mail address nothing but a blank is needed.
 _LOGIN: Final = (
     rf"(?:{_BEFORE}(?:log-?ins?|sign-?ins?|credentials?|creds|user(?:[\ -]?(?:name|id))?)(?![a-z])"
@@ -192,6 +227,7 @@ def pairs(text: str, lower: str) -> Iterator[Found]:
     stems = [stem for sign, stems in _SAID_STEMS if sign in lower for stem in stems]
     yield from _halves(_SAID, stems, text, lower)
     yield from _halves(_NAMED, _NAMED_STEMS, text, lower)
+    yield from _halves(_NETWORK, _NETWORK_STEMS, text, lower)
 
 
 def _halves(pattern: str, stems: Iterable[str], text: str, lower: str) -> Iterator[Found]:
