@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unicodedata import east_asian_width
 
 from recalld.supervisor.events import priority
+from recalld.supervisor.operations.codec import camel
 from recalld.supervisor.storage.catalogue import Text, find
 from recalld.supervisor.storage.clock import from_wire, local, to_wire
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -51,12 +52,7 @@ def as_json(value: object) -> str:
 
 def wire(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields with camelCase names, as --json promises them."""
-    return {_camel(key): value for key, value in fields.items()}
-
-
-def _camel(key: str) -> str:
-    first, *rest = key.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    return {camel(key): value for key, value in fields.items()}
 
 
 def as_line(event: Mapping[str, object]) -> str:

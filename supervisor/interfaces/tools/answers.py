@@ -13,6 +13,7 @@ import json
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
+from recalld.supervisor.operations.codec import camel
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.snippet import is_grapheme_boundary
@@ -164,7 +165,7 @@ def as_wire(answer: Answer | MemorySearchResult | LongTermLine) -> dict[str, Any
     {'results': [], 'files': 12, 'note': 'nothing in memory matches.'}
     """
     values = {one.name: getattr(answer, one.name) for one in _json_fields(answer)}
-    return {_camel(name): _wire_value(value) for name, value in values.items() if _is_shown(name, value)}
+    return {camel(name): _wire_value(value) for name, value in values.items() if _is_shown(name, value)}
 
 
 def _json_fields(answer: Answer | MemorySearchResult | LongTermLine | type) -> list[Field[Any]]:
@@ -184,11 +185,6 @@ def _wire_value(value: Any) -> Any:
     return _HALF.sub("\ufffd", value) if isinstance(value, str) else value
 
 
-def _camel(key: str) -> str:
-    first, *rest = key.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
 def share(score: float) -> float:
     """
     Return the score of a search, which has no upper limit, as a number between 0 and 1 (001), in the same order.
@@ -202,8 +198,8 @@ def share(score: float) -> float:
 def output_schema(answer: type) -> dict[str, Any]:
     """Return the JSON schema of the result of `as_wire` for such an answer."""
     hints, shown = get_type_hints(answer), _json_fields(answer)
-    required = [_camel(one.name) for one in shown if one.default is MISSING or get_origin(hints[one.name]) is tuple]
-    properties = {_camel(one.name): _schema_of(hints[one.name]) for one in shown}
+    required = [camel(one.name) for one in shown if one.default is MISSING or get_origin(hints[one.name]) is tuple]
+    properties = {camel(one.name): _schema_of(hints[one.name]) for one in shown}
     return {"type": "object", "properties": properties, "required": required}
 
 
