@@ -76,15 +76,19 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
     rest, placed = set_solid(plain)
     found: list[Span] = []
     for pattern, days_of in _rules(rest):
-
-        def taken(match: re.Match[str], days_of: DaysOf = days_of) -> str:
-            days = days_of(match, today)
-            if days:
-                found.append(Span(days, match.start(), match.end()))
-            return "\0" * len(match[0])  # a day that does not exist (2月30日) must not be read as another date
-
-        rest = pattern.sub(taken, rest)
+        rest = read_rule(pattern, days_of, rest, today, found)
     return tuple(placed_in_text(placed(span)) for span in _joined(sorted(found, key=lambda span: span.start), rest))
+
+
+def read_rule(pattern: re.Pattern[str], days_of: DaysOf, text: str, today: date, found: list[Span]) -> str:
+    """Add the days that the rule finds in the text to *found*, and return the text without them."""
+
+    def taken(match: re.Match[str]) -> str:
+        if days := days_of(match, today):
+            found.append(Span(days, match.start(), match.end()))
+        return "\0" * len(match[0])  # a day that does not exist (2月30日) must not be read as another date
+
+    return pattern.sub(taken, text)
 
 
 def _in_nfkc(text: str) -> tuple[str, Callable[[Span], Span]]:

@@ -28,7 +28,7 @@ from recalld.supervisor.query.calendar import (
     number,
     single_day,
 )
-from recalld.supervisor.query.dates import Span, set_solid, spans
+from recalld.supervisor.query.dates import Span, read_rule, set_solid, spans
 from recalld.supervisor.query.recurring import (
     CHINESE,
     CLAUSE_END,
@@ -44,10 +44,11 @@ from recalld.supervisor.query.tense import AHEAD, OVER
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeAlias
 
-    _Rules: TypeAlias = tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]
+    from recalld.supervisor.query.dates import DaysOf
+
+    _Rules: TypeAlias = tuple[tuple[re.Pattern[str], DaysOf], ...]
 
 #: Only so many characters of a message are read, and only if one of these is in it.
 MOST_CHARS: Final = 4_000
@@ -114,9 +115,9 @@ def relative_days(text: str, said: date) -> tuple[Span, ...]:
     found: list[Span] = []
     rest, placed = set_solid(text[:MOST_CHARS])
     for pattern, days_of in _chinese() if not text.isascii() else ():
-        rest = _read(pattern, days_of, rest, said, found)
+        rest = read_rule(pattern, days_of, rest, said, found)
     for pattern, days_of in _english() if _LATIN.search(text) else ():
-        rest = _read(pattern, days_of, rest, said, found)
+        rest = read_rule(pattern, days_of, rest, said, found)
     return tuple(map(placed, sorted(found, key=lambda span: span.start)))
 
 
@@ -185,20 +186,6 @@ def _nearest(span: Span, text: str, said: date) -> Days:
     if next_year is None or str(day.year) in text[span.start : span.end] or next_year.first - said > said - day:
         return span.days
     return next_year
-
-
-def _read(
-    pattern: re.Pattern[str], days_of: Callable[[re.Match[str], date], Days | None], text: str, said: date, found: list[Span]
-) -> str:
-    """Add what the rule finds in the text to *found*, and return the text without it."""
-
-    def taken(match: re.Match[str]) -> str:
-        days = days_of(match, said)
-        if days:
-            found.append(Span(days, match.start(), match.end()))
-        return "\0" * len(match[0])
-
-    return pattern.sub(taken, text)
 
 
 def _day(said: date, ahead: int) -> Days:
@@ -343,7 +330,7 @@ def _habit(_match: re.Match[str], _said: date) -> Days | None:
     return None
 
 
-def _rules(*rules: tuple[str, Callable[[re.Match[str], date], Days | None]]) -> _Rules:
+def _rules(*rules: tuple[str, DaysOf]) -> _Rules:
     # the case of Han characters would take most of the time
     flags = re.IGNORECASE if rules[0][0].isascii() else re.NOFLAG
     return tuple((lazy_re(pattern, flags), days_of) for pattern, days_of in rules)
