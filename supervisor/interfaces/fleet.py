@@ -23,6 +23,7 @@ from recalld.supervisor.fleet.passing import give_sign, take_connections
 from recalld.supervisor.fleet.settings import VARIABLES, FleetPaths, load, moment_of, shards_of
 from recalld.supervisor.host.config_watch import ConfigWatch
 from recalld.supervisor.host.couriers import Couriers, name_of
+from recalld.supervisor.interfaces.cli.output import event_printer
 from recalld.supervisor.interfaces.locate import PROTOCOL, exchange, socket_in
 from recalld.supervisor.interfaces.socket_server import (
     Answering,
@@ -34,11 +35,10 @@ from recalld.supervisor.interfaces.socket_server import (
 )
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire, utc_now
+from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import AlreadyRuns, Busy, SupervisorError
 from recalld.supervisor.storage.files import Files
-from recalld.supervisor.storage.output import is_journal, line_printer
 from recalld.supervisor.storage.signals import on_signals
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def serve_fleet(root: Path, *, json: bool) -> None:
         files.make_folder(folder)
     environ = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
     stopping, count = threading.Event(), shards_of(settings)
-    with _locked(files, paths), _printed(json=json) as print_event:
+    with _locked(files, paths), event_printer(utc_now, json=json) as print_event:
         events = EventLog(paths.log, utc_now, Log(), print_event)
         shard_command = partial(_shard_command, root, count, json=json)
         parent = Parent(paths, count, shard_command, _own_command, environ, files.disk, events)
@@ -188,7 +188,7 @@ def serve_shard(root: Path, number: int, count: int, *, json: bool) -> None:
     settings = settings_of(paths, files, os.environ)
     for name in [name for name in os.environ if name.startswith(VARIABLES)]:
         del os.environ[name]  # they are no workspace's
-    with _printed(json=json) as print_event, files.lock_for_life(paths.shard_lock(number), wait_s=_BEFORE_S):
+    with event_printer(utc_now, json=json) as print_event, files.lock_for_life(paths.shard_lock(number), wait_s=_BEFORE_S):
         events = EventLog(paths.log, utc_now, Log(), print_event)
         threads = Threads(settings.round_threads)
         couriers = Couriers(f"{name_of(root)}-{number}")
@@ -295,20 +295,6 @@ def _answer_all(line: socket.socket, shard: Shard, events: EventLog) -> None:
 
 def _report_request(events: EventLog, why: str) -> None:
     events.transition("error", why, what="the socket", why=why)
-
-
-@contextlib.contextmanager
-def _printed(*, json: bool) -> Iterator[Callable[[Mapping[str, object]], None]]:
-    """Yield what prints an event."""
-    from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
-
-    render = as_json if json else as_journal_line if is_journal(sys.stdout, os.environ) else as_line
-
-    def lost(lines: int) -> str:
-        return render({"ts": to_wire(utc_now()), "event": "output_lost", "lines": lines})
-
-    with line_printer(sys.stdout, lost) as print_line:
-        yield lambda event: print_line(render(event))
 
 
 if __name__ == "__main__":

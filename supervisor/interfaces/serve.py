@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 from dataclasses import asdict
 from datetime import UTC
@@ -21,18 +20,17 @@ from recalld.supervisor.host.jobs import Job, Threads
 from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Once, ServedCall
-from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
+from recalld.supervisor.interfaces.cli.output import event_printer
 from recalld.supervisor.interfaces.cli.turn import commands
 from recalld.supervisor.interfaces.locate import HOOK, HTTP, TOOL, command_of, folder_id, named_workspace
 from recalld.supervisor.interfaces.socket_server import Answering, CommandRequest, Connections, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
-from recalld.supervisor.storage.clock import fixed_clock, to_wire, utc_now
+from recalld.supervisor.storage.clock import fixed_clock, utc_now
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.heap import limit_malloc_arenas
 from recalld.supervisor.storage.instant import read_instant
 from recalld.supervisor.storage.noting import acting
-from recalld.supervisor.storage.output import is_journal, line_printer
 from recalld.supervisor.storage.signals import on_signals
 from recalld.supervisor.workspace import open_workspace
 
@@ -63,13 +61,8 @@ _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
     """Run the supervisor until it is stopped: a host of one workspace that also answers at the socket."""
     limit_malloc_arenas()
-    render = as_json if json else as_journal_line if is_journal(sys.stdout, os.environ) else as_line
-
-    def lost(lines: int) -> str:
-        return render({"ts": to_wire(clock()), "event": "output_lost", "lines": lines})
-
-    with line_printer(sys.stdout, lost) as print_line:
-        _serve(root, clock, lambda event: print_line(render(event)), has_worker=has_worker)
+    with event_printer(clock, json=json) as print_event:
+        _serve(root, clock, print_event, has_worker=has_worker)
 
 
 def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:

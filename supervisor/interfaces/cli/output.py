@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from datetime import datetime
 from functools import reduce
@@ -19,6 +20,7 @@ from recalld.supervisor.events import priority
 from recalld.supervisor.operations.codec import camel
 from recalld.supervisor.storage.catalogue import Text, find
 from recalld.supervisor.storage.clock import from_wire, local, to_wire
+from recalld.supervisor.storage.output import is_journal, line_printer
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable_json, printable_line
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.context.build import Replay
     from recalld.supervisor.protocol.turn import Receipt
+    from recalld.supervisor.storage.clock import Clock
 
 #: Renders a text of the catalogue in the language of the reader, with the commands in it as they must be typed.
 Render: TypeAlias = "Callable[[object], str]"
@@ -79,6 +82,18 @@ def as_journal_line(event: Mapping[str, object]) -> str:
     '<4>degraded why=the disk is full'
     """
     return f"<{priority(str(event['event']))}>{as_line(event).partition(' ')[2]}"
+
+
+@contextlib.contextmanager
+def event_printer(clock: Clock, *, json: bool) -> Iterator[Callable[[Mapping[str, object]], None]]:
+    """Yield what prints an event to standard output: as JSON, as a journal reads it, or as a line for a terminal."""
+    render = as_json if json else as_journal_line if is_journal(sys.stdout, os.environ) else as_line
+
+    def lost(lines: int) -> str:
+        return render({"ts": to_wire(clock()), "event": "output_lost", "lines": lines})
+
+    with line_printer(sys.stdout, lost) as print_line:
+        yield lambda event: print_line(render(event))
 
 
 def in_local_times(found: Any, zone: ZoneInfo) -> Any:
