@@ -59,7 +59,7 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     newest input counts. All direct chats are one conversation (003), but if a *question* is asked in a session, only messages
     of that session are before it; a group's conversation is its session.
     """
-    messages = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _says_something(one)]
+    messages = _said(history)
     session = chat.session if question is not None else ""
     if question is not None:
         waiting: tuple[Message, ...] = ()
@@ -76,10 +76,15 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
 
 def resolve_waiting(inputs: Sequence[Message], history: History, chat: Chat) -> Asked:
     """Return the *inputs* of one conversation as one question; of a session only its own messages are before it."""
-    messages = [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _says_something(one)]
+    messages = _said(history)
     said = _of_conversation(messages, chat, chat.session)
     before = tuple(one for one in said if not any(_is_message(given, one) for given in inputs))
     return Asked("\n".join(one.text for one in inputs), chat, tuple(inputs), before)
+
+
+def _said(history: History) -> list[Message]:
+    """Return the messages with words of a person or an assistant."""
+    return [one for one in history if isinstance(one, Message) and one.role not in UNSAID and _says_something(one)]
 
 
 def as_sent(summary: str) -> str:
