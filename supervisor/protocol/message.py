@@ -15,7 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
+from recalld.supervisor.storage.clock import to_wire, truncate_to_ms, wire_time
 from recalld.supervisor.storage.instant import instants_of, quoted, read_instant, why_not_said_at
 from recalld.supervisor.storage.lenient_json import DEEPEST, is_deeper, is_same_object, parse_json, render_json
 from recalld.supervisor.text.record import record
@@ -290,8 +290,8 @@ def read_message(raw: object, zone: tzinfo) -> Entry:
         created_at=read_instant(raw.get("createdAt"), zone),
         archived=_flag_of(raw.get("archived")),
         attempts=_count_of(raw.get("archiveAttempts")),
-        failed_at=_time_of(raw.get("archiveFailedAt")),
-        next_at=_time_of(raw.get("archiveNextAt")),
+        failed_at=wire_time(raw.get("archiveFailedAt")),
+        next_at=wire_time(raw.get("archiveNextAt")),
     )
 
 
@@ -380,10 +380,3 @@ def _flag_of(found: object) -> Archived:
 
 def _count_of(found: object) -> int:
     return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < ATTEMPTS_END else 0
-
-
-def _time_of(found: object) -> datetime | None:
-    try:
-        return from_wire(found) if isinstance(found, str) else None
-    except ValueError:
-        return None

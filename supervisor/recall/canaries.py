@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.protocol.said_back import SaidBack
-from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.clock import to_wire, wire_time
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.tokenizer import spelled, tokens
@@ -219,7 +219,7 @@ class CanaryStore:
         head, level = found[0], found[0].get("level")
         return CanaryState(
             canaries=tuple(canary for one in found[1:] if (canary := _canary(one))),
-            until=_time(head.get("until")),
+            until=wire_time(head.get("until")),
             level=level if isinstance(level, float) and 0 <= level <= 1 else 1.0,
         )
 
@@ -326,11 +326,4 @@ def _canary(one: Mapping[str, Any]) -> Canary | None:
     if not isinstance(file, str) or day_of_name(file) is None or not isinstance(identity, str) or not isinstance(words, list):
         return None
     spelled = tuple(word for word in words if isinstance(word, str))
-    return Canary(file=file, id=identity, words=spelled, asked=_time(one.get("asked")), found=one.get("found") is True)
-
-
-def _time(found: object) -> datetime | None:
-    try:
-        return from_wire(found) if isinstance(found, str) else None
-    except ValueError:
-        return None
+    return Canary(file=file, id=identity, words=spelled, asked=wire_time(one.get("asked")), found=one.get("found") is True)

@@ -119,6 +119,14 @@ def from_wire(text: str) -> datetime:
     raise ValueError(f"a time without a zone: {text!r}")
 
 
+def wire_time(found: object) -> datetime | None:
+    """Return the instant that a field of JSON holds; None for anything else."""
+    try:
+        return from_wire(found) if isinstance(found, str) else None
+    except ValueError:
+        return None
+
+
 def local(t: datetime, zone: tzinfo) -> datetime:
     """Return *t* (aware) in *zone*; *t* itself at the ends of the calendar, where no such time exists."""
     try:
