@@ -180,13 +180,13 @@ def append(
     """
     if not raws:
         return []
-    messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
+    messages = _messages(raws, now, entropy, settings)
     journal.refuse_newer()
     if mark:
         known = journal.filed([message.key for message in messages])
         kept = [message.key in known or journal.tombstones.has(message) for message in messages]
         raws = [raw if is_kept else with_words(raw, mark) for raw, is_kept in zip(raws, kept, strict=True)]
-        messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
+        messages = _messages(raws, now, entropy, settings)
     filed = journal.filed([message.key for message in messages])
     filed |= {message.key for message in messages if journal.tombstones.has(message)}  # it was forgotten, and is not kept again
     places = [n for n, message in enumerate(messages) if message.key not in filed]
@@ -218,7 +218,7 @@ def append(
 
 def leave(raws: Sequence[dict[str, Any]], now: datetime, entropy: bytes, *, drop_box: DropBox, settings: Archive) -> list[str]:
     """Write the messages to the drop-box, durably, and return their ids; a message without an id or a time gets one."""
-    messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
+    messages = _messages(raws, now, entropy, settings)
     if messages:
         drop_box.put(messages)
     return [message.id for message in messages]
@@ -312,6 +312,10 @@ def _given_name(name: str) -> str:
     claimed = _CLAIMED.fullmatch(name)
     given = claimed["name"] if claimed else name
     return given if len(os.fsencode(given)) <= _LONGEST_KEPT else f"{digest_of(os.fsencode(given))[:16]}.json"
+
+
+def _messages(raws: Sequence[dict[str, Any]], now: datetime, entropy: bytes, settings: Archive) -> list[Message]:
+    return [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
 
 
 def _message(raw: dict[str, Any], now: datetime, entropy: bytes, settings: Archive) -> Message:
