@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+import pytest
+
 from recalld.supervisor.summaries import quality
 
 if TYPE_CHECKING:
@@ -24,4 +26,11 @@ def without_comparison() -> Iterator[None]:
     """Judge answers by their own form alone."""
     rules = tuple((rule, reason) for rule, reason in quality.RULES if reason not in _COMPARE)
     with patch.object(quality, "RULES", rules), patch.object(quality, "new_places", lambda _text, _material: ([], 0)):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def models_may_say_little() -> Iterator[None]:
+    """Judge so in every test of the folder whose conftest has this fixture."""
+    with without_comparison():
         yield
