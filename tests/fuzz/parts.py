@@ -10,7 +10,6 @@ import multiprocessing
 import random
 import shutil
 import signal
-import tempfile
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tests.fuzz.lives import live, template
 from tests.fuzz.mutate import mutated
 from tests.fuzz.readers import READERS
+from tests.process.rounds import folder_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -124,11 +124,10 @@ class _Job:
 
 def run(wanted: Sequence[int], jobs: int) -> Iterator[tuple[int, list[str], float]]:
     """Do the parts of these numbers, so many at a time; each with what is wrong and its slowest case, as it ends."""
-    memory = Path("/dev/shm")
     todo, wrong = [(number, number * PART) for number in reversed(wanted)], defaultdict[int, list[str]](list)
     slowest = defaultdict[int, float](float)
-    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None) as name:
-        start = Path(name, "start")
+    with folder_in_memory("fuzz-") as name:
+        start = name / "start"
         maker = _PROCESSES.Process(target=template, args=(start,))  # the index's library has threads
         maker.start()
         maker.join()

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 from tests.powercut.cuts import Cuts
 from tests.powercut.rig import KINDS, NO_JOURNAL, Refused, Rig, enter_namespace
 from tests.process import forked
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, folder_in_memory
 
 
 def _rigs(folder: Path, kinds: list[str]) -> dict[str, Rig]:
@@ -65,12 +64,11 @@ def main() -> int:
         enter_namespace()
         forked.warm()
         forked.adopt_orphans()
-        memory = Path("/dev/shm")
         rounds = Rounds(found.log)
-        with tempfile.TemporaryDirectory(prefix="powercut-", dir=memory if memory.is_dir() else None) as name:
-            rigs = _rigs(Path(name), found.fs.split(","))
+        with folder_in_memory("powercut-") as name:
+            rigs = _rigs(name, found.fs.split(","))
             try:
-                _cut(found, rigs, Path(name), rounds)
+                _cut(found, rigs, name, rounds)
             finally:
                 for rig in rigs.values():
                     rig.close()

@@ -27,7 +27,7 @@ from tests.patience import PATIENCE_S
 from tests.process import forked
 from tests.process.feeder import Feeder
 from tests.process.programs import move_into
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, folder_in_memory
 from tests.process.storm import HURRY
 
 if TYPE_CHECKING:
@@ -141,11 +141,10 @@ def main() -> int:
     forked.warm()
     forked.adopt_orphans()
     rounds = Rounds()
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(prefix="backups-", dir=memory if memory.is_dir() else None) as folder:
-        busy = Busy(Path(folder) / "workspace", found.seed)
+    with folder_in_memory("backups-") as folder:
+        busy = Busy(folder / "workspace", found.seed)
         forked.run(busy.root, "init", environ=busy.environ)
-        made = busy.backups(found.backups, Path(folder))
+        made = busy.backups(found.backups, folder)
         for file, promised, code, _ in made:
             wrong = [f"create ended with {code}"] if code else busy.judge(file, promised)
             rounds.add(file.name, wrong, promised=len(promised))

@@ -15,7 +15,6 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +25,7 @@ from tests.checker.checker import Acked, Given, check
 from tests.patience import PATIENCE_S
 from tests.process import foreign, forked
 from tests.process.lockers import KINDS, OURS, Writers
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, folder_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -158,10 +157,9 @@ def main() -> int:
     found = options.parse_args()
     forked.warm()
     rounds = Rounds(found.log)
-    memory = Path("/dev/shm")
     for number in range(len(rounds.done), -(-found.appends // found.a_round)):  # however many more a round had acknowledged
-        with tempfile.TemporaryDirectory(prefix="locks-", dir=memory if memory.is_dir() else None) as folder:
-            storm = LockStorm(Path(folder), found.seed + number, rogue=number % 2 == 1)
+        with folder_in_memory("locks-") as folder:
+            storm = LockStorm(folder, found.seed + number, rogue=number % 2 == 1)
             wrong = storm.run(found.a_round)
         counts = {
             "appends": len(storm.acked),

@@ -18,7 +18,6 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from itertools import count
@@ -31,7 +30,7 @@ from recalld.supervisor.longterm.lines import cut, parse_entry
 from recalld.supervisor.storage.errors import Conflict
 from tests.patience import PATIENCE_S
 from tests.process import forked
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, folder_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -272,10 +271,9 @@ def main() -> int:
     found = options.parse_args()
     commands()  # else each command puts them together again
     rounds = Rounds(found.log)
-    memory = Path("/dev/shm")
     for number in range(len(rounds.done), -(-found.lines // found.a_round)):  # however many more a round had acknowledged
-        with tempfile.TemporaryDirectory(prefix="lines-", dir=memory if memory.is_dir() else None) as folder:
-            one = Round(Path(folder), careless=number % 2 == 1, quick=found.quick)
+        with folder_in_memory("lines-") as folder:
+            one = Round(folder, careless=number % 2 == 1, quick=found.quick)
             wrong = one.run(found.a_round)
         careless = sum(count for line, count in one.acked.items() if line.startswith("careless"))
         counts = {"lines": one.acked.total(), "careless": careless, "lost": one.lost, "written_away": one.written_away}

@@ -17,7 +17,6 @@ import os
 import random
 import re
 import sys
-import tempfile
 import time
 from collections import Counter
 from http.client import HTTPConnection
@@ -31,7 +30,7 @@ from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from tests.llm.server import Act, Server
 from tests.patience import PATIENCE_S
 from tests.process import forked
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, folder_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -206,11 +205,10 @@ def main() -> int:
     options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
     rounds = Rounds(found.log)
-    memory = Path("/dev/shm")
     while rounds.total("messages") < found.messages:
         number = len(rounds.done)
-        with tempfile.TemporaryDirectory(prefix="sessions-", dir=memory if memory.is_dir() else None) as folder:
-            one = Round(Path(folder), number)
+        with folder_in_memory("sessions-") as folder:
+            one = Round(folder, number)
             wrong = one.run(min(found.a_round, found.messages - rounds.total("messages")))
         rounds.add(f"round-{number}", wrong, messages=one.said, lines=one.lines, added=one.added)
         rounds.progress(f"{rounds.total('messages')} messages")

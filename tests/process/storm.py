@@ -16,7 +16,6 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +28,7 @@ from tests.process import forked
 from tests.process.editor import Saves, edit
 from tests.process.feeder import Feeder
 from tests.process.programs import OTHERS, WRITERS, stalled
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, folder_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -267,9 +266,8 @@ def _lives(pid: str) -> bool:
 
 def one_round(seed: int, kills: int, *, fork: bool) -> tuple[list[str], Storm]:
     """A storm over a new workspace."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(prefix="storm-", dir=memory if memory.is_dir() else None) as folder:
-        storm = Storm(Path(folder) / "workspace", seed, fork=fork)
+    with folder_in_memory("storm-") as folder:
+        storm = Storm(folder / "workspace", seed, fork=fork)
         with contextlib.closing(storm.told):
             forked.run(storm.root, "init", environ=storm.environ)
             return storm.run(kills, 0.1 if fork else 0.35), storm

@@ -18,9 +18,10 @@ from recalld.supervisor.storage.errors import Busy
 from recalld.worker.providers import NoCall
 from tests.pool.memory_pool import SEAL, PoolInMemory
 from tests.pool.stations import Stepped
+from tests.process.rounds import folder_in_memory
 from tests.simulation.model import WorkerKilled
 from tests.simulation.world import SimulatedWorld, cranked
-from tests.simulation.years import PLACES, Outcome, Years, lived_in, midnight_of
+from tests.simulation.years import PLACES, Outcome, Years, midnight_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ _STEPS: Final = 600
 def live_together(seed: str, count: int, days: int, *, keep: bool = False) -> Outcome:
     """Live *days* simulated days in each of *count* workspaces with one pool; Violation when anything does not hold."""
     pool = SharedPool(Random(f"{seed} pool"), mischief=_MISCHIEF)
-    with lived_in() as folder:
+    with folder_in_memory() as folder:
         places = [PLACES[n % len(PLACES)] for n in range(count)]
         worlds = [PooledWorld(folder / f"{n}", f"{seed}.{n}", *place, pool, keep=keep) for n, place in enumerate(places)]
         courses = [Years(world, f"{seed}.{n}") for n, world in enumerate(worlds)]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+from tests.process.rounds import folder_in_memory
 from tests.simulation import others
 from tests.simulation.forgetting import FORGOTTEN, forget_something
 from tests.simulation.judge import caps_held, found_again, judge, searchable, settled
@@ -53,7 +52,7 @@ class Outcome:
 
 def live(seed: str, zone: str, first: date, days: int, *, keep: bool = False, forgets: bool = False) -> Outcome:
     """Live *days* simulated days from *first* on, in which a person *forgets* or not; Violation when anything does not hold."""
-    with lived_in() as folder:
+    with folder_in_memory() as folder:
         course = Years(
             SimulatedWorld(folder / "工作区", seed, zone, midnight_of(first, zone), keep=keep), seed, forgets=forgets
         )
@@ -61,13 +60,6 @@ def live(seed: str, zone: str, first: date, days: int, *, keep: bool = False, fo
             course.live_on()
         course.come_to_rest()
         return course.outcome()
-
-
-@contextmanager
-def lived_in() -> Iterator[Path]:
-    """A folder for the index, which is the only thing on the machine's disk; it needs none that keeps anything."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
-        yield Path(folder)
 
 
 def midnight_of(day: date, zone: str) -> datetime:

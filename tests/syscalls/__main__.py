@@ -11,7 +11,6 @@ import argparse
 import multiprocessing
 import random
 import sys
-import tempfile
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.process import forked
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, folder_in_memory
 from tests.syscalls.stages import prepare
 from tests.syscalls.sweep import FAULTS, Case, Sweep, Verdict
 from tests.syscalls.tracer import refused
@@ -81,10 +80,9 @@ def main() -> int:
         return 0
     forked.warm()
     rounds = Rounds(found.log)
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(prefix="syscalls-", dir=memory if memory.is_dir() else None) as folder:
-        (base := Path(folder, "base")).mkdir()
-        _SWEEP.append(Sweep(prepare(base), Path(folder), reads=found.reads, control=found.control))
+    with folder_in_memory("syscalls-") as folder:
+        (base := folder / "base").mkdir()
+        _SWEEP.append(Sweep(prepare(base), folder, reads=found.reads, control=found.control))
         _SWEEP[0].pairs_a_kill = found.pairs_a_kill
         _work(found, _chosen(found, _SWEEP[0], rounds), rounds)
     kinds = Counter(" ".join(key.split()[:2]) for key in rounds.done)
