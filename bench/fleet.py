@@ -25,6 +25,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.served import processor_s
 from bench.talk import write_history
 from recalld.supervisor.fleet.settings import FleetPaths
 from recalld.supervisor.interfaces.fleet import ask_fleet
@@ -199,12 +200,6 @@ def _handles(pid: int) -> dict[str, int]:
             handles.append(os.readlink(f"/proc/{pid}/fd/{name}"))
     inotify = sum("inotify" in one for one in handles)
     return {"descriptors": len(handles), "inotify": inotify, "threads": len(os.listdir(f"/proc/{pid}/task"))}
-
-
-def processor_s(pid: int) -> float:
-    """Return the processor seconds that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _own_kb(pid: int) -> int:

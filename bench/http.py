@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 import socket
 import statistics
 import tempfile
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from bench.served import Served, served
+from bench.served import Served, processor_s, served
 from bench.speed import write
 
 if TYPE_CHECKING:
@@ -42,18 +41,12 @@ def client_of(here: Served, port: int) -> httpx2.Client:
 
 def timed(here: Served, ask: Callable[[], object], times: int) -> tuple[float, float]:
     """Return the median milliseconds of a request, and the milliseconds of processor that each costs the supervisor."""
-    took, before = [], cpu_s(here)
+    took, before = [], processor_s(here.process.pid)
     for _ in range(times):
         began = time.perf_counter()
         ask()
         took.append((time.perf_counter() - began) * 1000)
-    return statistics.median(took), (cpu_s(here) - before) * 1000 / times
-
-
-def cpu_s(here: Served) -> float:
-    """Return the processor seconds of the process, with those of threads that have ended: the socket has one a connection."""
-    fields = Path(f"/proc/{here.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return statistics.median(took), (processor_s(here.process.pid) - before) * 1000 / times
 
 
 def turns(here: Served) -> float:

@@ -24,6 +24,7 @@ import httpx2
 
 from bench.served import served, settle
 from bench.talk import write_history
+from tests.loopback import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,12 +32,6 @@ if TYPE_CHECKING:
 RUNS = 9
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 HTML = {"Accept": "text/html"}
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def is_open(port: int) -> bool:

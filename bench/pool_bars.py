@@ -26,8 +26,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from bench.fleet import processor_s
 from bench.pool import KEY, Host, Model, Pauses, Place, Workers, there
+from bench.served import processor_s
 from bench.talk import talk
 from recalld.supervisor.pool.cargo import Contents, Reserve, packed, unpacked
 from recalld.supervisor.pool.sealing import Seal

@@ -16,7 +16,6 @@ import argparse
 import asyncio
 import itertools
 import json
-import socket
 import statistics
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.served import Served, served
 from bench.speed import write
+from tests.loopback import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -128,12 +128,6 @@ async def measure(bare: int, port: int, here: Served, turns: int, streams: int) 
     for name, where in (("bare server", bare), ("through the proxy", port)):
         found = await asyncio.gather(*(timed(where, key, next(questions)) for _ in range(streams)))
         shown(f"{name}, {streams} streams", found)
-
-
-def free_port() -> int:
-    with socket.socket() as line:
-        line.bind(("127.0.0.1", 0))
-        return int(line.getsockname()[1])
 
 
 def main() -> None:

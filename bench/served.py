@@ -29,6 +29,18 @@ def settle(root: Path, at: str, environ: Mapping[str, str] = ENVIRON) -> int:
     return subprocess.run(command, env=environ, stdout=subprocess.DEVNULL, check=False).returncode
 
 
+def processor_s(pid: int) -> float:
+    """Return the processor seconds of a process, with those of threads that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(pid: int, key: str) -> float:
+    """Return what a process holds, from /proc: RssAnon is its own, VmRSS with what it shares."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
+
+
 class Served:
     """The supervisor of a workspace, as its process and its socket."""
 
@@ -66,9 +78,8 @@ class Served:
                 return
 
     def memory_mb(self, key: str = "RssAnon") -> float:
-        """Return what the process holds, from /proc: RssAnon is its own, VmRSS with what it shares."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
+        """Return what the process holds."""
+        return memory_mb(self.process.pid, key)
 
     def cpu_s(self) -> float:
         """Return the processor seconds that its threads have used."""
