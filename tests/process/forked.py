@@ -41,6 +41,28 @@ _OPEN_FILES = 1024
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: a worker whose supervisor died becomes our child
 
 
+class Acknowledged:
+    """The lines that forked processes write to *out*; *note* is given those that have come whole."""
+
+    def __init__(self, note: Callable[[list[str]], object]) -> None:
+        self._note = note
+        self._reader, self.out = os.pipe()
+        os.set_blocking(self._reader, False)
+        self._rest = b""
+
+    def read(self) -> None:
+        """Take in what has come."""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._reader, 1 << 16):
+                *whole, self._rest = (self._rest + data).split(b"\n")
+                self._note([line.decode() for line in whole])
+
+    def end(self) -> None:
+        """Take in the last lines of those who have ended."""
+        self.read()
+        os.close(self._reader)
+
+
 class Child:
     """A process that this one has forked; made like subprocess.Popen, as far as a supervisor asks for it."""
 

@@ -56,18 +56,16 @@ class LockStorm:
         forked.run(self.root, "init", environ=ENVIRON)
         supervisor = self._child(forked.command(self.root, "run"), self._null)
         writers = Writers(self.root, self.stop)
-        reader, out = os.pipe()
-        os.set_blocking(reader, False)
-        children = [self._child(writers.life(kind, f"{kind}-{n}", self.seed), out) for n, kind in enumerate(KINDS)]
+        told = forked.Acknowledged(lambda lines: self.acked.update(dict.fromkeys(lines)))
+        children = [self._child(writers.life(kind, f"{kind}-{n}", self.seed), told.out) for n, kind in enumerate(KINDS)]
         if self.rogue:
             history = self.root / "history.json"
             children.append(self._child(lambda: foreign.ignore_the_lock(history, self.stop, self.seed), self._gone.fileno()))
-        os.close(out)
-        wrong = self._until(appends, reader, most_s)
+        os.close(told.out)
+        wrong = self._until(appends, told, most_s)
         self.stop.touch()
         wrong += [f"writer {n} ended with {code}" for n, child in enumerate(children) if (code := child.wait(PATIENCE_S))]
-        self._collect(reader, b"")
-        os.close(reader)
+        told.end()
         if (code := supervisor.poll()) is not None:
             wrong.append(f"the supervisor had ended by itself with {code}")
         supervisor.terminate()
@@ -78,11 +76,11 @@ class LockStorm:
     def _child(self, run: Callable[[], int], out: int) -> forked.Child:
         return forked.Child(run, ENVIRON, [self._null, out, self._err.fileno()])
 
-    def _until(self, appends: int, reader: int, most_s: float) -> list[str]:
-        rest, until = b"", time.monotonic() + most_s
+    def _until(self, appends: int, told: forked.Acknowledged, most_s: float) -> list[str]:
+        until = time.monotonic() + most_s
         while len(self.acked) < appends or not self._has_put_back():
             time.sleep(0.02)
-            rest = self._collect(reader, rest)
+            told.read()
             if time.monotonic() > until:
                 return [f"{len(self.acked)} messages were acknowledged in {most_s:.0f} s, and {self._put_back()} put back"]
         return []
@@ -96,13 +94,6 @@ class LockStorm:
         lines = log.read_bytes().splitlines(keepends=True) if log.exists() else []
         events = [json.loads(line) for line in lines if line.endswith(b"\n")]
         return sum(event["messages"] for event in events if event["event"] == "put_back")
-
-    def _collect(self, reader: int, rest: bytes) -> bytes:
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(reader, 1 << 16):
-                *whole, rest = (rest + data).split(b"\n")
-                self.acked.update((line.decode(), None) for line in whole)
-        return rest
 
     def _judge(self) -> list[str]:
         began = time.monotonic()

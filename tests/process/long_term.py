@@ -203,38 +203,29 @@ class Round:
         """The violations once *lines* lines are acknowledged."""
         forked.run(self.root, "init", environ=ENVIRON)
         (self.root / "memory.md").write_bytes(START.encode())
-        reader, out = os.pipe()
-        os.set_blocking(reader, False)
+        acked = forked.Acknowledged(self.acked.update)
         with (self.stop.parent / "told").open("w+b") as told:
             children = {
-                name: forked.Child(life(made, self.root, name, self.stop), ENVIRON, [told.fileno(), out, told.fileno()])
+                name: forked.Child(life(made, self.root, name, self.stop), ENVIRON, [told.fileno(), acked.out, told.fileno()])
                 for name, made in self.writers.items()
             }
-            os.close(out)
-            wrong = self._until(lines, reader)
+            os.close(acked.out)
+            wrong = self._until(lines, acked)
             self.stop.touch()
             wrong += [f"{name} ended with {code}" for name, child in children.items() if (code := child.wait(PATIENCE_S))]
-            self._collect(reader, b"")
-            os.close(reader)
+            acked.end()
             told.seek(0)
             said = told.read().decode()
         return [*wrong, *([said[-2000:]] if said else []), *self._judge()]
 
-    def _until(self, lines: int, reader: int) -> list[str]:
-        rest, until = b"", time.monotonic() + MOST_S
+    def _until(self, lines: int, acked: forked.Acknowledged) -> list[str]:
+        until = time.monotonic() + MOST_S
         while self.acked.total() < lines:
             time.sleep(0.02)
-            rest = self._collect(reader, rest)
+            acked.read()
             if time.monotonic() > until:
                 return [f"only {self.acked.total()} lines were acknowledged in {MOST_S:.0f} s"]
         return []
-
-    def _collect(self, reader: int, rest: bytes) -> bytes:
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(reader, 1 << 16):
-                *whole, rest = (rest + data).split(b"\n")
-                self.acked.update(line.decode() for line in whole)
-        return rest
 
     def _judge(self) -> list[str]:
         text = (self.root / "memory.md").read_bytes().decode()
