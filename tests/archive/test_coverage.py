@@ -9,7 +9,7 @@ from recalld.supervisor.protocol.period import Period
 from tests.archive.states import file, standing
 
 ONE, TWO = file("2025-12-03-nginx.md"), file("2025-12-04-pnpm.md")
-DAY_3, DAY_4, MONTH = Period("2025-12-03"), Period("2025-12-04"), Period("2025-12")
+DAY_3, MONTH = Period("2025-12-03"), Period("2025-12")
 
 
 @pytest.mark.feature("003.16")

@@ -114,13 +114,6 @@ class Ledger:
         number = self.live[folder][name]
         self.inodes[number] = self.inodes[number]._replace(data=data, durable=0, mtime_ns=self.tick())
 
-    def plant_link(self, path: str, target: str) -> None:
-        """Put a symbolic link there."""
-        folder, _, name = path.rpartition("/")
-        self._plant_folder(folder)
-        data = target.encode()
-        self.settle_entry(folder, name, self.new(Inode(data, len(data), modes.S_IFLNK | 0o777, self.tick())))
-
     def remove(self, path: str) -> None:
         """Take a file away at once and durably, as a person does."""
         folder, _, name = path.rpartition("/")
