@@ -111,9 +111,7 @@ def command(tmp_path: Path) -> Command:
     home = tmp_path / "home"
     for name in (".claude", ".codex", ".gemini"):
         (home / name).mkdir(parents=True)
-    made = Command(tmp_path / "memory", HOME=str(home), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert made("init").code == 0
-    return made
+    return Command.made(tmp_path / "memory", HOME=str(home), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
 
 
 def test_thirty_turns_of_three_clients_lose_and_double_nothing(command, tmp_path):
@@ -185,8 +183,7 @@ def test_full_disk_holds_no_prompt_and_loses_nothing_that_was_kept(command, tmp_
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], check=True)
     try:
-        command = Command(disk / "memory", HOME=str(home), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-        assert command("init").code == 0
+        command = Command.made(disk / "memory", HOME=str(home), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
         with ScriptedModel() as model:
             client = Client(name, home, project, model)
             assert command("connect", name, "--yes").code == 0

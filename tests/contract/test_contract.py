@@ -92,8 +92,7 @@ class Workspace(NamedTuple):
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     root = tmp_path_factory.mktemp("contract") / "工作区"
-    command = Command(root, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_NOW="2026-01-31T02:00:00Z")
-    assert command("init").code == 0
+    command = Command.made(root, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_NOW="2026-01-31T02:00:00Z")
     private = [
         message("a", "2026-01-10T09:00", "我对青霉素过敏。"),
         message("b", "2026-01-10T09:01", "Penicillin makes me ill."),

@@ -99,8 +99,7 @@ def test_config_watch_of_a_comment_tells_nothing(watched):
 
 @pytest.mark.proof
 def test_run_uses_a_changed_configuration_and_keeps_it_when_wrong(tmp_path):
-    recalld = Command(tmp_path / "工作区")
-    assert recalld("init").code == 0
+    recalld = Command.made(tmp_path / "工作区")
     toml = recalld.root / "recalld.toml"
     before = toml.read_text(encoding="utf-8").replace("[archive]\n", '[archive]\nexchange_wait = "0s"\n')
     toml.write_text(before, encoding="utf-8")

@@ -20,9 +20,7 @@ pytestmark = pytest.mark.proof
 @pytest.fixture
 def command(tmp_path) -> Command:
     """The command in a workspace whose supervisor would answer at a free port."""
-    found = Command(tmp_path / "工作区", DISPLAY="", WAYLAND_DISPLAY="", RECALLD_SERVE_PORT=str(free_port()))
-    assert found("init").code == 0
-    return found
+    return Command.made(tmp_path / "工作区", DISPLAY="", WAYLAND_DISPLAY="", RECALLD_SERVE_PORT=str(free_port()))
 
 
 def health(command: Command) -> str:

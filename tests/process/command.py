@@ -12,7 +12,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from tests.patience import PATIENCE_S
 from tests.process.prepared import Process
@@ -42,6 +42,13 @@ class Command:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON"))}
         patient = {"RECALLD_RECALL_TIMEOUT_MS": "60000"}  # a busy machine finds the same
         self.environ = {**kept, "PYTHONPYCACHEPREFIX": _COMPILED, "RECALLD_LANGUAGE": "en", **patient, **environ}
+
+    @classmethod
+    def made(cls, root: Path, **environ: str) -> Self:
+        """The command in a new workspace."""
+        command = cls(root, **environ)
+        assert command("init").code == 0
+        return command
 
     def start(
         self,

@@ -27,16 +27,13 @@ MUCH: Final = 15_000
 @pytest.fixture
 def recalld(tmp_path: Path) -> Command:
     """An empty workspace in Shanghai."""
-    made = Command(tmp_path / "工作区", **HERE)
-    assert made("init").code == 0
-    return made
+    return Command.made(tmp_path / "工作区", **HERE)
 
 
 @pytest.fixture(scope="session")
 def two_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory of two days, archived; one of the days waits for its summary."""
-    made = Command(tmp_path_factory.mktemp("talk") / "工作区", **HERE)
-    assert made("init").code == 0
+    made = Command.made(tmp_path_factory.mktemp("talk") / "工作区", **HERE)
     assert made("append", "--jsonl", stdin="\n".join(map(json.dumps, LINES))).code == 0
     assert made("run", "--until-settled", "--no-worker").code == 0
     return made.root

@@ -25,8 +25,7 @@ pytestmark = pytest.mark.proof
 
 @pytest.fixture
 def recalld(tmp_path: Path) -> Command:
-    made = Command(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert made("init").code == 0
+    made = Command.made(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     assert made("append", "--role", "user", "--text", "我对花生过敏").code == 0
     return made
 

@@ -43,8 +43,7 @@ def _move(draft: Path, target: Path) -> bytes:
 
 
 def test_drop_box_loses_no_file_of_a_program_that_reuses_its_name(tmp_path: Path) -> None:
-    command = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert command("init").code == 0
+    command = Command.made(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     texts = [f"第 {n} 句：备份放在 nas{n}。" for n in range(60)]
     target, draft = command.root / "inbox.d" / "new" / "msg.json", command.root / "inbox.d" / "draft"
 

@@ -35,9 +35,7 @@ NOW = "2026-01-31T10:00:00+08:00"
 
 @pytest.fixture
 def recalld(tmp_path) -> Command:
-    made = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", LC_ALL="C.UTF-8")
-    assert made("init").code == 0
-    return made
+    return Command.made(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", LC_ALL="C.UTF-8")
 
 
 def words_of(recalld: Command) -> list[str]:

@@ -58,9 +58,7 @@ def test_rounds_record_each_commit_and_report_all_with_the_slowest_case(tmp_path
 
 @pytest.fixture
 def recalld(tmp_path):
-    made = Command(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", TZ="America/New_York")
-    assert made("init").code == 0
-    return made
+    return Command.made(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", TZ="America/New_York")
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,7 @@ FACT = "the wifi password of the cabin is plum-orchid-77"
 
 @pytest.fixture
 def recalld(tmp_path):
-    found = Command(tmp_path / "workspace", LC_ALL="C.UTF-8", RECALLD_LANGUAGE="auto")
-    assert found("init").code == 0
-    return found
+    return Command.made(tmp_path / "workspace", LC_ALL="C.UTF-8", RECALLD_LANGUAGE="auto")
 
 
 def test_inject_and_search_find_what_was_appended_a_moment_ago(recalld):
@@ -39,8 +37,7 @@ def test_inject_and_search_find_what_was_appended_a_moment_ago(recalld):
 
 
 def test_each_message_is_found_at_once_while_a_supervisor_files_them(tmp_path):
-    running = Running(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert running("init").code == 0
+    running = Running.made(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     running.begin()
     try:
         memory = Memory(running.root)

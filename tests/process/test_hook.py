@@ -25,9 +25,7 @@ ANSWER = {**QUESTION, "hook_event_name": "Stop"}
 
 @pytest.fixture
 def command(tmp_path) -> Command:
-    made = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert made("init").code == 0
-    return made
+    return Command.made(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
 
 
 #: The command, in place of `-m recalld`, that has more than two seconds: a busy machine needs them.

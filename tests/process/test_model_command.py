@@ -28,9 +28,7 @@ def recalld(tmp_path: Path, server: Server) -> Command:
         "RECALLD_SUMMARIZE_LEAST": "0",
         "OPENAI_API_KEY": "sk-test-4f9a",
     }
-    made = Command(tmp_path / "工作区", **HERE, **llm)
-    assert made("init").code == 0
-    return made
+    return Command.made(tmp_path / "工作区", **HERE, **llm)
 
 
 def test_model_test_prints_the_answer_and_counts_the_call(recalld: Command, server: Server):
@@ -124,8 +122,7 @@ def test_turns_sum_up_what_overflows_beside_a_supervisor(tmp_path: Path):
         "RECALLD_CONVERSATION_MAX_HISTORY": "1",
         "RECALLD_CONVERSATION_OVERFLOW_MIN": "2",
     }
-    recalld = Command(tmp_path / "工作区", **HERE, **turns)
-    assert recalld("init").code == 0
+    recalld = Command.made(tmp_path / "工作区", **HERE, **turns)
     with recalld.supervised():
         for command in ("context", "inject"):
             talked(recalld)

@@ -27,9 +27,7 @@ pytestmark = pytest.mark.proof
 
 @pytest.fixture
 def recalld(tmp_path: Path) -> Command:
-    made = Command(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert made("init").code == 0
-    return made
+    return Command.made(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
 
 
 @contextlib.contextmanager

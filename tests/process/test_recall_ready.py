@@ -77,8 +77,7 @@ class Running(Command):
 
 @pytest.fixture
 def running(tmp_path) -> Iterator[Running]:
-    found = Running(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert found("init").code == 0
+    found = Running.made(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     said = [message(f"旧-{n}", f"2026-01-2{n}T09:00", f"第 {n} 天：rsync 备份到 nas{n}。") for n in range(1, 9)]
     (found.root / "history.json").write_text(json.dumps(said), encoding="utf-8")
     found.begin()

@@ -24,9 +24,7 @@ pytestmark = pytest.mark.proof
 @pytest.fixture
 def recalld(tmp_path: Path) -> Command:
     """An empty workspace whose messages are archived at once."""
-    made = Command(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_ARCHIVE_INTERVAL="1s")
-    assert made("init").code == 0
-    return made
+    return Command.made(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_ARCHIVE_INTERVAL="1s")
 
 
 @pytest.fixture

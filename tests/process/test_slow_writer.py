@@ -18,8 +18,7 @@ pytestmark = pytest.mark.proof
 
 
 def test_restore_keeps_what_a_slow_writer_still_writes(tmp_path: Path) -> None:
-    command = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert command("init").code == 0
+    command = Command.made(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     history, said = command.root / "history.json", talk("2026-01-29T09:00", 6)
     history.write_text(json.dumps(said), encoding="utf-8")
     assert command("run", "--until-settled", "--no-worker").code == 0

@@ -321,8 +321,7 @@ def test_entry_sends_nothing_to_a_socket_of_another_user(world, listening, monke
 
 
 def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
-    recalld = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert recalld("init").code == 0
+    recalld = Command.made(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
     history = [message("猫-1", "2026-01-28T09:00", "猫的疫苗约在九月。")]
     (recalld.root / "history.json").write_text(json.dumps(history), encoding="utf-8")
@@ -348,8 +347,7 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
 def test_run_answers_no_command_that_changes_the_user(tmp_path):
     home = tmp_path / "家"
     home.mkdir()
-    recalld = Command(tmp_path / "workspace", HOME=str(home), SHELL="/bin/bash")
-    assert recalld("init").code == 0
+    recalld = Command.made(tmp_path / "workspace", HOME=str(home), SHELL="/bin/bash")
     with recalld.supervised():
         for argv in (
             ["--install-completion", "bash"],
