@@ -35,6 +35,15 @@ def _of_user(text: str) -> str:
     return "" if _CLIENTS_OWN.match(text) else text
 
 
+def _records(log: Reading, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the object of each line of a file; a line that has none is noted as unread."""
+    for number, raw in log.source.lines(name):
+        if isinstance(raw, dict):
+            yield number, raw
+        else:
+            log.unread.note("line", f"{name}#{number}")
+
+
 # ── Claude Code ──────────────────────────────────────────────────────────────
 
 
@@ -42,10 +51,7 @@ def claude_code(log: Reading) -> Talk:
     """Yield the sessions of Claude Code, `projects/<folder>/<session>.jsonl`; the parts of an answer are one message."""
     for name in log.source.named("*.jsonl"):
         answer: list[dict[str, Any]] = []
-        for number, raw in log.source.lines(name):
-            if not isinstance(raw, dict):
-                log.unread.note("line", f"{name}#{number}")
-                continue
+        for _, raw in _records(log, name):
             message = raw.get("message")
             if raw.get("type") not in ("user", "assistant") or not isinstance(message, dict):
                 continue
@@ -90,10 +96,7 @@ def codex(log: Reading) -> Talk:
     for name in log.source.named("rollout-*.jsonl"):
         has_events = any(_event_of(raw) for _, raw in log.source.lines(name) if isinstance(raw, dict))
         session, project, at = PurePosixPath(name).stem, "", None
-        for number, raw in log.source.lines(name):
-            if not isinstance(raw, dict):
-                log.unread.note("line", f"{name}#{number}")
-                continue
+        for number, raw in _records(log, name):
             inner = raw.get("payload")
             payload: Mapping[str, Any] = inner if isinstance(inner, dict) else raw  # older logs have no envelope
             at = when(raw.get("timestamp"), log.zone) or at
@@ -235,10 +238,7 @@ def openclaw(log: Reading) -> Talk:
                 keys[entry["sessionId"]] = key
     for name in log.source.named("*.jsonl"):
         session, project = PurePosixPath(name).stem, ""
-        for number, raw in log.source.lines(name):
-            if not isinstance(raw, dict):
-                log.unread.note("line", f"{name}#{number}")
-                continue
+        for number, raw in _records(log, name):
             if raw.get("type") == "session":
                 session, project = text_of(raw, "id") or session, text_of(raw, "cwd")
             message = raw.get("message")
