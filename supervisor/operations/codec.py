@@ -19,7 +19,7 @@ from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from pydantic import TypeAdapter
 
@@ -72,9 +72,7 @@ def from_json(operation: Operation[Any, Any], given: object) -> Any:
     if not isinstance(given, dict):
         raise BadRequest("request", Text("argument.no_json_object"))
     names = _names(operation.request)
-    for name in given:
-        if name not in names:
-            raise BadRequest(str(name)[:40], Text("argument.unknown", names=", ".join(names) or "-"))
+    refuse_unknown(given, names)
     try:
         # JSON has objects for requests and arrays for sequences; pydantic's strict mode for Python refuses both
         kind: Any = operation.request
@@ -82,6 +80,13 @@ def from_json(operation: Operation[Any, Any], given: object) -> Any:
     except ValidationError as error:
         fault = error.errors()[0]
         raise BadRequest(camel(str(fault["loc"][0])), _text_of(fault)) from None
+
+
+def refuse_unknown(given: Iterable[object], names: Collection[str]) -> None:
+    """Raise BadRequest for the first of the arguments *given* that is not among *names*."""
+    for name in given:
+        if name not in names:
+            raise BadRequest(str(name)[:40], Text("argument.unknown", names=", ".join(names) or "-"))
 
 
 def _text_of(fault: Mapping[str, Any]) -> Text:

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from recalld.supervisor.interfaces.http.json_body import json_object
 from recalld.supervisor.interfaces.http.problem import problem
 from recalld.supervisor.longterm.lines import parse_entry
+from recalld.supervisor.operations.codec import refuse_unknown
 from recalld.supervisor.operations.long_term import ReadRequest, StatsRequest, SummarizeRequest, read, stats, summarize
 from recalld.supervisor.operations.long_term_text import (
     LinesRequest,
@@ -126,8 +127,7 @@ def query(request: Request, *names: str) -> dict[str, str]:
     """Return the parameters of the address; BadRequest for one that is not among *names*, or is there twice."""
     found: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
-        if name not in names:
-            raise BadRequest(name[:40], Text("argument.unknown", names=", ".join(names) or "-"))
+        refuse_unknown([name], names)
         if name in found:
             raise BadRequest(name, Text("http.field_twice"))
         found[name] = value
@@ -137,9 +137,7 @@ def query(request: Request, *names: str) -> dict[str, str]:
 def body_of(request: Request, body: bytes, *names: str) -> dict[str, Any]:
     """Return the object in the body; BadRequest for a field that is not among *names*."""
     found = json_object(request, body)
-    for name in found:
-        if name not in names:
-            raise BadRequest(name[:40], Text("argument.unknown", names=", ".join(names) or "-"))
+    refuse_unknown(found, names)
     return found
 
 
