@@ -137,10 +137,8 @@ SUMMARY = "用户对花生过敏；Cloudflare Workers 的超时改成 30 秒，�
 TURN = ("context", "--query", "我能吃花生酱吗？", "--session", "部署", "--system", "你是小记。")
 
 
-@pytest.mark.feature("004.2")
-def test_context_makes_the_summary_of_a_session_without_being_asked(recalld: Command, server: Server):
-    talked(recalld, 8)
-    recalld.environ["RECALLD_TURNS_OVERFLOW"] = "summary"
+def held(server: Server) -> tuple[threading.Event, threading.Event]:
+    """Have the model answer with a summary once it may: whether it was asked, and whether it may answer."""
     asked, may_answer = threading.Event(), threading.Event()
 
     def script(_number: int, _prompt: str) -> Act:
@@ -149,6 +147,14 @@ def test_context_makes_the_summary_of_a_session_without_being_asked(recalld: Com
         return Act(text=SUMMARY)
 
     server.script = script
+    return asked, may_answer
+
+
+@pytest.mark.feature("004.2")
+def test_context_makes_the_summary_of_a_session_without_being_asked(recalld: Command, server: Server):
+    talked(recalld, 8)
+    recalld.environ["RECALLD_TURNS_OVERFLOW"] = "summary"
+    asked, may_answer = held(server)
     killed = recalld.start("-w", str(recalld.root), *TURN)
     until(asked.is_set, killed)
     killed.kill()
@@ -171,14 +177,7 @@ def test_context_makes_the_summary_of_a_session_without_being_asked(recalld: Com
 def test_turn_that_waits_for_the_model_keeps_no_other_command_waiting(recalld: Command, server: Server):
     talked(recalld, 8)
     recalld.environ["RECALLD_TURNS_OVERFLOW"] = "summary"
-    asked, may_answer = threading.Event(), threading.Event()
-
-    def script(_number: int, _prompt: str) -> Act:
-        asked.set()
-        may_answer.wait(PATIENCE_S)
-        return Act(text=SUMMARY)
-
-    server.script = script
+    asked, may_answer = held(server)
     with recalld.supervised():
         waiting = recalld.start("-w", str(recalld.root), *TURN)
         until(asked.is_set, waiting)
