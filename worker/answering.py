@@ -48,7 +48,8 @@ def answer(
     Raises Cancelled once *cancelled* returns true, BadConfig when it needs a model and none is configured.
     """
     if task.kind == "session-extract":
-        return delivered(task, provider, clock, lambda: _extract(task, config))
+        zone, most = config.archive.zone, config.summarize.char_limit
+        return delivered(task, provider, clock, lambda: extract_of_talk(task.messages, zone, most))
     if not isinstance(provider, ListingModel):
         raise BadConfig("llm.model", Text("model.none_configured"))
     if task.kind == "model-list":
@@ -59,10 +60,6 @@ def answer(
     calls = Calls(provider, config, log, clock, cancelled, is_asked=is_test)
     prompt = turns_in(task) or task.prompt
     return delivered(task, provider, clock, lambda: _ask(calls, prompt, _TEST_TOKENS if is_test else None), calls)
-
-
-def _extract(task: AskedTask, config: Config) -> str:
-    return extract_of_talk(task.messages, config.archive.zone, config.summarize.char_limit)
 
 
 def _ask(calls: Calls, prompt: Prompt, most: int | None) -> str:

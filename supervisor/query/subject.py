@@ -8,7 +8,7 @@ from recalld.supervisor.query.parse import MOST_CHARS, REQUEST_WEIGHT
 from recalld.supervisor.text.tokenizer import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from recalld.supervisor.query.parse import Query
 
@@ -38,8 +38,4 @@ def subject_of(query: Query) -> tuple[str, ...]:
 
 def as_typed(text: str, wanted: Sequence[str]) -> tuple[str, ...]:
     """Return those of the tokens *wanted* that are whole words of the text, as they are written there, in its order."""
-    return tuple(dict.fromkeys(written[:_MOST_WORD] for written, token in _words(text) if token in wanted))
-
-
-def _words(text: str) -> Iterable[tuple[str, str]]:
-    return spelled(text[:MOST_CHARS])
+    return tuple(dict.fromkeys(written[:_MOST_WORD] for written, token in spelled(text[:MOST_CHARS]) if token in wanted))
