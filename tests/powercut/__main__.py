@@ -60,6 +60,8 @@ def main() -> int:
     options.add_argument("--log", type=Path)
     options.add_argument("--control", choices=("all", "folders"), default="", help="never fsync that: it has to be found")
     found = options.parse_args()
+    if unknown := set(found.fs.split(",")) - KINDS.keys():
+        options.error(f"--fs {','.join(sorted(unknown))}: some of {','.join(KINDS)}")
     try:
         enter_namespace()
         forked.warm()
