@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.extracts.test_short_messages import bullets
+from tests.extracts.test_short_messages import CHATTER, bullets
 
 DAYS = timedelta(days=3)
 
@@ -97,8 +97,7 @@ def test_extract_takes_a_yes_for_an_answer_for_hours():
 
 def test_extract_has_what_an_empty_question_is_about():
     said, asked, answer = "大鹏说不想去深圳了，补贴一天 180", "怎么了？", "怕小满不认他，不去就没晋升"
-    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
-    found = bullets(*chatter, ("u", said), ("a", asked), ("u", answer))
+    found = bullets(*CHATTER, ("u", said), ("a", asked), ("u", answer))
     assert any(answer in bullet for bullet in found)
     assert any(said in bullet for bullet in found)
 
@@ -145,8 +144,7 @@ def test_extract_takes_no_statement_for_a_question(said):
     ],
 )
 def test_extract_leaves_a_message_in_pieces_together(said):
-    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 9)]
-    assert any(bullet.endswith(f": {said}") for bullet in bullets(*chatter, ("u", said), every=timedelta(minutes=20)))
+    assert any(bullet.endswith(f": {said}") for bullet in bullets(*CHATTER[:6], ("u", said), every=timedelta(minutes=20)))
 
 
 def test_extract_has_what_was_to_be_worked_out_before_the_result():
@@ -270,7 +268,6 @@ def test_extract_has_what_came_of_a_plan_beside_it(said, changed):
     ],
 )
 def test_extract_of_a_month_has_what_was_decided_of_a_known_thing(before, decided):
-    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
-    found = "\n".join(bullets(("u", before), *chatter, ("u", decided), kind="month", every=timedelta(hours=6)))
+    found = "\n".join(bullets(("u", before), *CHATTER, ("u", decided), kind="month", every=timedelta(hours=6)))
     assert before in found
     assert decided in found

@@ -12,6 +12,10 @@ SHANGHAI = ZoneInfo("Asia/Shanghai")
 MORNING = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # 09:00 in Shanghai
 
 
+#: What fills an extract, so that it has to choose.
+CHATTER = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
+
+
 def bullets(*said, kind="day", every=timedelta(minutes=2)):
     """The bullets of messages with a role of "u" or "a", every some minutes from nine in the morning on."""
     roles = {"u": "user", "a": "assistant"}
@@ -112,8 +116,7 @@ def test_extract_of_a_month_has_what_came_to_nothing_with_its_end(said, over):
     ],
 )
 def test_extract_has_who_she_is_with_what_is_said_of_her(said, noted, told):
-    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
-    (bullet,) = [one for one in bullets(*chatter, ("u", said), ("a", noted), ("u", told)) if told in one]
+    (bullet,) = [one for one in bullets(*CHATTER, ("u", said), ("a", noted), ("u", told)) if told in one]
     assert said in bullet
 
 
@@ -161,16 +164,14 @@ def test_extract_omits_a_sum_of_the_assistant_that_the_person_has_said(said, sum
     ],
 )
 def test_extract_keeps_a_no_that_tells_of_an_allergy(offer, answer):
-    chatter = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 30)]
-    assert any(answer in bullet for bullet in bullets(*chatter, ("a", offer), ("u", answer)))
+    assert any(answer in bullet for bullet in bullets(*CHATTER, ("a", offer), ("u", answer)))
 
 
 @pytest.mark.parametrize(
     "asked", ["who is the UK distributor for Klang mixers", 'anyone know why my Mac says "disk" every night']
 )
 def test_extract_prefers_what_is_told_to_a_question_without_its_mark(asked):
-    told = [("u", f"ordered {n} reels of cable, XLR-{n}40, for £{n}00 from Thomann") for n in range(3, 9)]
-    assert not any(asked in bullet for bullet in bullets(*told, ("u", asked)))
+    assert not any(asked in bullet for bullet in bullets(*CHATTER[:6], ("u", asked)))
 
 
 @pytest.mark.parametrize(
