@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import statistics
 import subprocess
@@ -21,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.served import ENVIRON
 from tests.llm.server import Act, Server
 
 if TYPE_CHECKING:
@@ -105,8 +105,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Server() as server:
         root = Path(folder) / "workspace"
         server.script = script
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
-        environ |= {"RECALLD_LLM_BASE_URL": server.url, "RECALLD_LLM_MODEL": "qwen-test", "RECALLD_TURNS_REPLY": "worker"}
+        environ = {
+            **ENVIRON,
+            "RECALLD_LLM_BASE_URL": server.url,
+            "RECALLD_LLM_MODEL": "qwen-test",
+            "RECALLD_TURNS_REPLY": "worker",
+        }
         environ |= {"RECALLD_SUMMARIZE_LEAST": "0"}  # each day is asked for
         subprocess.run([*RECALLD, "-w", str(root), "init"], env=environ, check=True, stdout=subprocess.DEVNULL)
         (root / "history.json").write_text(json.dumps(old_days(20), ensure_ascii=False), encoding="utf-8")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import shutil
 import signal
@@ -144,7 +143,7 @@ def supervisor(root: Path) -> Any:
     process = subprocess.Popen(
         [sys.executable, "-m", "recalld", "-w", str(root), "run", "--no-worker"],
         stdout=subprocess.DEVNULL,
-        env={key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")},
+        env=ENVIRON,
     )
     while process.poll() is None:
         try:
