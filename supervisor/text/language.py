@@ -13,8 +13,11 @@ Language = Literal["zh", "en"]
 _WORDS_A_HAN: Final = 0.75
 #: Kana per Han character from which a text is Japanese, which has about as many of both; Chinese has kana in names at most.
 _KANA_SHARE: Final = 0.1
-#: A Han character, a kana and a word of another script.
-_COUNTED: Final = (lazy_re(f"[{HAN}]"), lazy_re(f"[{KANA}]"), lazy_re(f"[^\\W\\d_{HAN}{KANA}]+"))
+#: A Han character, a kana and a word of another script; a path, an address or a name such as node-22.x is one word.
+_HAN, _KANA = lazy_re(f"[{HAN}]"), lazy_re(f"[{KANA}]")
+_LETTERS: Final = f"[^\\W\\d_{HAN}{KANA}]+"
+_WORD: Final = lazy_re(_LETTERS)
+_JOINED: Final = lazy_re(rf"{_LETTERS}(?:\d*[/.:@_-]+\d*{_LETTERS})*")
 
 
 def language_of(text: str) -> Language:
@@ -23,10 +26,12 @@ def language_of(text: str) -> Language:
 
     >>> language_of("用 pnpm install 装依赖就行"), language_of("ask 方阿姨 about the rent"), language_of("猫がいます")
     ('zh', 'en', 'en')
+    >>> language_of("/etc/hosts 在哪")
+    'zh'
     """
     if text.isascii():
         return "en"
-    han, kana, words = (len(pattern.findall(text)) for pattern in _COUNTED)
+    han, kana, words = (len(pattern.findall(text)) for pattern in (_HAN, _KANA, _JOINED))
     if not han or kana > _KANA_SHARE * han:
         return "en"
     return "zh" if han * _WORDS_A_HAN >= words else "en"
@@ -39,5 +44,5 @@ def count_words(text: str) -> int:
     >>> count_words("用 pnpm install 装依赖就行"), count_words("ask her about the rent")
     (6, 5)
     """
-    han, kana, words = (len(pattern.findall(text)) for pattern in _COUNTED)
+    han, kana, words = (len(pattern.findall(text)) for pattern in (_HAN, _KANA, _WORD))
     return round((han + kana) * _WORDS_A_HAN) + words

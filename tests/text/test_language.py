@@ -19,6 +19,9 @@ from recalld.supervisor.text.language import language_of
         ("", "en"),
         ("12345 !!!", "en"),
         ("好", "zh"),
+        ("/etc/hosts 在哪", "zh"),
+        ("https://example.org/a/b 打不开", "zh"),
+        ("ask bob@example.org 在哪", "en"),
     ],
 )
 def test_language_of_returns_the_language_of_most_words(text, language):
