@@ -65,11 +65,34 @@ def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, mo
     said = capsys.readouterr().err
     assert re.fullmatch("recalld: .+。用法见 `recalld( [a-z]+)* --help`。\n", said)
     assert HAN.search(said.partition("用法见")[0])
-    assert not re.search(r"[A-Za-z]{2,} [a-z]{2,}|。。", re.sub("`recalld[ a-z]* --help`", "", said)), said
+    assert not re.search(r"[A-Za-z]{2,} [a-z]{2,}|。。", re.sub("`recalld[^`]*`", "", said)), said
     assert not BLANK_IN_CHINESE.search(said)
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
     run_command(commands(), Call(argv))
     assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.?] See `recalld( [a-z]+)* --help`\.\n", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        ("forget bike", "forget --match bike"),
+        ("search the red bike", "search 'the red bike'"),
+        ("write likes tea", "write 'likes tea'"),
+        ("chat 你好 在吗", "chat --message '你好 在吗'"),
+        ("append hello there", "append --role user --text 'hello there'"),
+    ],
+)
+def test_command_that_wants_words_otherwise_says_how(words, typed, capsys, monkeypatch):
+    for language, sentence in (("en", "Give the words as in `{}`. See "), ("zh", "请这样写：`{}`。用法见 ")):
+        monkeypatch.setenv("RECALLD_LANGUAGE", language)
+        assert run_command(commands(), Call(words.split())) == BadRequest.exit_code
+        assert sentence.format(f"recalld {typed}") in capsys.readouterr().err
+
+
+def test_words_beside_an_option_are_never_taken_for_what_to_forget(capsys, monkeypatch):
+    monkeypatch.setenv("RECALLD_LANGUAGE", "en")
+    run_command(commands(), Call(["forget", "--day", "2026-01-28", "bike"]))
+    assert "--match" not in capsys.readouterr().err
 
 
 def test_help_in_english_says_in_whole_sentences_what_commands_do(capsys, monkeypatch):

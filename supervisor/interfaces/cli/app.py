@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from recalld.supervisor.interfaces.cli.call import Call, exit_code_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # not checked here: a folder that this user may not read is reported when it is opened, with exit code 77
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)", readable=False)]
@@ -56,6 +60,15 @@ def _before(ctx: Context, workspace: Folder = None, now: Now = None, _version: V
     call.given_workspace, call.given_now = workspace, now
 
 
+#: How each command that is given words wants them.
+_WANTED: Final = {
+    "recalld forget": "--match {}",
+    "recalld chat": "--message {}",
+    "recalld append": "--role user --text {}",
+    "recalld search": "{}",
+    "recalld write": "{}",
+}
+
 #: The error that typer raises for wrong arguments: click's class in older versions, a copy of it in newer ones.
 _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -90,6 +103,8 @@ def _parsed(commands: Any, call: Call) -> int:
     except _USAGE as error:
         said = getattr(error, "format_message", error.__str__)()
         command = getattr(getattr(error, "ctx", None), "command_path", "recalld")
+        if instead := _with_option(call.argv, command, said):
+            return call.say(Text("usage.fault", fault=instead, command=command), BadRequest.exit_code)
         if call.language == "zh":
             from recalld.supervisor.interfaces.cli.help import usage_fault
 
@@ -100,3 +115,13 @@ def _parsed(commands: Any, call: Call) -> int:
         # fish asks by this exit code whether anything completes; typer also exits so if the reader of the output has gone
         return 1 if COMPLETE in os.environ and ended.code else 0
     return ended_with if isinstance(ended_with, int) else 0
+
+
+def _with_option(argv: Sequence[str], command: str, said: str) -> Text | None:
+    """Return how to give words that were not understood, where the command takes words and no option was given; else None."""
+    form = None if any(word.startswith("-") for word in argv) else _WANTED.get(command)
+    if form is None or not said.startswith("Got unexpected extra argument"):
+        return None
+    from recalld.supervisor.text.printable import shortened
+
+    return Text("usage.words_alone", command=f"{command} {form.format(shlex.quote(shortened(' '.join(argv[1:]))))}")

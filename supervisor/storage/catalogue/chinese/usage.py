@@ -20,6 +20,7 @@ TEXTS: Final = {
     "no_command_near": "没有 {name} 这个命令；相近的有 {near}",
     "no_option_near": "没有 {name} 这个选项；相近的有 {near}",
     "too_many": "多出了参数 {name}",
+    "words_alone": "请这样写：`{command}`",
     "too_small": "不能是 {value}，至少是 {least}",
     "out_of_range": "不能是 {value}，要在 {least} 到 {most} 之间",
     "no_integer": "{value} 不是整数",

@@ -20,6 +20,7 @@ TEXTS: Final = {
     "no_command_near": "No such command {name}. Did you mean {near}",
     "no_option_near": "No such option: {name} Did you mean {near}",
     "too_many": "Got unexpected extra arguments ({name})",
+    "words_alone": "Give the words as in `{command}`",
     "too_small": "{value} is not in the range x>={least}",
     "out_of_range": "{value} is not in the range {least}<=x<={most}",
     "no_integer": "{value} is not a valid integer",
