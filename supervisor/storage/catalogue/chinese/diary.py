@@ -38,7 +38,7 @@ TEXTS: Final = {
     "no_act": "CHANGES.md 里没有编号为 {id!r} 的操作，或者撤销它所需的内容已不再保留；编号写在那一行里",
     "not_undone.archived": "归档不能撤销：这些话在它们该在的地方；要收回，请用 `recalld forget`",
     "not_undone.forgotten": "忘掉的内容已经彻底没有了，这正是忘掉的意思",
-    "not_undone.hand": "这是你手工改的，请用编辑器改回去",
+    "not_undone.hand": "这是手工或别的程序改的，请用编辑器改回去",
     "not_undone.undone": "这一行本身就是撤销，不能再撤销；需要的话，请把原来的操作再做一次",
     "built_on": "它写下的内容后来又改过，撤销会丢掉那些改动",
     "not_kept": "原来的内容已经不再保留",

@@ -38,7 +38,7 @@ TEXTS: Final = {
     "no_act": "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act",
     "not_undone.archived": "filing can't be undone: the words are where they belong; `recalld forget` takes words back",
     "not_undone.forgotten": "what was forgotten is gone for good; that is what forgetting is for",
-    "not_undone.hand": "you did this by hand; your editor can take it back",
+    "not_undone.hand": "this was done by hand, or by another program; an editor can take it back",
     "not_undone.undone": "this took an act back; an undoing is not undone, do the act again",
     "built_on": "what it wrote was changed since, and would be lost",
     "not_kept": "what was there before is no longer kept",
