@@ -91,7 +91,8 @@ _ASKS_WHEN: Final = lazy_re(
 )
 _ASKS_NUMBER: Final = lazy_re(r"\bhow (?:much|many)\b|多少|几[个片节人]", re.IGNORECASE)
 _NUMBER: Final = lazy_re(
-    r"\d|[一二两三四五六七八九十百千万半]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half)\b", re.IGNORECASE
+    r"\d(?!\d*(?:st|nd|rd|th|:\d|[号日月点]))(?<!:\d)(?<!\d:\d\d)|[一二两三四五六七八九十百千万半]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half)\b",
+    re.IGNORECASE,
 )
 TIME: Final = lazy_re(
     r"\d|[一二三四五六七八九十]+[月号日点]|[周礼]拜?[一二三四五六日天末]|星期|[明后今]天|月底|上午|下午|晚上|年"
@@ -213,7 +214,9 @@ def _is_by_name(query: Query, one: Scored) -> bool:
 def _is_same(query: Query, best: Scored, one: Scored, corpus: Corpus) -> bool:
     """Return whether a passage has what the question asks about, as the best one has it, and is nobody else's."""
     asked, there = (set(own_words(query.words, scored.candidate)) for scored in (best, one))
-    if one.score < _NEAR * best.score or is_anothers(owners_in(query.text) or owners_in(_text(best)), one):
+    mine, theirs = owners_in(query.text), owners_in(_text(best))
+    # what "we" do may be at Anna's
+    if one.score < _NEAR * best.score or is_anothers(mine if mine & theirs else mine | theirs, one):
         return False
     if asks_now(query.text) and _is_the_thing_now(query, best, one, corpus):
         return True
@@ -281,6 +284,8 @@ def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
     """Return whether a passage without the *word* is about something else: it is rare, or stands right before a shared word."""
     if any(match[0].casefold().startswith(word) for match in CHANGED.finditer(query.text)):
         return False
+    if not word.isascii() and re.search(f"(?:哪[儿里]?|几[点号]|时候|怎么){re.escape(word)}", query.text):
+        return False  # it is what is asked of the thing: 读书会在哪碰头
     if query.rarity.get(word, 1.0) >= _EVERYDAY or query.words[word] < 1.0:
         return True
     text = TENSE_WORDS.sub(" ", query.text.casefold())

@@ -137,6 +137,13 @@ def test_asks_past_by_a_day_that_is_over():
         ("车现在停在哪里", "我把车停在B区118", "车停C区26了，别忘了"),
         ("现在哪天学游泳", "小宝每周三下午学游泳", "小宝的游泳课改成周五了"),
         ("where is the car parked now", "I parked the car in bay 47", "the car is in bay 112 today, level 2"),
+        # what "we" do may be at Anna's, and a verb after 在哪 is what is asked of the thing
+        (
+            "where do we meet for the book club",
+            "book club meets at Anna's on the first Thursday",
+            "moved book club to the library because Anna's kitchen is being done",
+        ),
+        ("我们读书会在哪碰头", "读书会每月第一个周四在安娜家碰头", "读书会挪到图书馆了，安娜家厨房在装修"),
         # a change that says nothing else leaves out what is known
         ("车停哪里", "车停在B区12了", "今天车改停到C区26了"),
         ("妞妞游泳课周几", "给妞妞报了游泳课，每周三上", "游泳课改到周五了"),
