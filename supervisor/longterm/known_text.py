@@ -1,9 +1,9 @@
 """
 What recalld knows the long-term file to be, so that a round sees what somebody else has changed in it.
 
-`.recalld/long-term.json` has a digest of the text that recalld wrote last, or whose change it has told. It is written under the
-lock of the long-term file, so that what a command is writing is not taken for somebody else's; a command that is killed between
-the two writes is. Source: protocol.md, 14.
+`.recalld/long-term.json` has a digest of the text that recalld wrote last, or whose change it has told. A writer adds that of
+its text before it writes, under the lock of the long-term file: whatever moment it is killed at, its words are not taken for
+somebody else's. Source: protocol.md, 14.
 """
 
 from __future__ import annotations
@@ -41,52 +41,59 @@ class KnownText:
         with suppress(SupervisorError, OSError):
             if self._files.disk.stat(self._paths.root / path) != self._stat:
                 with self._files.lock(self._paths.long_term_lock, wait_s=0):
-                    return self._look(path) is False
+                    return not self._look(path)
         return False  # as it was, or it is being written, or can't be read: a later round sees it
 
     def know_edit(self, path: str) -> None:
         """Take the file as it is now for known: that it was edited has been told."""
         with self._files.lock(self._paths.long_term_lock):
-            if self._look(path) is False:
-                self._keep(path, _data(self._files.read_stable(self._paths.root / path)))
+            self._keep(path, _digest(self._files.read_stable(self._paths.root / path)))
+
+    def will_be(self, path: str, version: FileVersion | None, data: bytes) -> None:
+        """
+        Know the text that recalld is about to write in the place of *version*; the caller holds the file's lock.
+
+        Not if somebody has changed that version, since a round tells that first; nor of a note, or in a folder of one's own.
+        """
+        before, after = _digest(version), digest_of(data)[:_DIGITS]
+        if path in LONG_TERM and after != before:
+            with suppress(SupervisorError, OSError):  # the text is worth more than a line about it
+                if self._files.disk.stat(self._paths.state) and self._is_known(path, version):
+                    self._keep(path, before, after)
 
     # ── with the lock of the long-term file ──────────────────────────────────
 
-    def is_known(self, path: str, version: FileVersion | None) -> bool | None:
-        """Return whether this is the text that is known; None where nothing is known yet."""
-        kept = self._files.read_stable(self._paths.long_term)
-        try:
-            known = parse_json(kept.data) if kept else None
-        except ValueError:
-            known = None
-        if known is None:
-            return None if version else True
-        return bool(known == _line(path, _data(version)))
-
-    def wrote(self, path: str, data: bytes, *, was_known: bool | None) -> None:
-        """Know the text that recalld wrote, unless somebody has changed the one before: a round tells that first."""
-        if was_known and path in LONG_TERM and self._files.disk.stat(self._paths.state):  # no note, no folder of somebody's own
-            with suppress(SupervisorError, OSError):  # it stands in the long-term file
-                self._keep(path, data)
-
-    def _keep(self, path: str, data: bytes) -> None:
-        known = render_json(_line(path, data)) + b"\n"
-        self._files.replace(self._paths.long_term, known, self._files.read_stable(self._paths.long_term))
-
-    def _look(self, path: str) -> bool | None:
-        """Return whether the file is known, and know it if nothing was."""
+    def _look(self, path: str) -> bool:
+        """Return whether the file is known, or nothing was yet; then just this text of it is known."""
         version = self._files.read_stable(self._paths.root / path)
-        is_known = self.is_known(path, version)
-        if is_known is None:
-            self._keep(path, _data(version))
-        if is_known is not False:
+        is_known = self._is_known(path, version) is not False
+        if is_known:
+            if version and self._kept(path) != [_digest(version)]:
+                self._keep(path, _digest(version))
             self._stat = version.stat if version else None
         return is_known
 
+    def _is_known(self, path: str, version: FileVersion | None) -> bool | None:
+        """Return whether the text of this version is known; None where nothing is known yet of a file that is there."""
+        known = self._kept(path)
+        if known is None:
+            return None if version else True
+        return _digest(version) in known
 
-def _line(path: str, data: bytes) -> dict[str, str]:
-    return {"file": path, "digest": digest_of(data.removeprefix(BOM_UTF8))[:_DIGITS]}
+    def _kept(self, path: str) -> list[str] | None:
+        """Return the digests of what is known of the file at *path*; None if nothing was kept that can be read."""
+        kept = self._files.read_stable(self._paths.long_term)
+        try:
+            found = parse_json(kept.data) if kept else {}
+            return [str(one) for one in found["known"]] if found["file"] == path else []
+        except (ValueError, TypeError, KeyError):
+            return None
+
+    def _keep(self, path: str, *known: str) -> None:
+        data = render_json({"file": path, "known": list(known)}) + b"\n"
+        self._files.replace(self._paths.long_term, data, self._files.read_stable(self._paths.long_term))
 
 
-def _data(version: FileVersion | None) -> bytes:
-    return version.data if version else b""
+def _digest(version: FileVersion | None) -> str:
+    """Return the digest of a text without its byte order mark, which a writer keeps; no file is as an empty one."""
+    return digest_of(version.data.removeprefix(BOM_UTF8) if version else b"")[:_DIGITS]

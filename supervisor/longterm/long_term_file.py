@@ -285,8 +285,9 @@ class LongTermFile:
             for is_last in (False,) * (_WRITE_TRIES - 1) + (True,):
                 path = self.path
                 version = self._files.read_stable(self._paths.root / path)
-                before, is_known = _changeable_text(path, version), self.known.is_known(path, version)
+                before = _changeable_text(path, version)
                 after, data = _encoded(self._marked(before, rule(before)))
+                self.known.will_be(path, version, data)
                 try:
                     self._write(path, version, data, is_same=after == before, keep_previous=keep_previous)
                 except (Conflict, FileExistsError):
@@ -295,7 +296,6 @@ class LongTermFile:
                     continue
                 if after != before:
                     note(kind, path=path, hunks=hunks(before, after), made=version is None)
-                    self.known.wrote(path, data, was_known=is_known)
                 return LongTermText(path, after)
         raise AssertionError("unreachable")
 

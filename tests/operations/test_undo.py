@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import re
 import stat
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from recalld import AnthropicMemory, Memory, MemoryStore
+from recalld.supervisor.archive import diary as diaries
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.interfaces.cli.app import run_command
@@ -132,6 +134,18 @@ def test_diary_tells_the_other_acts_where_the_long_term_file_is_locked(world: Wo
         assert by_hand(world) == 0
     assert "messages were filed: 1" in diary(world)[-1]
     assert by_hand(world) == 1
+
+
+def test_diary_takes_what_a_killed_writer_wrote_for_no_edit_by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(world, "对花生过敏")
+    assert by_hand(world) == 0
+    monkeypatch.setattr(diaries.Diary, "keep", lambda *_: sys.exit("killed"))
+    with pytest.raises(SystemExit):
+        write(world, "喜欢李子")
+    monkeypatch.undo()
+    assert "李子" in (world.read("memory.md") or b"").decode()
+    world.reopen()
+    assert by_hand(world) == 0
 
 
 def test_diary_of_a_workspace_that_is_new_to_it_tells_no_edit(world: World) -> None:
