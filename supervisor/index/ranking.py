@@ -19,6 +19,7 @@ from recalld.supervisor.index.hit import LONG
 from recalld.supervisor.query.calendar import day_tokens, is_day
 from recalld.supervisor.query.intent import asks_for_code, has_code
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
+from recalld.supervisor.query.weight import weighed
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
@@ -46,9 +47,8 @@ _APART_WORTH: Final = 0.4
 _DAY_WORTH: Final = 0.2
 _NAMED_WORTH: Final = 0.8
 _ROLE_WORTH: Final = 0.3
-#: The share of its weight that an everyday word of the language loses; the share of its score that a message loses if it ends
-#: in a question, and if it is the assistant's, where a question about the user asks for nobody's words.
-_EVERYDAY_LOSS: Final = 0.5
+#: The share of its score that a message loses if it ends in a question, and if it is the assistant's, where a question about
+#: the user asks for nobody's words.
 _ASKS_LOSS: Final = 0.2
 _NOT_OWN_LOSS: Final = 0.3
 #: The bonus of a standing wish ("always in metric units") that has a word of the request, or a related one.
@@ -197,11 +197,6 @@ def stands_alone(query: Query, candidates: Sequence[Candidate], corpus: Corpus) 
         if sum(worth) >= enough and max(worth, default=0.0) >= _ALONE_WORD:
             return True
     return False
-
-
-def weighed(query: Query) -> dict[str, float]:
-    """Return the words with their weights, an everyday word of the language with half of its weight."""
-    return {word: counts * (1 - _EVERYDAY_LOSS * (1 - query.rarity.get(word, 1.0))) for word, counts in query.words.items()}
 
 
 def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:

@@ -35,7 +35,6 @@ from recalld.supervisor.index.ranking import (
     rank,
     stands_alone,
     verdict,
-    weighed,
     worth_of,
 )
 from recalld.supervisor.index.segments import segment_files, verify_checksums
@@ -44,6 +43,7 @@ from recalld.supervisor.query.dates import spans
 from recalld.supervisor.query.recurring import FEW
 from recalld.supervisor.query.related_words import other_spellings, with_related_words
 from recalld.supervisor.query.unknown_words import known_words
+from recalld.supervisor.query.weight import weighed
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, SupervisorError
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.parse import NAMED, REQUEST_WEIGHT
 from recalld.supervisor.query.said_apart import with_particles
+from recalld.supervisor.query.weight import LIGHT_VERBS
 from recalld.supervisor.text.line_table import line_of
 from recalld.supervisor.text.tokenizer import tokens
 
@@ -75,7 +76,8 @@ def _spellings(word: str, query: Query, frequency: Callable[[str], int]) -> Mapp
 def _of_memory(word: str, query: Query, frequency: Callable[[str], int]) -> Mapping[str, float]:
     """Return the worth of each word of memory that is related to *word* and not in the question."""
     near = (*related_words(word), *((other, 1.0) for other in query.occasions.get(word, ())))
-    there = [(other, alike) for other, alike in near if other not in query.words and frequency(other)]
+    telling = ((other, alike) for other, alike in near if other not in query.words and other not in LIGHT_VERBS)
+    there = [(other, alike) for other, alike in telling if frequency(other)]
     return {other: WORTH * alike for other, alike in there[:_MOST_RELATED]}
 
 

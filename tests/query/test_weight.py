@@ -1,0 +1,25 @@
+"""The weight of a question's words: an everyday word counts half, a verb of every sentence a fifth, a rare one in full."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.related_words import with_related_words
+from recalld.supervisor.query.weight import LIGHT_VERBS, weighed
+
+
+@pytest.mark.parametrize(
+    ("question", "light", "everyday", "rare"),
+    [("did Oskar go by train", "go", "train", "oskar"), ("谁弄丢了露营的伞", "弄", "伞", "露营")],
+)
+def test_light_verb_weighs_less_than_an_everyday_word(question, light, everyday, rare):
+    found = weighed(parse_query(question, date(2026, 1, 31)))
+    assert found[light] == 0.2 < 0.5 <= found[everyday] < found[rare]
+
+
+def test_light_verb_is_no_related_word_of_another():
+    query = with_related_words(parse_query("who picks Jonah up", date(2026, 1, 31)), lambda word: 1)
+    assert not LIGHT_VERBS & query.words.keys()
