@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
 from recalld.supervisor.protocol.message import UNSAID, Message
-from recalld.supervisor.recall.neighbours import is_asked_again
+from recalld.supervisor.recall.neighbours import is_asked_again, is_asking
 from recalld.supervisor.storage.clock import truncate_to_ms
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.same_words import same_words, sentences_in
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 #: What the score of a message of another project counts for, so that it is shown only where it answers much better.
 ELSEWHERE: Final = 0.6
+#: Characters of a message that may be a question and nothing else, and those of an input whose words are compared with it.
+_SHORT_QUESTION: Final = 80
+_MOST_ASKED: Final = 400
 
 
 @record
@@ -158,12 +162,13 @@ def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
 
 @record
 class Contained:
-    """What the turn contains: ids of messages shown whole, texts of questions asked at *now*, and sentences (`same_words`)."""
+    """What the turn contains: ids of messages shown whole, sentences (`same_words`), questions asked at *now*, and their words."""
 
     messages: frozenset[str] = frozenset()
     questions: frozenset[str] = frozenset()
     sentences: frozenset[str] = frozenset()
     now: datetime | None = None
+    words: frozenset[str] = frozenset()
 
 
 _NOTHING: Final = Contained()
@@ -174,7 +179,8 @@ def contained(asked: Asked, in_history: frozenset[str], now: datetime) -> Contai
     questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
     ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
     sentences = sentences_in([asked.summary, *(one.text for one in asked.before if one.id in in_history)])
-    return Contained(ids, questions, sentences, now)
+    words = frozenset(tokens(asked.question[:_MOST_ASKED]))
+    return Contained(ids, questions, sentences, now, words)
 
 
 def admit(hits: Iterable[Hit], audience: Audience, contained: Contained = _NOTHING) -> tuple[list[Hit], list[tuple[Hit, str]]]:
@@ -215,6 +221,14 @@ def _repeats(passage: Passage, contained: Contained) -> str:
     if contained.sentences and "\n" not in passage.text and same_words(passage.text) in contained.sentences:
         return "in the history"
     text = passage.text.strip()
-    if contained.now is None or text not in contained.questions:
+    if contained.now is None:
         return ""
-    return "the question" if is_asked_again(text, passage.at, contained.now) else ""
+    if text in contained.questions:
+        return "the question" if is_asked_again(text, passage.at, contained.now) else ""
+    return "the question" if passage.role == "user" and _asks_no_more(text, contained.words) else ""
+
+
+def _asks_no_more(text: str, asked: frozenset[str]) -> bool:
+    """Return whether a message is a short question with no word but those *asked*: it answers nothing."""
+    words = frozenset(tokens(text)) if len(text) <= _SHORT_QUESTION else frozenset()
+    return bool(words) and words <= asked and is_asking(text)

@@ -60,8 +60,12 @@ def is_asked_again(text: str, at: datetime | None, now: datetime) -> bool:
 
     It is if it asks, or if it was said in the talk that goes on; what was told before that may be what is looked for.
     """
-    is_asking = is_question(text) or asks_to_tell(text) or bool(_WONDERS.search(text))
-    return is_asking or (at is not None and (now - at).total_seconds() <= PAUSE_S)
+    return is_asking(text) or (at is not None and (now - at).total_seconds() <= PAUSE_S)
+
+
+def is_asking(text: str) -> bool:
+    """Return whether a message asks something, or asks to be told."""
+    return is_question(text) or asks_to_tell(text) or bool(_WONDERS.search(text))
 
 
 def are_neighbours(one: Passage, other: Passage) -> bool:

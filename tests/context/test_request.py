@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.context.request import Contained, admit, for_project, resolve_input
+from recalld.supervisor.context.request import Contained, admit, contained, for_project, resolve_input
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.recall.audience import ALONE, Audience
 from tests.archive.states import NOON, ODD, parsed_message
@@ -112,6 +112,24 @@ def test_audience_drops_hits_already_in_the_turn():
     kept, left = admit(hits, ALONE, Contained(frozenset({"m1"}), frozenset({"花生呢？"}), now=NOON))
     assert [one.score for one in kept] == [7]
     assert [why for _, why in left] == ["in the history", "the question"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "kept"),
+    [
+        ("when is choir?", "where is choir", False),
+        ("合唱团几点排练", "合唱团在哪", False),
+        ("when is choir?", "choir is on Tuesdays", True),
+        ("is choir on Tuesday?", "choir is on Tuesday.", True),  # it says so
+        ("合唱团在哪", "合唱团今晚在哪，几点", True),  # it asks for more, and may be what is looked for
+        ("what was that again?", "what was that?", True),  # no word tells what about
+    ],
+)
+def test_question_of_before_with_no_word_more_answers_nothing(question, said, kept):
+    asked = resolve_input(question, [], ())
+    found = hit(9, said, message="m1", at=NOON - timedelta(weeks=3))
+    left = admit([found], ALONE, contained(asked, frozenset(), NOON))[1]
+    assert [why for _, why in left] == ([] if kept else ["the question"])
 
 
 @pytest.mark.parametrize(
