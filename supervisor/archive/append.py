@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files, FileVersion
     from recalld.supervisor.text.marks import Mark
 
@@ -103,6 +104,13 @@ class DropBox:
             stat = self._files.disk.stat(self._folder / name)
             if stat and modes.S_ISREG(stat.mode):
                 yield self._folder / name
+
+    def misnamed(self) -> Iterator[tuple[Path, Stat]]:
+        """Yield the files that nobody takes in, since their names do not end in .json, each with its stat."""
+        for name in self._files.disk.names(self._folder):
+            stat = self._files.disk.stat(self._folder / name)
+            if stat and modes.S_ISREG(stat.mode) and not (name.lower().endswith(".json") or is_unfinished(name)):
+                yield self._folder / name, stat
 
     def read(self, path: Path) -> FileVersion | None:
         """Return the bytes of a file of the drop-box, None when it is gone."""

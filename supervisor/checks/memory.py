@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 LONGEST_WAIT: Final = timedelta(days=1)
 #: The time within which a running supervisor has a change in the index.
 _INDEXED_IN: Final = timedelta(minutes=1)
+#: The time within which a program that writes in the drop-box itself gives its file the name that it is to have.
+_WRITTEN_IN: Final = timedelta(minutes=1)
 #: `status` looks at the encoding of so many notes, those that were changed last, of at most so many bytes each.
 _NEWEST_NOTES: Final = 100
 _NEWEST_BYTES: Final = 1 << 20
@@ -131,6 +133,9 @@ def dropped(look: Look) -> Faults:
             _ = box.parse(path, version) if version else []
         except ValueError as error:
             why[path.name] = (not_utf8(version.data, path) if version else None) or error.args[0]
+    for path, stat in box.misnamed():
+        if look.now - datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) > _WRITTEN_IN:
+            why[path.name] = Text("status.not_json")
     for name in sorted(why)[:1]:
         yield bad(Text("status.dropped_unread", count=len(why), name=printable(name), why=why[name]))
 

@@ -162,7 +162,7 @@ def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
 
 @record
 class Contained:
-    """What the turn contains: ids of messages shown whole, sentences (`same_words`), questions asked at *now*, and their words."""
+    """What the turn contains: ids of messages shown whole, sentences (`same_words`), questions asked at *now*, their words."""
 
     messages: frozenset[str] = frozenset()
     questions: frozenset[str] = frozenset()

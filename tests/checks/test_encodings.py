@@ -112,3 +112,15 @@ def test_dropped_names_a_file_of_the_drop_box_that_is_not_taken_in(world, data, 
     assert "a.json: " + why in sentences[0]
     (world.paths.drop_box / "a.json").unlink()
     assert world.verdict()[1]
+
+
+@pytest.mark.parametrize("name", ["备忘.md", "b.txt", "n.jsonl"])
+def test_dropped_names_a_file_of_the_drop_box_that_has_another_ending(world, name):
+    world.put(f"inbox.d/new/{name}", "买牛奶\n")
+    path = world.paths.drop_box / name
+    os.utime(path, (world.clock().timestamp(),) * 2)
+    world.round()
+    assert world.verdict()[1], "a program may be about to name it"
+    world.clock.forward(minutes=2)
+    sentences, is_well = world.verdict()
+    assert (is_well, f"{name}: its name does not end in .json" in sentences[0]) == (False, True)

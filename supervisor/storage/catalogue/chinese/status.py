@@ -42,6 +42,7 @@ TEXTS: Final = {
     "found_on": "{time} 查到：{why}。",
     "unread": "损坏的 history.json 里约有 {count} 条消息读不出来（{bytes} 字节），保存在 {path}：复制一份修好，再用 `recalld restore --from` 补回来；里面的都不要了，用 `recalld restore --give-up {name}`。",
     "unread_encoded": "损坏的 history.json 里约有 {count} 条消息读不出来（{bytes} 字节），因为它是 {encoding}，不是 UTF-8；原文保存在 {path}：先 `{command}`，再 `recalld restore --from mended.json`；里面的都不要了，用 `recalld restore --give-up {name}`。",
+    "not_json": "文件名不是以 .json 结尾",
     "dropped_unread": "inbox.d/new 里有 {count} 个文件看不懂，没有收进来，第一个是 {name}：{why}；请改正或删掉。",
     "not_utf8": "有 {count} 个文件读不了，第一个是 {name}：{why}；请另存为 UTF-8，或换上完好的副本。",
 }

@@ -42,6 +42,7 @@ TEXTS: Final = {
     "found_on": "found on {time}: {why}.",
     "unread": "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and `recalld restore --from` that copy, or `recalld restore --give-up {name}` if nothing in it is wanted.",
     "unread_encoded": "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, then `recalld restore --from mended.json`, or `recalld restore --give-up {name}` if nothing in it is wanted.",
+    "not_json": "its name does not end in .json",
     "dropped_unread": "files of inbox.d/new are not understood and are not taken in ({count}), the first is {name}: {why}; correct it, or delete it.",
     "not_utf8": "files are not in UTF-8 and can't be read ({count}), the first is {name}: {why}; save them as UTF-8, or put whole copies in their place.",
 }
