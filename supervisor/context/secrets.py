@@ -2,9 +2,9 @@
 Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that are only next to them.
 
 A question asks for a secret if it has the right word: for a secret with a label ("the wifi password is …") this label, for any
-other secret a word of `_ASKING`; only its own label asks for a code. Of the secrets that are asked for, those are shown whose
-sentence shares the most words with the question: the password of the bank is not shown with that of the wifi. A group sees
-none.
+other secret a word of `_ASKING`; only its own label asks for a code. It says whose or what's secret it asks for: only one whose
+sentence has such a word is shown, of these the one that shares the most words; the password of the bank is not shown with that of
+the wifi, nor for one that nobody told. Where it says only "password", the secret is shown if it is the only one. A group sees none.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from recalld.supervisor.query.parse import MOST_CHARS
 from recalld.supervisor.text.redact import Secret, find_secrets, hidden
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +39,7 @@ _SAME: Final = {
     **dict.fromkeys(("passwort", "kennwort", "contrasena", "senha", "パス"), "password"),
     **dict.fromkeys(("密钥", "apikey", "api_key", "api-key"), "key"),
     "令牌": "token",
+    **dict.fromkeys(("combin", "combo"), "code"),
 }
 #: Tokens that ask for a secret without a label: a key, an account, a card, an address.
 _ASKING: Final = frozenset(
@@ -55,6 +57,15 @@ _CODES: Final = frozenset(
     码 助记 提取 取件 门禁 开门 打开 开
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
+
+#: Words of the above that do not say whose or what's secret is asked for, and the least rarity of one that does.
+_NAMES_NOTHING: Final = frozenset(
+    """
+    password key token secret login credenti account card number code pin link address id phrase open unlock contact reach
+    登录 凭据 账号 帐号 账户 帐户 卡号 号码 编号 码 地址 链接 验证码 打开 开 联系 联系方式
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
+_NAMES: Final = 0.3
 
 
 def redact_history(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
@@ -80,18 +91,29 @@ def redactor(
     if may_reveal and privacy.redact == "off":
         return str
     words = _words(" ".join([asked.question[:MOST_CHARS], *terms]))
-    most = 0
+    names = frozenset(word for word in words - _NAMES_NOTHING if rarity_asked(word) >= _NAMES)
+    most, known = 0, 0
     if is_asking := may_reveal and bool(words & (_ASKING | _CODES)):
-        secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.forms))
-        most = max((0, *(_shared(secret, words) for secret in secrets)))
-
-    def may_show(secret: Secret) -> bool:
-        return is_asking and _shared(secret, words) >= most
+        texts = [hit.unit.text[:_COMPARED_CHARS] for hit in hits]
+        found = {text[one.start : one.end]: _shared(one, words) for text in texts for one in find_secrets(text, privacy.forms)}
+        most, known = max((0, *found.values())), sum(shared >= 0 for shared in found.values())
 
     def hide(text: str) -> str:
+        around = _around(text[:_COMPARED_CHARS], privacy) if is_asking and names else frozenset()
+
+        def may_show(secret: Secret) -> bool:
+            own = _own(secret)
+            is_named = (not own or bool((own | around) & names)) if names else known <= 1
+            return is_asking and is_named and _shared(secret, words) >= most
+
         return hidden(text, language, privacy.forms, may_show)
 
     return lambda text: _hidden(text, terms, hide)
+
+
+def _around(text: str, privacy: Privacy) -> frozenset[str]:
+    """Return the words of a text with one secret, which are all about it; none of one with several."""
+    return _words(text) if len(find_secrets(text, privacy.forms)) == 1 else frozenset()
 
 
 def _hidden(text: str, terms: Sequence[str], hide: Callable[[str], str]) -> str:
@@ -112,7 +134,12 @@ def _words(text: str) -> frozenset[str]:
 
 def _shared(secret: Secret, words: frozenset[str]) -> int:
     """Return how many of the question's *words* the secret's sentence has; -1 if the question does not ask for it."""
-    label, own = _words(secret.label), _words(f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")
+    label, own = _words(secret.label), _own(secret)
     is_asked = bool(words & (label & (_ASKING | _CODES) or _ASKING))
     # a secret without words is a whole message, which is found by the messages around it
     return len(own & words) if is_asked and (own & words or not own) else -1
+
+
+def _own(secret: Secret) -> frozenset[str]:
+    """Return the words of the secret's sentence."""
+    return _words(f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")

@@ -111,7 +111,39 @@ def test_redactor_hides_what_only_stands_beside_the_answer(question, text, besid
 def test_redactor_prefers_the_secret_that_shares_more_words():
     texts = ("The bank password is gold-99.", "The wifi password is plum-orchid-77.")
     assert block("wifi password?", *texts) == "The bank password [hidden]\nThe wifi password is plum-orchid-77."
-    assert block("password?", *texts) == "\n".join(texts)
+    assert block("password?", *texts) == "The bank password [hidden]\nThe wifi password [hidden]", "it says not which"
+
+
+@pytest.mark.parametrize(
+    "question", ["支付宝密码", "netflix password", "密码", "tell me all passwords", "my password", "paypal pin", "微信支付的密码是啥"]
+)
+def test_redactor_shows_no_secret_for_one_that_nobody_told(question):
+    told = ("家里 wifi 的密码是 plum-orchid-77。", "行李箱密码 4471", "银行卡密码 660412", "Barclays PIN 8041", "wifi password: gold-99-x")
+    shown = block(question, *told)
+    assert not [secret for secret in ("plum-orchid-77", "4471", "660412", "8041", "gold-99-x") if secret in shown]
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("bike lock code", "7719"),
+        ("what's the combination of the bike lock", "7719"),
+        ("barclays pin", "8041"),
+        ("行李箱密码是多少", "4471"),
+        ("银行卡密码", "660412"),
+        ("router password", "gold-99-x"),
+    ],
+)
+def test_redactor_shows_of_many_the_one_that_the_question_names(question, shown):
+    told = {
+        "7719": "Bike lock combination: 7719",
+        "4471": "行李箱密码 4471",
+        "660412": "银行卡密码 660412",
+        "8041": "new card from Barclays came. The PIN is 8041",
+        "gold-99-x": "moved the router to the hall. password: gold-99-x",
+    }
+    found = block(question, *told.values())
+    assert [secret for secret in told if secret in found] == [shown]
 
 
 def test_redactor_hides_matches_of_user_patterns():
