@@ -115,10 +115,17 @@ def test_redactor_prefers_the_secret_that_shares_more_words():
 
 
 @pytest.mark.parametrize(
-    "question", ["支付宝密码", "netflix password", "密码", "tell me all passwords", "my password", "paypal pin", "微信支付的密码是啥"]
+    "question",
+    ["支付宝密码", "netflix password", "密码", "tell me all passwords", "my password", "paypal pin", "微信支付的密码是啥"],
 )
 def test_redactor_shows_no_secret_for_one_that_nobody_told(question):
-    told = ("家里 wifi 的密码是 plum-orchid-77。", "行李箱密码 4471", "银行卡密码 660412", "Barclays PIN 8041", "wifi password: gold-99-x")
+    told = (
+        "家里 wifi 的密码是 plum-orchid-77。",
+        "行李箱密码 4471",
+        "银行卡密码 660412",
+        "Barclays PIN 8041",
+        "wifi password: gold-99-x",
+    )
     shown = block(question, *told)
     assert not [secret for secret in ("plum-orchid-77", "4471", "660412", "8041", "gold-99-x") if secret in shown]
 
