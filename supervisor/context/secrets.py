@@ -2,9 +2,10 @@
 Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that are only next to them.
 
 A question asks for a secret if it has the right word: for a secret with a label ("the wifi password is …") this label, for any
-other secret a word of `_ASKING`; only its own label asks for a code. It says whose or what's secret it asks for: only one whose
-sentence has such a word is shown, of these the one that shares the most words; the password of the bank is not shown with that of
-the wifi, nor for one that nobody told. Where it says only "password", the secret is shown if it is the only one. A group sees none.
+other secret a word of `_ASKING`; only its own label asks for a code. Where the question says whose or what's secret it means,
+only one whose sentence has such a word is shown, and of these the one that shares the most words: the password of the bank is
+not shown with that of the wifi, nor for one that nobody told. Where it says only "password", the secret is shown if it is the
+only one. A group sees none.
 """
 
 from __future__ import annotations

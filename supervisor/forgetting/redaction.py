@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from recalld.supervisor.forgetting.wanted import Wanted, blocks_at, standing
 from recalld.supervisor.longterm.lines import cut, filled
-from recalld.supervisor.protocol.dated_file import body_digest, marks_in
+from recalld.supervisor.protocol.dated_file import body_digest, marks_in, parse_dated
 from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.text.marks import has_secret, marked
 
@@ -43,7 +43,11 @@ def put_marks(aim: Aim, act: Act) -> None:
         version = ws.files.read_stable(path)
         if version:
             stones.add_versions(act, [(path.name, version.digest[:16])])
-            ws.files.replace(path, _edited(ws, path, version.data, meant), version)
+            edited = _edited(ws, path, version.data, meant)
+            parsed, ids = parse_dated(edited, path), {identity for identity, _ in meant}
+            # under their new words they are known before they stand there: the old ones are about to be forgotten
+            ws.journal.record_written(path.name, [one for one in parsed.blocks if one.id in ids] if parsed else ())
+            ws.files.replace(path, edited, version)
     old = {line: marks for line in aim.lines if (marks := stones.marks_for_line(line))}
 
     def rule(text: str) -> str:

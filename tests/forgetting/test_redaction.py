@@ -67,6 +67,21 @@ def test_redact_puts_marks_and_leaves_every_other_word(world: World) -> None:
     assert not ask(world).messages
 
 
+def test_redacted_message_is_missed_when_its_file_is_deleted(world: World) -> None:
+    seen = world.fsck().seen
+    assert ask(world, yes=True, shown=ask(world).digest).done
+    world.settle()
+    assert world.fsck().seen == seen
+    path = next(world.ws.memory.path_of(file.name) for file in world.ws.memory.dated() if file.day.day == 30)
+    path.unlink()
+    world.reopen()
+    world.settle()
+    found = world.fsck()
+    assert (found.seen, len(found.lost)) == (seen, 1)
+    assert "m-pass-000001" in str(found.lost[0])
+    assert left(world) == set()
+
+
 def test_redact_reaches_copies_of_words_that_stand_nowhere_else(tmp_path: Path) -> None:
     world = Diarist(tmp_path / "w", at("2026-01-31T10:00"))
     world.write([message("m-key-0000001", "2026-01-30T09:00", f"路由器在书房。The key is {KEY}, keep it.")])
