@@ -19,6 +19,7 @@ from recalld.supervisor.text.printable import shortened
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from recalld.supervisor.forgetting.sweep import Spot
@@ -154,6 +155,7 @@ def _shown(ws: Workspace, meant: Wanted, request: ForgetRequest, now: datetime) 
     from recalld.supervisor.forgetting.sweep import preview
 
     said = sorted(meant.messages.values(), key=lambda one: (one.said.created_at or now, one.said.key))
+    places = preview(ws, meant, now) if meant else ()
     return Forgotten(
         messages=tuple(
             ToForget(
@@ -167,23 +169,28 @@ def _shown(ws: Workspace, meant: Wanted, request: ForgetRequest, now: datetime) 
         ),
         lines=tuple(ToForget(line.ref, "", "", shortened(line.text)) for line in meant.lines),
         files=meant.files,
-        places=preview(ws, meant, now) if meant else (),
+        places=places,
         outside=_outside(ws) if meant else (),
         digest=meant.digest,
-        left=_left(ws, meant, request.value if request.by == "match" else ""),
+        left=_left(ws, meant, request.value if request.by == "match" else "", {name for one in places for name in one.files}),
     )
 
 
-def _left(ws: Workspace, meant: Wanted, text: str) -> tuple[str, ...]:
-    """Return a person's own files in which the same words stand, or the *text*: they are never changed."""
+def _left(ws: Workspace, meant: Wanted, text: str, gone: Collection[str]) -> tuple[str, ...]:
+    """
+    Return a person's own files in which the same words stand, or the *text*: they are never changed.
+
+    A summary that is not *gone* then has them since somebody wrote them into it.
+    """
     from recalld.supervisor.forgetting.trace import Trace, decoded
-    from recalld.supervisor.forgetting.wanted import blocks_at, dated_paths, plain
+    from recalld.supervisor.forgetting.wanted import blocks_at, dated_paths, files_below, plain
 
     if not (meant or text):
         return ()
     trace = Trace(one.said.text for one in meant.messages.values())
     own = [path for path in dated_paths(ws) if not blocks_at(ws, path)]
-    named = [path for path in own if ws.paths.relative(path) not in (*meant.files, ws.long_term.path)]
+    own += files_below(ws, ws.paths.summaries)
+    named = [path for path in own if ws.paths.relative(path) not in (*meant.files, ws.long_term.path, *gone)]
     found = ((path, decoded(ws.files.disk.read(path))) for path in named)
     return tuple(ws.paths.relative(path) for path, said in found if trace.is_in(said) or (text and plain(text) in plain(said)))
 

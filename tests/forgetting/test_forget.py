@@ -252,6 +252,17 @@ def test_forget_by_text_takes_copies_that_have_it_and_names_ones_own(world: Worl
     assert forget(world, "match", "cormorant-5").left == ("memory/我的.md",)
 
 
+def test_forget_names_a_summary_into_which_a_person_wrote_the_words(world: World) -> None:
+    path = next((world.root / "memory/summary").glob("*.md"))
+    path.write_text(path.read_text("utf-8") + "- my own remark: Yusuf plays oboe\n", "utf-8")
+    relative = path.relative_to(world.root).as_posix()
+    told = forget(world, "match", "Yusuf plays oboe")
+    assert (told.is_empty, told.left) == (True, (relative,))
+    world.reopen()
+    world.settle()
+    assert "oboe" in path.read_text("utf-8"), "what is a person's own is never changed"
+
+
 def test_result_of_a_worker_that_read_forgotten_words_is_dropped(world: World) -> None:
     def slow(task: Task, blocks: Sequence[Block]) -> str:
         world.model.script = world.model.one_line_each
