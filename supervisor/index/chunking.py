@@ -21,7 +21,7 @@ from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.protocol.marks import is_shared, without_pin
 from recalld.supervisor.protocol.parts import only_results
-from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
+from recalld.supervisor.protocol.summary_file import MARKER, without_sources
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
@@ -138,7 +138,7 @@ def chunk_summary(path: str, text: str, day: date | None, file: Path) -> list[Ch
     found, line = [], 1
     for part in text.split(f"{MARKER}\n"):
         _, body = read_head(part, file)
-        found += _sections(path, body.partition(f"{SOURCES}\n")[0], line + part.count("\n") - body.count("\n"), day)
+        found += _sections(path, without_sources(body), line + part.count("\n") - body.count("\n"), day)
         line += part.count("\n") + 1
     return found
 

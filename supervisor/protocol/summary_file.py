@@ -128,7 +128,7 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         period=period,
         zone=fields.get("zone", ""),
         created=fields.get("created", ""),
-        text=body.partition(f"{SOURCES}\n")[0].strip(),
+        text=_words_of(body),
         sources=tuple(sorted(sources.values())),
         provider=fields.get("provider", ""),
         model=fields.get("model", ""),
@@ -147,8 +147,14 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
 def plain_text(data: bytes, path: Path) -> str:
     """Return the text of a summary as people read it: that of all its parts, without heads, marks and the list of sources."""
     bodies = (read_head(part, path)[1] for part in parts_of(data.decode("utf-8", "surrogateescape")))
-    texts = (body.partition(f"{SOURCES}\n")[0].strip() for body in bodies)
-    return "\n\n".join(filter(None, texts))
+    return "\n\n".join(filter(None, map(_words_of, bodies)))
+
+
+def without_sources(body: str) -> str:
+    """Return a part with blank lines in the place of its list of sources; what a person wrote below that stays in its line."""
+    text, mark, listed = body.partition(f"{SOURCES}\n")
+    below = ("" if _SOURCE.fullmatch(line) else line for line in listed.split("\n"))
+    return text + ("\n" + "\n".join(below) if mark else "")
 
 
 def with_text(data: bytes, text: str, path: Path) -> bytes:
@@ -179,6 +185,11 @@ def _is_intact(part: str, digest: str) -> bool:
 def _with_line_break(text: str) -> str:
     """Return the text with a line break at its end, so that the marker is on a line of its own."""
     return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _words_of(body: str) -> str:
+    text = body.partition(f"{SOURCES}\n")[0]
+    return "\n\n".join(filter(None, (text.strip(), without_sources(body)[len(text) :].strip())))
 
 
 def _sources_of(body: str) -> Iterable[Source]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recalld.supervisor.index.chunking import chunk_summary
 from recalld.supervisor.protocol.summary_file import MARKER, Source, Summary, parse_summary, render_summary
 from recalld.supervisor.storage.errors import NewerFormat
 
@@ -54,6 +55,15 @@ def test_parse_summary_restores_a_rendered_summary():
 
 
 # ── a person's edits ─────────────────────────────────────────────────────────
+
+
+def test_words_below_the_list_of_sources_belong_to_the_text():
+    data = render_summary(SUMMARY) + "- 我自己补一句：回滚脚本在 /srv。\n".encode()
+    found = parse(data)
+    assert (found.text, found.sources) == (f"{SUMMARY.text}\n\n- 我自己补一句：回滚脚本在 /srv。", SUMMARY.sources)
+    assert found.kept.encode() == data
+    (cut,) = chunk_summary(str(HERE), data.decode(), None, HERE)
+    assert data.decode().split("\n")[cut.passage.end - 1] == "- 我自己补一句：回滚脚本在 /srv。"
 
 
 def test_parse_summary_returns_empty_kept_text_for_an_unedited_file():
