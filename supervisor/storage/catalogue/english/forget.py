@@ -65,7 +65,7 @@ TEXTS: Final = {
     "outside_backups": "the {count} nightly backups in {folder}, made before: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there",
     "outside_model": "what the server of the model has kept, {url}",
     "outside_exports": "exports, copies of the folder and of its backups, and logs of the clients that recalld was given",
-    "no_secrets": "no secrets are found in filed messages and in the long-term file.",
+    "no_secrets": "no secrets are found in filed messages and in the long-term file; messages that wait for their file were not looked at.",
     "secrets": "there are secrets in the filed messages and the long-term memory ({amounts}), shown here with marks in their place:",
     "not_redacted": "nothing was changed; --yes puts the marks there without a question.",
     "redacted": "marks stand in the place of the secrets now, which have left every other place ({amounts}).",
