@@ -2,10 +2,10 @@
 Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that are only next to them.
 
 A question asks for a secret if it has the right word: for a secret with a label ("the wifi password is …") this label, for any
-other secret a word of `_ASKING`; only its own label asks for a code. Where the question says whose or what's secret it means,
+other secret a word of `_ASKING`; password, PIN and code are one word. Where the question says whose or what's secret it means,
 only one whose sentence has such a word is shown, and of these the one that shares the most words: the password of the bank is
-not shown with that of the wifi, nor for one that nobody told. Where it says only "password", the secret is shown if it is the
-only one. A group sees none.
+not shown with that of the wifi, nor for one that nobody told. Where it says only "password", none is shown; where it says only
+"card number", the secret that is the only one of the hits. A group sees none.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ _SENTENCE_CHARS: Final = 200
 #: edges that are dropped, since half a secret does not look like one.
 _MOST_CHARS: Final = 100_000
 _EDGE_CHARS: Final = 4_000
-#: Tokens that mean the same label in a question and next to a secret.
+#: Tokens that mean the same label in a question and next to a secret: who told a passcode asks for the PIN.
 _SAME: Final = {
-    **dict.fromkeys(("passwd", "passphras", "passcod", "pwd", "pw", "pass", "密码", "口令"), "password"),
+    **dict.fromkeys(("passwd", "passphras", "passcod", "pwd", "pw", "pass", "pin", "code", "combin", "combo"), "password"),
+    **dict.fromkeys(("密码", "口令", "暗号", "码", "账号密码", "登录密码"), "password"),
     **dict.fromkeys(("passwort", "kennwort", "contrasena", "senha", "パス"), "password"),
     **dict.fromkeys(("密钥", "apikey", "api_key", "api-key"), "key"),
     "令牌": "token",
-    **dict.fromkeys(("combin", "combo"), "code"),
 }
 #: Tokens that ask for a secret without a label: a key, an account, a card, an address.
 _ASKING: Final = frozenset(
     """
-    password key token secret login credenti account card iban number email mail address url link hash commit pin id
+    password key token secret login credenti account card iban number email mail address url link hash commit id
     wifi contact reach otp verif
     登录 凭据 账号 帐号 账户 帐户 卡号 银行卡 信用卡 号码 单号 编号 工号 证号 身份证 护照
     邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码 联系 联系方式
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-#: Words that ask only for a secret with the same word in its label: a question about the code of a door does not ask for a key.
+#: Words that ask only for a secret with the same word in its label: how a door is opened does not ask for a key.
 _CODES: Final = frozenset(
     """
-    code combin combo cvv cvc puk seed phrase mnemon open unlock
-    码 助记 提取 取件 门禁 开门 打开 开
+    cvv cvc puk seed phrase mnemon open unlock
+    助记 提取 取件 门禁 开门 打开 开
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 
 #: Words of the above that do not say whose or what's secret is asked for, and the least rarity of one that does.
 _NAMES_NOTHING: Final = frozenset(
     """
-    password key token secret login credenti account card number code pin link address id phrase open unlock contact reach
-    登录 凭据 账号 帐号 账户 帐户 卡号 号码 编号 码 地址 链接 验证码 打开 开 联系 联系方式
+    password key token secret login credenti account card number link address id phrase open unlock contact reach
+    登录 凭据 账号 帐号 账户 帐户 卡号 号码 编号 地址 链接 验证码 打开 开 联系 联系方式
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 _NAMES: Final = 0.3
@@ -92,7 +92,7 @@ def redactor(
     if may_reveal and privacy.redact == "off":
         return str
     words = _words(" ".join([asked.question[:MOST_CHARS], *terms]))
-    names = frozenset(word for word in words - _NAMES_NOTHING if rarity_asked(word) >= _NAMES)
+    names = _names(words)
     most, known = 0, 0
     if is_asking := may_reveal and bool(words & (_ASKING | _CODES)):
         texts = [hit.unit.text[:_COMPARED_CHARS] for hit in hits]
@@ -104,12 +104,19 @@ def redactor(
 
         def may_show(secret: Secret) -> bool:
             own = _own(secret)
-            is_named = (not own or bool((own | around) & names)) if names else known <= 1
+            named = own if _names(own) else own | around  # "The router is in the hall. password: …"
+            # a key without a sentence is a whole message; "password" asks for none of these, nor for the only one there is
+            is_named = bool(named & names) or ("password" not in words and (not own if names else known <= 1))
             return is_asking and is_named and _shared(secret, words) >= most
 
         return hidden(text, language, privacy.forms, may_show)
 
     return lambda text: _hidden(text, terms, hide)
+
+
+def _names(words: frozenset[str]) -> frozenset[str]:
+    """Return those of the words that say whose or what's secret it is."""
+    return frozenset(word for word in words - _NAMES_NOTHING if rarity_asked(word) >= _NAMES)
 
 
 def _around(text: str, privacy: Privacy) -> frozenset[str]:

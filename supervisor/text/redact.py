@@ -68,6 +68,8 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
             found.append(Secret(last.start, max(last.end, end), last.label or label, last.before, last.named))
             continue
         before = text[found[-1].end if found else 0 : start]
+        if found and before.strip() == "/":  # "Disney login: oz@example.org / wobbly-12": the sentence of both
+            before = f"{found[-1].before} {before}"
         found.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + of, named))
     return found
 

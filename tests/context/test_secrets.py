@@ -48,7 +48,7 @@ def block(question: str, *texts: str, chat: Chat = DIRECT, privacy: Privacy = LL
         ("the url of the repository", "the repository is https://me:letmein@git.example.com/x.git", "letmein"),
         ("my OpenAI key", KEY, KEY),
         ("bank password?", "the password for the bank is gold-99", "gold-99"),
-        ("password?", "pw: orchid-77", "orchid-77"),
+        ("hall password?", "hall pw: orchid-77", "orchid-77"),
         ("wifi 密碼是什麼", "家裡 wifi 的密碼：orchid-77", "orchid-77"),
         ("Wie ist das Passwort vom Wifi?", "Wifi Passwort: orchid-77", "orchid-77"),
         ("wifi のパスワードは？", "wifi のパスワード：orchid-77", "orchid-77"),
@@ -64,8 +64,12 @@ def block(question: str, *texts: str, chat: Chat = DIRECT, privacy: Privacy = LL
         ("门口密码锁的密码是多少？", "门口的密码锁是 4471", "4471"),
         ("服务器怎么登录？", "服务器 root / plum77", "plum77"),
         ("车库的开门码是多少", "车库的开门码：4471", "4471"),
-        ("what's my pin", "my pin is 8841", "8841"),
-        ("我的 PIN 是多少", "我的 PIN 是 8841", "8841"),
+        ("what's my visa pin", "my visa pin is 8841", "8841"),
+        ("我的招行 PIN 是多少", "我的招行 PIN 是 8841", "8841"),
+        ("wifi code", "the wifi password is plum-orchid-77", "plum-orchid-77"),
+        ("front door pin", "the front door code is 4471", "4471"),
+        ("自行车锁的暗号", "自行车锁密码 7719", "7719"),
+        ("disney password", "Disney login: oz@example.org / wobbly-12", "wobbly-12"),
         ("safe combination?", "safe combination: 12 34 56", "12 34 56"),
         ("取件码是多少", "取件码 88412", "88412"),
         ("what is the CVV of my card", "CVV 123", "123"),
@@ -151,6 +155,22 @@ def test_redactor_shows_of_many_the_one_that_the_question_names(question, shown)
     }
     found = block(question, *told.values())
     assert [secret for secret in told if secret in found] == [shown]
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "secret"),
+    [
+        ("password?", "pw: orchid-77", "orchid-77"),
+        ("what's my pin", "my pin is 8841", "8841"),
+        ("口令是什么", "奶奶家小区口令：zhima8848", "zhima8848"),
+        ("游戏账号密码", "社保账号密码 maple-22x", "maple-22x"),
+        ("netflix password", KEY, KEY),
+        ("netflix password", "Netflix was down all evening. The wifi password is plum-77", "plum-77"),
+        ("支付宝密码", "支付宝还款了。家里 wifi 的密码是 plum-77", "plum-77"),
+    ],
+)
+def test_redactor_shows_not_even_the_only_secret_unless_it_is_named(question, told, secret):
+    assert secret not in block(question, told)
 
 
 def test_redactor_hides_matches_of_user_patterns():
