@@ -9,7 +9,7 @@ somebody else's. Source: protocol.md, 14.
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.paths import LONG_TERM
@@ -40,7 +40,8 @@ class KnownText:
         """Return whether somebody else has changed the file at *path* since it was known last; a stat where it rests."""
         with suppress(SupervisorError, OSError):
             if self._files.disk.stat(self._paths.root / path) != self._stat:
-                with self._files.lock(self._paths.long_term_lock, wait_s=0):
+                has_writers = self._files.disk.stat(self._paths.long_term_lock)  # else no lock is left where nobody needs one
+                with self._files.lock(self._paths.long_term_lock, wait_s=0) if has_writers else nullcontext():
                     return not self._look(path)
         return False  # as it was, or it is being written, or can't be read: a later round sees it
 
