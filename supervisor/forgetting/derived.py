@@ -105,10 +105,10 @@ def _drop_running_summaries(aim: Aim) -> None:
 def _drop_files(aim: Aim) -> None:
     """Delete the receipts, copies and earlier versions that have the words, or name them."""
     paths = aim.ws.paths
-    summaries = [paths.relative(paths.summary(period)) for period in aim.summaries]
+    named = [*(paths.relative(paths.summary(period)) for period in aim.summaries), *aim.files]
     for folder in (paths.turns, paths.quarantine, paths.replaced, paths.previous):
         for path in files_below(aim.ws, folder):
-            if _has_words(aim, path, *summaries):
+            if _has_words(aim, path, *named):
                 aim.remove(path)
 
 

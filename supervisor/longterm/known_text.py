@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.paths import LONG_TERM
 from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.storage.files import digest_of
+from recalld.supervisor.storage.files import LOCK_WAIT_S, digest_of
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from types import EllipsisType
 
     from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -40,14 +41,13 @@ class KnownText:
         """Return whether somebody else has changed the file at *path* since it was known last; a stat where it rests."""
         with suppress(SupervisorError, OSError):
             if self._files.disk.stat(self._paths.root / path) != self._stat:
-                has_writers = self._files.disk.stat(self._paths.long_term_lock)  # else no lock is left where nobody needs one
-                with self._files.lock(self._paths.long_term_lock, wait_s=0) if has_writers else nullcontext():
+                with self._locked(wait_s=0):
                     return not self._look(path)
         return False  # as it was, or it is being written, or can't be read: a later round sees it
 
     def know_edit(self, path: str) -> None:
         """Take the file as it is now for known: that it was edited has been told."""
-        with self._files.lock(self._paths.long_term_lock):
+        with self._locked(wait_s=LOCK_WAIT_S):
             self._keep(path, _digest(self._files.read_stable(self._paths.root / path)))
 
     def will_be(self, path: str, version: FileVersion | None, data: bytes) -> None:
@@ -61,6 +61,11 @@ class KnownText:
             with suppress(SupervisorError, OSError):  # the text is worth more than a line about it
                 if self._files.disk.stat(self._paths.state) and self._is_known(path, version):
                     self._keep(path, before, after)
+
+    def _locked(self, wait_s: float) -> AbstractContextManager[None]:
+        """Hold the lock of the long-term file; where nobody has ever written it there is none, and none is left."""
+        has_writers = self._files.disk.stat(self._paths.long_term_lock) is not None
+        return self._files.lock(self._paths.long_term_lock, wait_s) if has_writers else nullcontext()
 
     # ── with the lock of the long-term file ──────────────────────────────────
 
