@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -162,5 +163,8 @@ def test_hook_leaves_no_process_behind(command):
     process = subprocess.Popen(words, env=command.environ, stdin=subprocess.PIPE, cwd=command.root, start_new_session=True)
     process.communicate(json.dumps({**QUESTION, "prompt": "hello"}).encode())
     assert process.returncode == 0
-    sessions = [path.read_text().rpartition(")")[2].split()[3] for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
+    sessions = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one that ends meanwhile
+            sessions.append(path.read_text().rpartition(")")[2].split()[3])
     assert str(process.pid) not in sessions
