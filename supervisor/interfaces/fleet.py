@@ -158,7 +158,9 @@ def _status(parent: Parent) -> dict[str, Any]:
                 _, _, data = b"".join(iter(lambda line=ours: line.recv(1 << 16), b"")).partition(b"\n")  # type: ignore[misc]
                 shards.append({**json.loads(data)["answer"], "restarts": child.ends})
             except (OSError, ValueError, KeyError):
-                shards.append({"shard": n, "pid": 0, "restarts": child.ends})
+                # one that runs and is silent has let nothing go; one that is started later sees what is drained by then
+                kept: dict[str, Any] = {"drained": []} if child.process else {}
+                shards.append({"shard": n, "pid": 0, **kept, "restarts": child.ends})
     sick = [{"name": name, "pid": child.process.pid if child.process else 0} for name, child in sorted(parent.sick.items())]
     return {"root": str(parent.root), "pid": os.getpid(), "shards": shards, "sick": sick, "drained": parent.drained()}
 

@@ -20,7 +20,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from recalld.supervisor.fleet.parent import SILENT_S, Parent
 from recalld.supervisor.fleet.settings import FleetPaths
-from recalld.supervisor.interfaces.fleet import _own_command, _shard_command, ask_fleet
+from recalld.supervisor.interfaces.cli.fleet import _let_go
+from recalld.supervisor.interfaces.fleet import _own_command, _route, _shard_command, ask_fleet
 from recalld.supervisor.interfaces.socket_server import Connections, read_request, serve_socket
 from recalld.supervisor.storage.catalogue import Text, stored
 from recalld.supervisor.storage.clock import utc_now
@@ -163,6 +164,22 @@ def test_adopt_that_is_interrupted_leaves_nothing_given_free(root):
         adopts.send_signal(signal.SIGINT)
         assert ended(adopts).code != 0
     assert files.disk.names(paths.drained) == []
+
+
+def test_drain_takes_the_silence_of_a_shard_for_no_word_that_it_let_go(root):
+    paths, files = FleetPaths(root.folder), Files(RealDisk())
+    for folder in (paths.folder, paths.drained, paths.sick):
+        files.make_folder(folder)
+    silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    parent = Parent(paths, 1, lambda _: silent, _own_command, root.environ, RealDisk(), EventList(utc_now))
+    connections = Connections(partial(_route, parent), print)
+    with files.lock_for_life(paths.lock, wait_s=0), serve_socket(paths.folder, files, connections):
+        assert until(lambda: _let_go(paths, ["ben"])) == {"ben"}, "the shard is still to be started"
+        parent.look()
+        try:
+            assert _let_go(paths, ["ben"]) == set()
+        finally:
+            parent.end()
 
 
 @pytest.mark.parametrize(

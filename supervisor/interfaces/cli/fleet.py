@@ -157,7 +157,7 @@ def _let_go(paths: FleetPaths, names: Sequence[str]) -> set[str]:
         return set() if RealDisk().is_locked(paths.lock) else set(names)
     shards, own = found["shards"], {one["name"] for one in found["sick"]}
     its = {name: shards[shard_of(name, len(shards))] for name in names if name not in own}
-    return {name for name, shard in its.items() if not shard["pid"] or name in shard.get("drained", names)}
+    return {name for name, shard in its.items() if name in shard.get("drained", names)}
 
 
 def _refused(paths: FleetPaths) -> dict[str, Any]:
