@@ -13,11 +13,15 @@ import httpx2
 import pytest
 
 from recalld.supervisor.interfaces.http import gate, server
+from recalld.supervisor.interfaces.http.changes import Changes
+from recalld.supervisor.interfaces.serve import Answers
+from tests.http.service import NOW
 from tests.patience import PATIENCE_S
 from tests.process.command import until
-from tests.world import FaultyDisk
+from tests.world import FaultyDisk, World, at
 
 if TYPE_CHECKING:
+    from recalld.supervisor.workspace import Workspace
     from tests.http.service import Service
 
 LONG_TERM = "/api/memory/long-term"
@@ -157,6 +161,24 @@ def test_bug_is_an_event_and_an_answer_that_shows_nothing(service: Service, monk
     assert "error" in refused["detail"]
     assert service.world.events.of("error")
     assert service.ask("GET", "/healthz").text == "ok\n"
+
+
+def test_service_that_is_ended_while_it_begins_serves_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "_JOIN_S", 0.0)
+    world, begins, goes_on, reports = World(tmp_path, at(NOW)), threading.Event(), threading.Event(), []
+
+    def served() -> Workspace:
+        begins.set()
+        assert goes_on.wait(PATIENCE_S)
+        return world.ws
+
+    thread = server.HttpThread(server.Place("127.0.0.1", 0, False), Answers(served), Changes(), world.clock, reports.append)
+    thread.start()
+    assert begins.wait(PATIENCE_S)
+    thread.end()
+    goes_on.set()
+    thread._thread.join(PATIENCE_S)
+    assert (thread._thread.is_alive(), reports) == (False, [])
 
 
 # ── what changes ─────────────────────────────────────────────────────────────

@@ -113,6 +113,8 @@ class HttpThread:
             self.port = line.getsockname()[1]
             site = Site(self._answers, access, self._changes, self._clock, self.place.host, self.port)
             self._server = Server(uvicorn_config(make_app(site, is_remote=self.place.is_remote)), self._changes)
+            if self._ending.is_set():
+                return  # there was no server yet that `end` could stop
             self._report("")
             asyncio.run(self._server.serve([line]))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a fault of the service ends no round; uvicorn exits where it can't start
