@@ -107,9 +107,13 @@ class TaskQueue:
         return result
 
     def discard(self, path: Path) -> None:
-        """Delete a collected result and what a crash left of its task; the result is deleted last."""
-        self._files.remove(self.running / path.name)
+        """
+        Delete a collected result and what a crash left of its task; the result is deleted last.
+
+        What is queued goes before what runs: a worker may claim the task meanwhile.
+        """
         self._files.remove(self.queue / path.name)
+        self._files.remove(self.running / path.name)
         self._files.remove(path)
 
     def claimed(self) -> dict[str, int]:
