@@ -230,5 +230,7 @@ def _repeats(passage: Passage, contained: Contained) -> str:
 
 def _asks_no_more(text: str, asked: frozenset[str]) -> bool:
     """Return whether a message is a short question with no word but those *asked*: it answers nothing."""
-    words = frozenset(tokens(text)) if len(text) <= _SHORT_QUESTION else frozenset()
-    return bool(words) and words <= asked and is_asking(text)
+    if len(text) > _SHORT_QUESTION or not is_asking(text):
+        return False
+    words = frozenset(tokens(text))
+    return bool(words) and words <= asked

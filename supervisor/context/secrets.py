@@ -100,14 +100,15 @@ def redactor(
         most, known = max((0, *found.values())), sum(shared >= 0 for shared in found.values())
 
     def hide(text: str) -> str:
-        around = _around(text[:_COMPARED_CHARS], privacy) if is_asking and names else frozenset()
-
         def may_show(secret: Secret) -> bool:
+            if not is_asking:
+                return False
             own = _own(secret)
-            named = own if _names(own) else own | around  # "The router is in the hall. password: …"
+            # the name may stand in the sentence before: "The router is in the hall. password: …"
+            named = own if not names or _names(own) else own | _around(text[:_COMPARED_CHARS], privacy)
             # a key without a sentence is a whole message; "password" asks for none of these, nor for the only one there is
             is_named = bool(named & names) or ("password" not in words and (not own if names else known <= 1))
-            return is_asking and is_named and _shared(secret, words) >= most
+            return is_named and _shared(secret, words) >= most
 
         return hidden(text, language, privacy.forms, may_show)
 
