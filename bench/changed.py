@@ -3,12 +3,14 @@ What is true now: whether the right one of two messages about the same thing is 
 
     python -m bench.changed                 all of questions/changed
     python -m bench.changed --misses        with the questions that were answered wrongly
+    python -m bench.changed --weeks work    two conversations of three weeks, as people type; "unseen" is their other half
     python -m bench.changed --set recall.backend=auto        by meaning too, where recalld[meaning] is installed
 
 A pair is a fact and what it became weeks later. It is asked for with "now", plainly, and as it was. A third of the pairs was said in
 talks, a third is in daily summaries, a third in lines of memory.md; all pairs of a language are in one memory. "first" is how often the
 right one is the first passage of the block, "before" how often it is shown before the other one. Of pairs that look alike and are not,
-two birthdays or two servers, each is asked for: "hidden" counts those that are not shown.
+two birthdays or two servers, each is asked for: "hidden" counts those that are not shown. In the conversations a question may ask for
+both of a pair ("either"): "hidden" counts those where one of them is not shown.
 """
 
 from __future__ import annotations
@@ -29,8 +31,11 @@ from recalld.supervisor.workspace import Workspace, open_workspace
 
 HERE = Path(__file__).parent / "questions/changed"
 ZONE = ZoneInfo("Asia/Shanghai")
+HALVES = ("work", "unseen")
 ASKED = datetime(2026, 11, 23, 9, 0, tzinfo=ZONE)
 FIRST = date(2026, 8, 24)
+#: The morning after the conversations of three weeks.
+AFTERWARDS = datetime(2026, 9, 14, 9, 0, tzinfo=ZONE)
 WHERE = ("talks", "summaries", "lines")
 #: The heading of each fact of a summary, which says nothing about it.
 HEADING = "## …"
@@ -38,7 +43,7 @@ WHOLE = 0.9
 
 
 class Asked(NamedTuple):
-    """One question: the passage that answers it, and the other one of its pair."""
+    """One question: the passage that answers it, and the other one of its pair; where *how* is "either", both answer it."""
 
     kind: str
     where: str
@@ -85,13 +90,36 @@ def pairs(language: str) -> tuple[list[tuple[str, str, str]], list[Asked]]:
     return said, asked
 
 
-def ask(ws: Workspace, one: Asked) -> tuple[bool, bool, bool]:
+def weeks(language: str, half: str) -> tuple[list[tuple[str, str, str]], list[Asked]]:
+    """Return what was said in three weeks, all of it, and what is asked of one half of the pairs."""
+    said: list[tuple[str, str, str]] = []
+    asked: list[Asked] = []
+    for n, (kind, one, other, *questions) in enumerate(rows(f"{language}.weeks.txt")):
+        days = (FIRST + timedelta(days=7 * n % 10), FIRST + timedelta(days=10 + 7 * n % 11))
+        said += [("talks", str(day), text) for day, text in zip(days, (one, other), strict=True)]
+        if HALVES[n // 2 % 2] != half:
+            continue
+        if kind == "changed":
+            asked += [Asked("weeks", "talks", "changed", question, other, one) for question in questions]
+        else:
+            either, *each = questions
+            asked.append(Asked("weeks", "talks", "either", either, one, other))
+            asked += [
+                Asked("weeks", "talks", "alike", each[0], one, other),
+                Asked("weeks", "talks", "alike", each[1], other, one),
+            ]
+    return said, asked
+
+
+def ask(ws: Workspace, one: Asked, now: datetime) -> tuple[bool, bool, bool]:
     """Return whether the right one is the first, is before the other, and is shown."""
-    found = ws.searcher.search(one.question, ASKED)
+    found = ws.searcher.search(one.question, now)
     read = read_input(one.question, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
-    shown = passages(inject(read, ASKED, found, config=ws.config, paths=ws.paths, events=ws.events).memory)
+    shown = passages(inject(read, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory)
     texts = [BLANK.sub("", text) for text in (one.right, one.other)]
     at = [next((n for n, passage in enumerate(shown) if share(text, passage) >= WHOLE), len(shown)) for text in texts]
+    if one.how == "either":
+        return min(at) == 0 and bool(shown), at[0] < at[1], max(at) < len(shown)
     return at[0] == 0 and bool(shown), at[0] < at[1], at[0] < len(shown)
 
 
@@ -99,8 +127,8 @@ def table(found: list[tuple[Asked, tuple[bool, bool, bool]]]) -> str:
     """Return the shares by what is asked, by kind and by place."""
     groups: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
     for one, right in found:
-        if one.how == "alike":
-            groups["alike"].append(right)
+        if one.kind in ("alike", "weeks"):
+            groups[one.how].append(right)
         else:
             for name in (one.how, f"{one.how} · {one.kind}", f"{one.how} · {one.where}"):
                 groups[name].append(right)
@@ -115,17 +143,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--misses", action="store_true", help="print the questions whose answer is not the first")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="a setting")
+    parser.add_argument("--weeks", choices=HALVES, help="the conversations of three weeks, and which half of their questions")
     options = parser.parse_args()
     settings = {"RECALLD_RECALL_TIMEOUT_MS": "60000", **environ_of(options.set)}
+    now = AFTERWARDS if options.weeks else ASKED
     for language in ("zh", "en"):
-        said, asked = pairs(language)
+        said, asked = weeks(language, options.weeks) if options.weeks else pairs(language)
         with tempfile.TemporaryDirectory(prefix="changed-") as folder:
             make(Path(folder), said)
-            clock = fixed_clock(ASKED)
+            clock = fixed_clock(now)
             ws = open_workspace(Path(folder), settings, clock, lasting="RECALLD_RECALL_BACKEND" in settings)
             ws.searcher.refresh()
             prepare_backend(ws, clock)
-            found = [(one, ask(ws, one)) for one in asked]
+            found = [(one, ask(ws, one, now)) for one in asked]
         print(f"\n{language}\n\n{table(found)}", flush=True)
         for one, right in found if options.misses else ():
             if not right[0]:
