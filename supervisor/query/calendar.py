@@ -37,7 +37,7 @@ class Days:
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
-_DAY: Final = lazy_re(r"(?:within-)?\d{4}-\d\d(?:-\d\d)?|(?:weekly|monthly)-\d+")
+_DAY: Final = lazy_re(r"(?:within-)?\d{4}-\d\d(?:-\d\d)?|(?:weekly|monthly)-\d+(?:-\d)?")
 #: A span of at most so many days is about each of them, a longer one about its months.
 LONGEST: Final = 9
 

@@ -27,6 +27,7 @@ from recalld.supervisor.query.calendar import (
     weekend_back,
     year_of,
 )
+from recalld.supervisor.query.nth_weekdays import EVERY_ENGLISH, ONE_ENGLISH, latest_nth_of_month
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -226,6 +227,8 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
     (_rule(rf"\bthe\s+{_DAY}\s+of\s+(?P<near>last|this)\s+month\b"), _day_of_near_month),
     (_rule(rf"\bthe\s+{_WEEKDAY}\s+before\s+last\b"), _weekday_before_last),
     (_rule(rf"\b(?P<n>{_COUNT})\s+years?\s+ago\s+today\b"), _years_ago_today),
+    (_rule(EVERY_ENGLISH), _none),
+    (_rule(ONE_ENGLISH), latest_nth_of_month),
     (_rule(rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}"), _day),
     (_rule(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}"), _day),
     # subtle: "may", "march" and "sun" are words too: a month needs a preposition or the like before it, or a year after it

@@ -28,6 +28,7 @@ from recalld.supervisor.query.calendar import (
     weekend_back,
     year_of,
 )
+from recalld.supervisor.query.nth_weekdays import EVERY_CHINESE, ONE_CHINESE, latest_nth_of_month
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
     from datetime import date
 
 _N: Final = "(?:[0-9]{1,2}|[一二两三四五六七八九十廿]{1,3})"
-#: A day without its month; others have such numbers, too: 3号线, 92号汽油.
-NUMBERED: Final = (
-    f"(?<![0-9第.:年月个一二三四五六七八九十-])(?P<day>{_N})号"
-    "(?!线|楼|院|店|馆|码|机|位|桌|房|门|字|床|柜|车|库|厅|球|电池|汽油|选手|文件|公路|窗|出口|口|站|技师|会议|仓|棚|坑|井)"
+#: What has a number, and is no day: 3号线, 92号汽油, 2号机; but 28号机票 and 15号房租 are.
+_THINGS: Final = (
+    "线|楼|院(?!线|庆)|店(?!庆)|馆|码|机(?![票场构])|位|桌(?!游)|房(?![租贷东])|门(?!诊)|字|床|柜|车(?![票展险检贷])|库|厅|球(?!赛)|电池|汽油|柴油|选手"
+    "|文件|公路|铁路|国道|窗|出口|口(?![试腔])|站|技师|会议[室厅]|仓|棚|坑|井|服务器|主机|节点|机房|诊室|教室|病[房床区]|大[楼厦门厅]|(?:教学|实验|住院|办公|门诊|写字)楼|胡同|宿舍|公寓|别墅|院子"
+    "|地块|员工|座|色|针|螺丝|铅笔|水笔|毛笔|胶|染|口红|台风|风球|轮胎|登机|航站|跑道|泳道|赛道|信箱|储物|号|闸|桩|机组|泵|风机|项目|样品|方案|线路|试管|实验室"
 )
+#: A day without its month; others have such numbers, too.
+NUMBERED: Final = f"(?<![0-9第.:年月个一二三四五六七八九十-])(?P<day>{_N})号(?!{_THINGS})"
 _YEAR: Final = "(?P<year>(?:[0-9]{4}|[〇零一二三四五六七八九]{4})年|今年|去年|前年|大前年)的?"
 _YEARS_BACK: Final = {"今年": 0, "去年": 1, "前年": 2, "大前年": 3}
 _PART: Final = {"初": "begin", "上旬": "early", "中旬": "mid", "中": "mid", "下旬": "late", "底": "end", "末": "end"}
@@ -182,6 +186,8 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
     ),
     (lazy_re(f"下下?个?月的?(?:{_N}[日号]|[初底末])?|下下?{_WEEK}的?(?:{_WEEK})?[{_WEEKDAY}末]?"), _none),
     (lazy_re(f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?"), _none),
+    (lazy_re(EVERY_CHINESE), _none),
+    (lazy_re(ONE_CHINESE), latest_nth_of_month),
     (lazy_re(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号]?(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线)"), _day),
     (lazy_re(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号](?!线)"), _day),
     (lazy_re(f"(?:{_YEAR})?(?P<month>{_N})月(?P<day>[0-9]{{1,2}})(?![0-9.:个多几万元块次点斤%]|[a-z])"), _day),

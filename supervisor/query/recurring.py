@@ -11,6 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import WEEKDAYS, day_tokens, number
+from recalld.supervisor.query.nth_weekdays import as_nth, nth_weekdays, without_nth_weekdays
 from recalld.supervisor.query.tense import AHEAD, OVER
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN
@@ -99,11 +100,13 @@ def recurring(text: str) -> list[str]:
     >>> recurring("房租每月5号转"), recurring("rent is due on the 1st of every month")
     (['monthly-5'], ['monthly-1'])
     """
+    by_number = nth_weekdays(text)
+    text = without_nth_weekdays(text)
     found = [match[0] for pattern in _EVERY for match in pattern.finditer(text)]
     found += [match[0] for part in _PART_END.split(text) if _is_of_every(part) for match in _NAMED.finditer(part)]
     weekly = [f"weekly-{day}" for part in found for day in _weekdays(part)]
     months = [day for pattern in _MONTHLY for match in pattern.finditer(text) for day in _NUMBER.findall(match[0])]
-    return list(dict.fromkeys([*weekly, *(f"monthly-{number(day)}" for day in months)]))
+    return list(dict.fromkeys([*weekly, *(f"monthly-{number(day)}" for day in months), *by_number]))
 
 
 def without_days_left(text: str) -> str:
@@ -142,13 +145,13 @@ def occasions(days: Days) -> dict[str, tuple[str, ...]]:
     >>> from datetime import date
     >>> from recalld.supervisor.query.calendar import Days
     >>> occasions(Days(date(2026, 11, 28), date(2026, 11, 28)))
-    {'2026-11-28': ('within-2026-11-28', 'weekly-6', 'monthly-28')}
+    {'2026-11-28': ('within-2026-11-28', 'weekly-6', 'monthly-28', 'monthly-4-6', 'monthly-0-6')}
     """
     found: dict[str, tuple[str, ...]] = {token: (f"{WITHIN}{token}",) for token in day_tokens(days)}
     if days.length <= FEW:
         for token, spans in found.items():
             day = date.fromisoformat(token)
-            found[token] = (*spans, f"weekly-{day.isoweekday()}", f"monthly-{day.day}")
+            found[token] = (*spans, f"weekly-{day.isoweekday()}", f"monthly-{day.day}", *as_nth(day))
     return found
 
 

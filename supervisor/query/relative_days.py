@@ -29,6 +29,7 @@ from recalld.supervisor.query.calendar import (
     single_day,
 )
 from recalld.supervisor.query.dates import Span, read_rule, set_solid, spans
+from recalld.supervisor.query.nth_weekdays import EVERY_CHINESE, EVERY_ENGLISH, ONE_CHINESE, ONE_ENGLISH, nth_of_month
 from recalld.supervisor.query.recurring import (
     CHINESE,
     CLAUSE_END,
@@ -339,7 +340,8 @@ def _rules(*rules: tuple[str, DaysOf]) -> _Rules:
 @cache
 def _chinese() -> _Rules:
     return _rules(
-        (MONTHLY_CHINESE, _habit),
+        (f"{MONTHLY_CHINESE}|{EVERY_CHINESE}", _habit),
+        (ONE_CHINESE, nth_of_month),
         (rf"{CHINESE}|{_HAN_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_HAN_WEEK})?[一二三四五六日天]", _habit),
         (
             rf"(?P<month>[0-9一二三四五六七八九十]月)?(?<![0-9十])(?P<n>{_HAN_N})[号日][，,、(（]?{_HAN_WEEK}(?P<part>[一二三四五六日天])",
@@ -366,7 +368,8 @@ def _chinese() -> _Rules:
 @cache
 def _english() -> _Rules:
     return _rules(
-        (WEEKLY, _habit),
+        (rf"\b(?:{WEEKLY}|{EVERY_ENGLISH})", _habit),
+        (ONE_ENGLISH, nth_of_month),
         (rf"\b{_SHORT_WEEKDAY},?\s+(?:the\s+)?(?P<n>\d\d?){_ORDINAL}(?P<month>\s+(?:of\s+)?{_MONTH})?", _numbered_en),
         (rf"(?P<month>{_MONTH}\s+)?\b(?P<n>\d\d?){_ORDINAL},?\s+\(?{_SHORT_WEEKDAY}", _numbered_en),
         (_NEAR_EN, _near_en),

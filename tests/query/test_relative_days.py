@@ -67,6 +67,14 @@ WEDNESDAY = date(2026, 11, 25)
         ("改到28号了", "2026-11-28"),
         ("我妈感冒了 机票改28号 上午十一点到", "2026-11-28"),
         ("半年物业费1882 月底前交", "2026-11-30"),
+        ("28号学校义卖", "2026-11-28"),
+        ("学校28号义卖", "2026-11-28"),
+        ("十二号家长会", "2026-12-12"),
+        ("下午开会，26号公司团建", "2026-11-26"),
+        ("15号房租别忘了", "2026-12-15"),
+        ("下个月第一个周六大扫除", "2026-12-05"),
+        ("the last Friday of this month we meet", "2026-11-27"),
+        ("school fair is the first Saturday in December", "2026-12-05"),
     ],
 )
 def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
@@ -80,6 +88,7 @@ def test_relative_days_names_the_day_as_of_the_day_it_was_said(text, days):
         "周五去了一趟", "第二天就好了", "一周两次", "三年前", "以前住苏州", "5月底", "today I went home", "今天去了医院", "天文馆周一闭馆", "超市周四会员日", "the museum is closed on Mondays", "the museum is closed on Monday", "", "hello",
         "I usually have to work on Friday", "周五下午我一般要开会", "the meeting is on Monday 19th of April", "交到4月19日周一",
         "住在平江路 27 号。", "望京街 30 号", "1285 弄 27 号", "他的球衣是 23 号", "信箱在 18 号", "this sun is lovely", "he sat on mon", "前儿子说", "on the 12th floor", "for the 2nd time", "the 3rd one was better", "I paid on the 5th", "as I said on the 23rd", "the 12th of May",
+        "每月第一个周四读书会", "book club is the first Thursday of the month",
         "坐3号线", "他住12号楼", "每月15号交房租", "7号电池", "12号去看了牙", "发工资是24号",
     ],
 )  # fmt: skip
@@ -91,6 +100,7 @@ def test_relative_days_leaves_habits_and_what_is_over_alone(text):
     "text",
     [
         "住在平江路 27 号。", "1285 弄 27 号", "他的球衣是 23 号", "信箱在 18 号", "神舟十二号发射", "女二号", "门牌12号", "病床 12 号",
+        "3号服务器挂了", "12号诊室看牙", "9号螺丝没了", "2号会议室开会", "10号染发膏", "五号电池没了",
         "3号教学楼", "8号台风", "5号染色体", "学号12号", "坐3号线", "他住12号楼", "我住12号", "生日是12号", "7号电池",
         "for the 1st, use a knife; for the 2nd, a spoon", "I live on the 3rd", "have the 1st and the 2nd edition", "for the 1st and only time",
         "on the 5th and 6th floor", "turn left on the 2nd and right on the 3rd", "I was born on the 12th", "on the 12th floor",
@@ -142,11 +152,21 @@ def test_days_about_has_the_weekdays_of_what_happens_every_week(text, weekdays):
         ("房租每月5号转她", ["monthly-5"]), ("房贷每个月的二十号扣 6812", ["monthly-20"]), ("每月 10 号还5000，每月25日发工资", ["monthly-10", "monthly-25"]),
         ("rent goes out on the 1st of every month", ["monthly-1"]), ("every month on the 28th I back up", ["monthly-28"]),
         ("on the 15th and 30th of every month", ["monthly-15", "monthly-30"]), ("每月15日和30日", ["monthly-15", "monthly-30"]),
+        ("book club is the first Thursday of the month", ["monthly-1-4"]), ("drinks on the last Friday of every month", ["monthly-0-5"]),
+        ("choir every first and third Monday of the month", ["monthly-1-1", "monthly-3-1"]), ("每月第一个周四读书会", ["monthly-1-4"]),
+        ("每个月最后一个星期天大扫除", ["monthly-0-7"]), ("每月第二、四个周六加班", ["monthly-2-6", "monthly-4-6"]), ("bins every second Tuesday", []),
         ("每月两次", []), ("on the 1st", []), ("the 1st of May", []), ("monthly report", []),
     ],
 )  # fmt: skip
 def test_days_about_has_the_day_of_what_happens_every_month(text, days):
     assert [token for token in days_about(text, WEDNESDAY) if token.startswith("monthly")] == days
+
+
+@pytest.mark.parametrize(
+    "text", ["book club is the first Thursday of the month", "每月第一个周四读书会", "first thursday in december"]
+)
+def test_days_about_takes_a_first_thursday_for_none_of_every_week(text):
+    assert not [token for token in days_about(text, WEDNESDAY) if token.startswith("weekly")]
 
 
 @pytest.mark.parametrize(
