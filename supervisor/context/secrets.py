@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.context.belonging import NAMES_NOTHING, agree, asked_belonging, said, told_belonging, words_of
 from recalld.supervisor.query.parse import MOST_CHARS
 from recalld.supervisor.text.redact import Secret, find_secrets, hidden
 from recalld.supervisor.text.snippet import snippet_span
-from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
@@ -34,14 +34,6 @@ _SENTENCE_CHARS: Final = 200
 #: edges that are dropped, since half a secret does not look like one.
 _MOST_CHARS: Final = 100_000
 _EDGE_CHARS: Final = 4_000
-#: Tokens that mean the same label in a question and next to a secret: who told a passcode asks for the PIN.
-_SAME: Final = {
-    **dict.fromkeys(("passwd", "passphras", "passcod", "pwd", "pw", "pass", "pin", "code", "combin", "combo"), "password"),
-    **dict.fromkeys(("密码", "口令", "暗号", "码", "账号密码", "登录密码"), "password"),
-    **dict.fromkeys(("passwort", "kennwort", "contrasena", "senha", "パス"), "password"),
-    **dict.fromkeys(("密钥", "apikey", "api_key", "api-key"), "key"),
-    "令牌": "token",
-}
 #: Tokens that ask for a secret without a label: a key, an account, a card, an address.
 _ASKING: Final = frozenset(
     """
@@ -59,14 +51,10 @@ _CODES: Final = frozenset(
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 
-#: Words of the above that do not say whose or what's secret is asked for, and the least rarity of one that does.
-_NAMES_NOTHING: Final = frozenset(
-    """
-    password key token secret login credenti account card number link address id phrase open unlock contact reach
-    登录 凭据 账号 帐号 账户 帐户 卡号 号码 编号 地址 链接 验证码 打开 开 联系 联系方式
-    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
-)
+#: The least rarity of a word that says whose or what's secret is asked for.
 _NAMES: Final = 0.3
+#: Words that ask for a password, too.
+_LOGIN: Final = frozenset({"login", "登录"})
 
 
 def redact_history(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
@@ -91,38 +79,65 @@ def redactor(
     may_reveal = _reveals(asked, privacy)
     if may_reveal and privacy.redact == "off":
         return str
-    words = _words(" ".join([asked.question[:MOST_CHARS], *terms]))
-    names = _names(words)
-    most, known = 0, 0
-    if is_asking := may_reveal and bool(words & (_ASKING | _CODES)):
-        texts = [hit.unit.text[:_COMPARED_CHARS] for hit in hits]
-        found = {text[one.start : one.end]: _shared(one, words) for text in texts for one in find_secrets(text, privacy.forms)}
-        most, known = max((0, *found.values())), sum(shared >= 0 for shared in found.values())
+    question = _Question(asked.question[:MOST_CHARS], terms)
+    is_asking = may_reveal and bool(question.words & (_ASKING | _CODES))
+    worths: dict[str, int] = {}
+    for text in (hit.unit.text[:_COMPARED_CHARS] for hit in hits if is_asking):
+        secrets = find_secrets(text, privacy.forms)
+        worths |= {text[one.start : one.end]: question.worth(one, text, is_alone=len(secrets) == 1) for one in secrets}
+    most, known = max((0, *worths.values())), sum(worth >= 0 for worth in worths.values())
 
     def hide(text: str) -> str:
+        is_alone = is_asking and len(find_secrets(text[:_COMPARED_CHARS], privacy.forms)) == 1
+
         def may_show(secret: Secret) -> bool:
-            if not is_asking:
-                return False
-            own = _own(secret)
-            # the name may stand in the sentence before: "The router is in the hall. password: …"
-            named = own if not names or _names(own) else own | _around(text[:_COMPARED_CHARS], privacy)
-            # a key without a sentence is a whole message; "password" asks for none of these, nor for the only one there is
-            is_named = bool(named & names) or ("password" not in words and (not own if names else known <= 1))
-            return is_named and _shared(secret, words) >= most
+            is_named = is_asking and question.names_it(secret, text, is_alone=is_alone, is_only=known <= 1)
+            return is_named and question.worth(secret, text, is_alone=is_alone) >= most
 
         return hidden(text, language, privacy.forms, may_show)
 
     return lambda text: _hidden(text, terms, hide)
 
 
+class _Question:
+    """What a question asks of secrets: its *words*, and whose secret it means; *terms* were searched for, too."""
+
+    def __init__(self, text: str, terms: Sequence[str]) -> None:
+        self._said, self._belonging = said(text), asked_belonging(text)
+        self.words = words_of(" ".join([text, *terms]))
+        self._asking = self.words | {"password"} if self.words & _LOGIN else self.words
+        names = _names(self.words) | self._belonging.words
+        self._names = names - {"home"} or names  # the lock at home is not the wifi at home
+
+    def worth(self, secret: Secret, text: str, *, is_alone: bool) -> int:
+        """
+        Return how much it asks for a secret of the *text*: by each word that both have, a little by its being the user's.
+
+        -1: it does not ask for it. *is_alone*: the text has no other secret, so that all of it tells of this one.
+        """
+        own, label = _own(secret), words_of(secret.label)
+        is_asked = bool(self._asking & (label & (_ASKING | _CODES) or _ASKING))
+        # a secret without words is a whole message, which is found by the messages around it
+        if not is_asked or (own and not own & self.words):
+            return -1
+        told = told_belonging(text, secret)
+        near = said(text[:_COMPARED_CHARS] if is_alone else f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")
+        if not agree(self._belonging, told, self._said, near):
+            return -1
+        return 2 * len(own & self.words) + (not (told.people or told.is_theirs))
+
+    def names_it(self, secret: Secret, text: str, *, is_alone: bool, is_only: bool) -> bool:
+        """Return whether it names the secret of the *text*; *is_only*: none of the others is asked for."""
+        own, named = _own(secret), self._names
+        # the name may stand in the sentence before: "The router is in the hall. password: …"
+        words = own | words_of(text[:_COMPARED_CHARS]) if named and not _names(own) and is_alone else own
+        # a key without a sentence is a whole message; "password" asks for none of these, nor for the only one there is
+        return bool(words & named) or ("password" not in self.words and (not own if named else is_only))
+
+
 def _names(words: frozenset[str]) -> frozenset[str]:
     """Return those of the words that say whose or what's secret it is."""
-    return frozenset(word for word in words - _NAMES_NOTHING if rarity_asked(word) >= _NAMES)
-
-
-def _around(text: str, privacy: Privacy) -> frozenset[str]:
-    """Return the words of a text with one secret, which are all about it; none of one with several."""
-    return _words(text) if len(find_secrets(text, privacy.forms)) == 1 else frozenset()
+    return frozenset(word for word in words - NAMES_NOTHING if rarity_asked(word) >= _NAMES)
 
 
 def _hidden(text: str, terms: Sequence[str], hide: Callable[[str], str]) -> str:
@@ -137,18 +152,6 @@ def _reveals(asked: Asked, privacy: Privacy) -> bool:
     return privacy.reveal and asked.chat.is_direct
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_SAME.get(token, token) for token in tokens(text))
-
-
-def _shared(secret: Secret, words: frozenset[str]) -> int:
-    """Return how many of the question's *words* the secret's sentence has; -1 if the question does not ask for it."""
-    label, own = _words(secret.label), _own(secret)
-    is_asked = bool(words & (label & (_ASKING | _CODES) or _ASKING))
-    # a secret without words is a whole message, which is found by the messages around it
-    return len(own & words) if is_asked and (own & words or not own) else -1
-
-
 def _own(secret: Secret) -> frozenset[str]:
     """Return the words of the secret's sentence."""
-    return _words(f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")
+    return words_of(f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")

@@ -177,7 +177,7 @@ _SURNAMES: Final = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔"
     "白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
 )
-_SURNAMED: Final = lazy_re(
+SURNAMED: Final = lazy_re(
     rf"[小老]([{_SURNAMES}])|([{_SURNAMES}])(?:医生|大夫|护士|老师|教授|导师|博士|律师|教练|经理|主任|总监?|老板|师傅|[院校局处科部队班]长|先生|女士"
     r"|小姐|太太|同学|阿姨|叔叔?|伯伯|大爷|爷爷|奶奶|哥|姐|嫂|工)"
 )
@@ -333,7 +333,7 @@ def _names_in(question: str) -> set[str]:
     names = {token for name in NAMED.findall(question) for token in tokens(name)}
     if question.isascii():
         return names
-    names |= {surname for found in _SURNAMED.findall(question) for surname in found}
+    names |= {surname for found in SURNAMED.findall(question) for surname in found}
     return names | {name for found in _NICKNAMED.findall(question) for name in found[:2]}
 
 

@@ -173,6 +173,65 @@ def test_redactor_shows_not_even_the_only_secret_unless_it_is_named(question, to
     assert secret not in block(question, told)
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What's the hotel door code?", "The door code at home is 4471."),
+        ("What's the hotel door code?", "The door code is 4471."),
+        ("the neighbours' wifi password?", "My wifi password is plum-otter-31."),
+        ("the neighbors wifi password?", "The wifi password is plum-otter-31."),
+        ("What is Tom's door code?", "Sara's door code is 9054."),
+        ("What's my phone PIN?", "Mum's phone PIN is 2580."),
+        ("gate code at the allotment?", "The gate code at my parents' place is 3306."),
+        ("wifi password in Porto?", "In the Lisbon flat the wifi password is azulejo-55-mar."),
+        ("the password of my private laptop?", "The work laptop password is Copper-Lantern-8."),
+        ("my bike lock code?", "Tim's bike lock is 7719"),
+        ("爸爸手机密码是多少？", "手机密码是771903。"),
+        ("酒店的门禁密码是多少？", "家里的门禁密码是4471。"),
+        ("我家wifi密码是多少？", "邻居家的wifi密码是plum8821。"),
+        ("小王家门锁密码多少？", "小李家的门锁密码是905488。"),
+        ("工商银行卡密码是多少？", "招商银行卡的密码是612044。"),
+        ("我的自行车锁密码", "小美的自行车锁是7719"),
+        ("家里电脑密码是多少", "单位电脑密码是copper556"),
+        ("家里门锁密码是多少", "家里的无线密码是plum-otter-31"),
+    ],
+)
+def test_redactor_shows_no_secret_of_somebody_or_something_else(question, told):
+    assert block(question, told) != told
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("door code at home?", "The door code is 4471."),
+        ("what was my phone pin again?", "My phone PIN is 7719."),
+        ("gate code for my parents?", "The gate code at my parents' place is 3306."),
+        ("mother's laptop password?", "Mum's laptop password is Daisy1952!"),
+        ("the neighbors alarm code?", "The neighbour's alarm code is 5150."),
+        ("what was the code of my luggage?", "The suitcase code is 507."),
+        ("kids ipad passcode?", "The iPad passcode is 040977."),
+        ("what was my steam login", "Steam password is Lantern!Fox9"),
+        ("dad's phone PIN?", "Dad has a new phone. His PIN is 2580."),
+        ("箱子密码是多少？", "行李箱密码是507。"),
+        ("无线网密码是多少？", "家里wifi密码是cobalt2266。"),
+        ("客人wifi密码是什么？", "访客网络密码是heron_blanket_9。"),
+        ("招行卡密码多少？", "招商银行卡的密码是612044。"),
+        ("妈妈微信密码多少？", "我妈的微信密码是daisy1952。"),
+        ("王阿姨家密码锁怎么开", "王阿姨家门锁密码是5150"),
+        ("我在健身房，柜子密码多少", "健身房储物柜密码3921"),
+        ("保险柜怎么打开，密码多少？", "保险箱密码183307。"),
+    ],
+)
+def test_redactor_shows_the_secret_however_it_is_called(question, told):
+    assert block(question, told) == told
+
+
+def test_redactor_shows_the_users_own_secret_before_those_of_others():
+    texts = ("Mum's phone PIN is 2580.", "My phone PIN is 7719.")
+    assert block("phone PIN?", *texts) == "Mum's phone PIN [hidden].\nMy phone PIN is 7719."
+    assert block("mum's phone PIN?", *texts) == "Mum's phone PIN is 2580.\nMy phone PIN [hidden]."
+
+
 def test_redactor_hides_matches_of_user_patterns():
     privacy = Privacy(patterns=(r"工号 \d+",))
     assert block("谁请假了", "工号 778899 的人今天请假", privacy=privacy) == "[hidden] 的人今天请假"
