@@ -6,7 +6,6 @@ import os
 import signal
 from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,24 +119,29 @@ def backup_restore(
     """Unpack the file into a new or empty folder."""
     call: Call = ctx.obj
     from recalld.supervisor.checks.backup import restore, zone_of
+    from recalld.supervisor.interfaces.cli.call import typed
 
     _leave_nothing_when_ended()
-    contents = restore(_absolute(file), _absolute(into), utc_now(), partial(_forget_in, call))
+    known: list[bool] = []
+    contents = restore(_absolute(file), _absolute(into), utc_now(), lambda folder: known.append(_forget_in(call, folder)))
     found = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
-    _show(call, found, None if json else zone_of(_absolute(file), os.environ))
+    zone = zone_of(_absolute(file), os.environ)
+    _show(call, found, None if json else zone)
+    if not all(known):
+        if call.named:
+            call.say(Text("backup.other_memory", root=call.root_of(None)), 0)
+        call.say(Text("backup.as_of", time=in_local_times(contents.created_at, zone), into=typed(_absolute(into))), 0)
 
 
-def _forget_in(call: Call, folder: Path) -> None:
-    """Take out of a restored folder what was forgotten in the workspace of this command; say so where there is none."""
+def _forget_in(call: Call, folder: Path) -> bool:
+    """Take out of a restored folder what was forgotten in the workspace of this command; return whether that knows it."""
     from recalld.supervisor.forgetting.restored import forget_in
     from recalld.supervisor.storage.disk import RealDisk
     from recalld.supervisor.storage.files import Files
 
-    is_known = False
     with suppress(BadRequest, NoWorkspace):  # a new machine has none
-        is_known = forget_in(folder, call.root_of(None), Files(RealDisk()), os.environ, utc_now)
-    if not is_known:
-        call.say(Text("backup.no_list"), 0)
+        return forget_in(folder, call.root_of(None), Files(RealDisk()), os.environ, utc_now)
+    return False
 
 
 #: The signals that systemd sends, and a terminal that is closed.

@@ -130,7 +130,7 @@ class Call:
 
     def renderer(self) -> Callable[[object], str]:
         """Return a function that does what `render` does, with the language chosen once."""
-        language, command = self.language, f"`recalld -w {_typed(self.named)} " if self.named else ""
+        language, command = self.language, f"`recalld -w {typed(self.named)} " if self.named else ""
         if not command:
             return lambda text: render(text, language)
         return lambda text: _COMMAND.sub(lambda _: command, render(text, language))
@@ -362,7 +362,7 @@ def _refused(call: Call, error: OSError, where: str) -> int:
     return call.say(refused, refused.exit_code)
 
 
-def _typed(path: Path) -> str:
+def typed(path: Path) -> str:
     """Return the path as a shell reads it, with ~ if it is in the user's own folder."""
     from shlex import quote
 
