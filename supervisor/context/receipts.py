@@ -7,7 +7,7 @@ Only files whose name is a turn's are ever deleted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
@@ -30,6 +30,14 @@ class NothingAsked(NotFound):
     """No turn was given memory yet, or none of those is kept: there is nothing to explain."""
 
     code = "error.nothing_asked"
+
+
+@dataclass(eq=False, repr=False)
+class NoTurn(NotFound):
+    """No turn that is kept has this id; *newest* is one that is."""
+
+    code = "error.no_turn"
+    newest: str
 
 
 class ReceiptStore:
@@ -83,7 +91,8 @@ class ReceiptStore:
         """
         identity = newest_turn_id([f"{one}.json" for one in self.turns() if one.startswith(turn or "")], now)
         if identity is None:
-            raise NotFound(f"turns/{turn}") if turn else NothingAsked("turns/")
+            kept = self.turns()
+            raise NoTurn(f"turns/{turn}", kept[-1]) if turn and kept else NothingAsked("turns/")
         path = self._folder / f"{identity}.json"
         version = self._files.read_stable(path)
         if version is None:

@@ -19,7 +19,7 @@ _LASTING: Final = ("archived", "forgotten", "hand", "undone")
 
 @record(kw_only=True)
 class UndoRequest:
-    """The *id* of an act, as CHANGES.md has it."""
+    """The *id* of an act, as CHANGES.md has it; with "" the refusal names the newest that can be taken back."""
 
     id: str
 
@@ -52,9 +52,10 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
     from recalld.supervisor.storage.noting import author, noting
 
     ws, caller = memory.ws, memory.caller
-    act = ws.diary.acts().get(request.id.strip())
+    acts, wanted = ws.diary.acts(), request.id.strip()
+    act = acts.get(wanted)
     if act is None:
-        raise BadRequest("id", Text("diary.no_act", id=request.id.strip()[:40]))
+        raise BadRequest("id", Text("diary.no_act", id=wanted[:40]) if wanted else _which(acts))
     if act.kind in _LASTING:
         raise BadRequest(act.id, Text(f"diary.not_undone.{act.kind}"))
     if act.undone:
@@ -66,6 +67,14 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
     back, taken = (tuple(line for hunk in changed for line in str(hunk[side]).splitlines()) for side in (1, 2))
     is_again = act.kind == "summary" and not act.fields["previous"]
     return Undone(act.id, act.kind, sentence_of(act), True, taken, back, is_again)
+
+
+def _which(acts: dict[str, Act]) -> Text:
+    """Return a sentence that names the newest act that can be taken back."""
+    from recalld.supervisor.archive.diary import sentence_of
+
+    newest = next((one for one in reversed(acts.values()) if one.kind not in _LASTING and not one.undone), None)
+    return Text("diary.which", id=newest.id, what=sentence_of(newest)) if newest else Text("diary.none")
 
 
 def _take_back(ws: Workspace, act: Act) -> None:

@@ -83,9 +83,11 @@ def test_receipts_of_before_the_clock_was_set_back_are_dropped_first(world):
 def test_receipt_store_raises_not_found_for_an_unknown_turn(store):
     with pytest.raises(NotFound, match="`recalld inject --query` asks one"):
         store.read()
+    with pytest.raises(NotFound, match="`recalld inject --query` asks one"):
+        store.read("3")
     store.write(receipt())
-    with pytest.raises(NotFound):
-        store.read("20250101")
+    with pytest.raises(NotFound, match=f"{receipt().id}.*`recalld why`"):
+        store.read("3")
     with pytest.raises(NotFound):
         store.read("../history")
 

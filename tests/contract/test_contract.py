@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -176,8 +177,8 @@ def by_mcp(workspace: Workspace, row: Row, language: str, client: SupervisorClie
 
 
 def without_options(sentence: str) -> str:
-    """A sentence of a command, with an option named as an argument."""
-    return sentence.strip().removeprefix("recalld: ").removeprefix("--")
+    """A sentence of a command, with an option named as an argument, and commands in it without their workspace."""
+    return re.sub(r"`recalld -w '[^']+' ", "`recalld ", sentence.strip()).removeprefix("recalld: ").removeprefix("--")
 
 
 @pytest.mark.parametrize("row", ANSWERS, ids=lambda row: " ".join(row.argv))

@@ -137,7 +137,7 @@ def redact(
 
 def undo(
     ctx: Context,
-    act: Annotated[str, typer.Argument(help="the id of an act in CHANGES.md, as in w-3f9a2c11")],
+    act: Annotated[str, typer.Argument(help="an id of CHANGES.md, as in w-3f9a2c11; without it the newest is named")] = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,

@@ -35,6 +35,8 @@ TEXTS: Final = {
     "pruned_none": "没有文件移到 trash/。",
     "pruned_now": "移到 trash/ 的文件：{count} 个（{bytes} 字节）；用 CHANGES.md 里的编号运行 `recalld undo` 就能拿回来",
     "uncovered": "一样久、但没有模型写的摘要覆盖而留下的文件：{count} 个",
+    "which": "请说明撤销哪一件；能撤销的里面，最近的是“{what}”，用 `recalld undo {id}` 撤销",
+    "none": "CHANGES.md 里没有能撤销的",
     "no_act": "CHANGES.md 里没有编号为 {id!r} 的操作，或者撤销它所需的内容已不再保留；编号写在那一行里",
     "not_undone.archived": "归档不能撤销：这些话在它们该在的地方；要收回，请用 `recalld forget`",
     "not_undone.forgotten": "忘掉的内容已经彻底没有了，这正是忘掉的意思",

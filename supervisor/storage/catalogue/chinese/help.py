@@ -55,7 +55,7 @@ TEXTS: Final = {
     "redact.dry_run": "只显示哪里有",
     "redact.yes": "不询问",
     "undo": "撤销对记忆做过的一件事，只要后来没有别的内容建立在它上面。",
-    "undo.act": "CHANGES.md 里的编号，如 w-3f9a2c11",
+    "undo.act": "CHANGES.md 里的编号，如 w-3f9a2c11；不写就只说出最近能撤销的一件",
     "invalidate": "让不再成立的内容失效：原话还在，只有问到过去时才会出现。",
     "invalidate.target": "42@1f3a9c0d、消息的 id，或摘要的一行：memory/summary/2026-01-15.md#L7",
     "invalidate.reason": "为什么不再成立",

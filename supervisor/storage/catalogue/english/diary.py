@@ -35,6 +35,8 @@ TEXTS: Final = {
     "pruned_none": "no file went to trash/.",
     "pruned_now": "files that went to trash/: {count} ({bytes} bytes); `recalld undo` with the id in CHANGES.md brings them back",
     "uncovered": "files as old as these that stay, since no summary of a model covers them as they are: {count}",
+    "which": "say which act; the newest that can be taken back is: {what}; `recalld undo {id}` does that",
+    "none": "nothing that is in CHANGES.md can be taken back",
     "no_act": "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act",
     "not_undone.archived": "filing can't be undone: the words are where they belong; `recalld forget` takes words back",
     "not_undone.forgotten": "what was forgotten is gone for good; that is what forgetting is for",

@@ -10,6 +10,7 @@ TEXTS: Final = {
     "not_imported": "{path} can't be imported: {why}; {mend}.",
     "not_found": "{path} does not exist; check the path, relative to the workspace.",
     "nothing_asked": "no question to memory is kept, so there is none to explain; `recalld inject --query` asks one.",
+    "no_turn": "{path} is no turn that is kept: an id is like {newest}, which is the newest; `recalld why` without one explains that, and turns/ has a file for each.",
     "stale_line": "{ref} does not name the line that is there now: {found}; nothing was changed.",
     "bad_file": "{path} can't be read: {why}; {mend}; it was not overwritten.",
     "unchangeable": "{path} can't be changed: {why}; {mend}; it was left as it is.",
