@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.diary import amounts_of
@@ -41,12 +42,13 @@ class Redacted:
     """
     The *messages* and *lines* with secrets; *done* once these have left every place, and marks stand in the dated files.
 
-    *digest* names exactly these.
+    *digest* names exactly these. *unfiled* messages have no dated file yet, and were not looked at.
     """
 
     messages: tuple[WithSecret, ...]
     lines: tuple[WithSecret, ...]
     digest: str
+    unfiled: int
     done: bool = False
 
     @property
@@ -76,15 +78,15 @@ def redact(memory: Visible, request: RedactRequest) -> Redacted:
     meant = redaction.with_secrets(ws, now)
     if request.shown and meant.digest != request.shown:
         raise BadRequest("shown", Text("forget.changed"))
-    shown = _shown(ws, meant, language)
+    shown = _shown(ws, meant, len(ws.unfiled.messages(now)), language)
     if not request.yes or not meant:
         return shown
     by = author(memory.caller.interface, "redact")
     sweep.begin(ws, meant, now, os.urandom(32), marks=language, by=by)
-    return Redacted(shown.messages, shown.lines, shown.digest, finish(ws, now))
+    return replace(shown, done=finish(ws, now))
 
 
-def _shown(ws: Workspace, meant: Wanted, language: Language) -> Redacted:
+def _shown(ws: Workspace, meant: Wanted, unfiled: int, language: Language) -> Redacted:
     from recalld.supervisor.text.marks import marked
     from recalld.supervisor.text.printable import shortened
 
@@ -92,4 +94,5 @@ def _shown(ws: Workspace, meant: Wanted, language: Language) -> Redacted:
         return shortened(marked(text, ws.config.privacy.forms, language))
 
     messages = (WithSecret(f"{key[0]}@{one.digest}", short(one.said.text)) for key, one in sorted(meant.messages.items()))
-    return Redacted(tuple(messages), tuple(WithSecret(line.ref, short(line.text)) for line in meant.lines), meant.digest)
+    lines = (WithSecret(line.ref, short(line.text)) for line in meant.lines)
+    return Redacted(tuple(messages), tuple(lines), meant.digest, unfiled)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.operations.long_term import WriteRequest
 from recalld.supervisor.operations.long_term import write as long_term_write
 from recalld.supervisor.operations.operation import Caller, perform
@@ -52,6 +56,27 @@ def test_redact_shows_where_secrets_are_and_changes_nothing(world: World) -> Non
     assert [one.ref.partition("@")[0] for one in (*shown.messages, *shown.lines)] == ["m-key-0000001", "m-pass-000001", "1"]
     assert not [one for one in (KEY, "hunter2-demo", "correct-horse-7") if one in str(shown)]
     assert {name: data for name, data in world.tree(internal=True).items() if name in before} == before
+
+
+def test_redact_says_how_many_messages_it_did_not_look_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"))
+    command = ["-w", str(world.root), "redact", "--dry-run"]
+
+    def printed(*more: str) -> str:
+        assert run_command(commands(), Call([*command, *more], {"RECALLD_LANGUAGE": "en"})) == 0
+        return capsys.readouterr().out
+
+    nothing = "no secrets are found in filed messages and in the long-term file."
+    assert printed() == f"{nothing}\n"
+    world.write([message("m-pass-000001", "2026-01-31T09:00", "wifi 的密码是 hunter2-demo，客人用。")])
+    world.drop("一.json", {"role": "user", "text": "门禁密码是 tiger-lily-9。"})
+    unfiled = "not looked at, since not filed yet: 2 messages; run `recalld"
+    assert printed().startswith(f"{nothing}\n{unfiled}")
+    assert json.loads(printed("--json"))["unfiled"] == 2
+    world.settle()
+    world.write([*world.history(), message("m-new-0000001", "2026-01-31T09:30", "周五去游泳馆。")])
+    assert "not filed yet: 1 message;" in printed()
+    assert "hunter2" not in printed()
 
 
 def test_redact_puts_marks_and_leaves_every_other_word(world: World) -> None:

@@ -114,6 +114,7 @@ def redact(
     json: Json = False,
 ) -> None:
     """Put a mark in the place of each secret in filed messages and lines, and forget them as they were; asks first."""
+    from recalld.supervisor.archive.diary import amounts_of
     from recalld.supervisor.operations import redact as operations
 
     call: Call = ctx.obj
@@ -122,6 +123,8 @@ def redact(
     if not json:
         lines = [f"  {one.ref}  {one.text}" for one in (*shown.messages, *shown.lines)]
         head = Text("forget.no_secrets") if is_empty else Text("forget.secrets", amounts=shown.amounts)
+        if shown.unfiled:
+            lines.append(call.render(Text("forget.unfiled", amounts=amounts_of({"messages": shown.unfiled}))))
         call.show("\n".join([call.render(head), *lines]))
     if is_empty or dry_run or not (yes or _wants(call, json=json)):
         if json:
