@@ -77,7 +77,7 @@ _JOINT: Final = lazy_re(
       (?: \s{0,9}(?P<sign>:=|={1,3}>?|[-=~—]{1,2}>|[:：→])
         | \s{0,9}(?P<is>\?\s{1,2}it(?:['’]s|\sis)\b|['’]s\b|\b(?:is|was|ist|est|es|é|are)\b
           (?:\s(?:now|still|currently|again|just|set\sto|changed\sto)\b)?|は)
-        | \s{0,9}(?:[没不][变改换]过?[，,]\s?)?(?:还|就|现在|目前|仍|应该|都|一直)?
+        | \s{0,9}(?:[没不][变改换]过?[，,]\s?)?(?:还|也|就|现在|目前|仍|应该|都|一直)?
           (?P<shi>是|为|為|叫)(?!什么|什麼|多少|啥|何|谁|几)
         | [^，。；！？\n]{0,20}?(?P<set>(?:改|设|設|換|换|变|更新|重置|设置|设定)(?:成|为|為)了?)
         | (?P<of_joint>(?:\s|(?<=code))(?:for|of|to|on|in|at|für|von|de|del|para|от|для))(?P<of>(?:\s[^\s.;:!?：]{1,30}){1,5}?)
@@ -107,7 +107,7 @@ _WORD_FIRST: Final = lazy_re(r"[a-zA-Z]{3,20}[-_]\d{4,8}(?![a-zA-Z0-9%])(?![.,/:
 _JOINED: Final = lazy_re(r"(?:[-_@#&+~][a-zA-Z0-9]{1,20}){1,4}")
 _AFTER_NUMBER: Final = lazy_re(
     r"\s?(?:秒|分|位|个|個|次|元|年|月|天|条|岁|毫米|厘米|米|平|块|号|楼|室|页|字|人|台|户|seconds?|minutes?|hours?|days?|digits?|char|times"
-    r"|words?|pages?|messages|posts|photos|pictures|lines|events|errors|people|square|sq|feet|ft\b|met(?:er|re)s?|[mck]m\b|kg\b|euros?|dollars?|pounds?|%|boarding|departs?|departure"
+    r"|words?|pages?|messages|posts|photos|pictures|lines|events|errors|people|square|sq|feet|ft\b|met(?:er|re)s?|[mck]m\b|kgs?\b|kilos?\b|(?:kilo)?grams?\b|lbs?\b|euros?|dollars?|pounds?|%|boarding|departs?|departure"
     r"|series\b|models?\b|editions?\b|lit(?:er|re)s?\b)"
 )
 #: "Building code 2021" and "phone code 0049" are codes of other kinds.

@@ -27,17 +27,20 @@ _LOCK: Final = (
 )
 _ENTRANCE: Final = r"(?:(?:front|back|side|garage|main|cellar|barn|cabin) )?(?:door|gate)|garage|barrier|entrance|locker"
 _LOCK_ZH: Final = (
-    r"(?:门禁|密码锁|电子锁|智能锁|指纹锁|门锁|[车箱柜挂]锁|的锁|保险[箱柜]|储物柜|快递柜|钥匙盒|报警器|警报|解锁|开锁)"
+    r"(?:门禁|密码锁|电子锁|智能锁|指纹锁|门锁|[车箱柜挂]锁|的锁|保险[箱柜]|储物柜|快递柜|钥匙盒|密码[盒箱]|报警器|警报|解锁|开锁)"
     r"(?:上|里)?(?:的?(?:数字|号码|密码))?"
 )
 _ENTRANCE_ZH: Final = r"(?:[大院楼铁前后家侧]|单元|车库|地库|小区)门|车库|道闸|开门"
 _BEFORE: Final = r"(?<![a-z0-9_-])"
-_THERE: Final = r"(?: (?:in|on|at|by|of|to) (?:[a-z]+ ){1,3}?)?"
+_THERE: Final = r"(?: (?:in|on|at|by|of|to|with)(?: [a-z]+(?:'s)?){1,3}?)?"
 _SIGN: Final = r" ?(?:[:：=→]|[-=]>) ?| (?:is|was|is now|is set to|was set to|set to|changed to|now|opens with|opens by|takes) "
 _SIGN_ZH: Final = r"\s?(?:就是|现在是|改成了?|设成了?|换成了?|[是为按输用]|[:：=]) ?"
-_CODE: Final = r"(?P<code>[#*]?(?:\d{3,8}|\d{1,2}(?:-\d{1,2}){2,3})[#*]?)(?![a-z0-9_%/])(?![.,:-]\d)"
+_TURNS: Final = r"\d{1,2}(?:-\d{1,2}){2,3}"
+_CODE: Final = rf"(?P<code>[#*]?(?:\d{{3,8}}|{_TURNS})[#*]?)(?![a-z0-9_%/])(?![.,:-]\d)"
 _LONG_CODE: Final = r"(?P<code>[#*]?(?!(?:19|20)\d\d(?!\d))\d{4,8}[#*]?)(?![a-z0-9_%/])(?![.,:-]\d)"
+_OPENING: Final = rf"(?P<code>[#*]?(?:(?!(?:19|20)\d\d(?!\d))\d{{4,8}}|{_TURNS})[#*]?)(?![a-z0-9_%/])(?![.,:-]\d)"
 _KEYPAD: Final = r"(?P<code>\*\d{3,8}[#*]?|\d{3,8}#)(?![a-z0-9_#*])"
+_BARRED: Final = rf"{_LOCK}|{_ENTRANCE}|alarm|building|house|cellar|shed|flat|office"
 _OPENED: Final = rf"{_BEFORE}(?:{_LOCK}|{_ENTRANCE}|alarm)(?![a-z])|{_LOCK_ZH}|{_ENTRANCE_ZH}|[门锁柜开]"
 #: What follows 开 where nothing is unlocked: 开店 (open a shop), 开会 (hold a meeting).
 _NO_OPENING: Final = "(?![店业户公发办始张会工])"
@@ -47,31 +50,44 @@ _TYPE: Final = r"(?:use|enter|type|punch(?: in)?|press|dial|tap|key in|code)(?: 
 _NO_TIME: Final = r"(?!(?:[01]\d|2[0-3])[0-5]\d(?!\d))"
 _ALONE: Final = rf"{_NO_TIME}{_LONG_CODE}(?=[ ]?(?:\Z|[\n.;,!?，。；！？、)）]))"
 
+#: A clause that has nothing but a thing and its number: "cottage door 1187".
+_NOTE_BEGINS: Final = r"(?:\A|(?<=[\n.;:,，。；：、(（•*]))[ *•-]{0,3}(?:the |our |my |我?的?)?"
+_NOTE_ENDS: Final = r"(?=[ ]?(?:\Z|[\n.;,，。；、)）]))"
+_NOTE_NUMBER: Final = r"(?!(?:19|20)\d\d(?!\d))(?!\d{1,4}00(?!\d))\d"
+_NOTE_CODE: Final = rf"(?P<code>{_NOTE_NUMBER}{{4,6}})(?![.,]\d)"
 #: A number after the thing that it opens, then a number that is typed, before that thing.
 _CODES: Final = (
     rf"{_BEFORE}(?:{_LOCK})(?:'s)?{_THERE}(?:{_SIGN}){_CODE}",
     rf"{_BEFORE}(?:keypad|padlock|lock ?box|key ?box) {_LONG_CODE}",
     rf"{_BEFORE}(?:luggage|suitcase|bike|cable|number) lock (?P<code>\d(?:-\d){{2,3}})(?![a-z0-9_%/-])",
+    rf"{_NOTE_BEGINS}(?:luggage|suitcase|bike|cable|number) lock {_NOTE_CODE}{_NOTE_ENDS}",
+    rf"{_NOTE_BEGINS}(?:safe|vault|strongbox|lock|padlock) (?P<code>{_TURNS}){_NOTE_ENDS}",
+    rf"{_BEFORE}(?:set|changed?|reset) (?:the|my|our|her) (?:[a-z]+ )?(?:{_LOCK}|{_ENTRANCE}|alarm) to {_NO_TIME}{_LONG_CODE}",
     rf"{_BEFORE}(?:{_ENTRANCE})(?:'s)?{_THERE}(?:{_SIGN}){_LONG_CODE}",
     rf"{_BEFORE}alarm(?:'s)?{_THERE}(?:{_SIGN}){_ALONE}",
     rf"{_BEFORE}(?:phone|ipad|tablet|laptop|screen)(?:'s)? unlock {_ALONE}",
+    rf"{_BEFORE}alarm(?: is)? (?:disarmed|turned off|switched off|silenced|off) (?:with|by) {_LONG_CODE}",
+    rf"{_BEFORE}{_TYPE} {_LONG_CODE} (?:on|at|into) (?:the|its) (?:panel|keypad|pad|display)(?![a-z])",
+    rf"{_BEFORE}to (?:get in(?:to)?|open|enter|unlock) (?:the |our )?(?:[a-z]+ ){{0,2}}?(?:{_BARRED}),? {_TYPE} {_LONG_CODE}",
+    rf"{_BEFORE}(?:{_BARRED})[^\n.;]{{0,40}}?, (?:and )?(?:the |its )?(?:new |old )?code(?: is(?: now)?|:)? {_LONG_CODE}",
     rf"{_BEFORE}{_TYPE} {_LONG_CODE} to (?:disarm|unlock|turn (?:off )?the alarm)(?![a-z])",
-    rf"{_BEFORE}(?:opens?|unlocks?)(?: it)? (?:with|by|using) (?:the )?{_LONG_CODE}",
-    rf"{_BEFORE}locker[^\n.;]{{1,24}}, code {_LONG_CODE}",
+    rf"{_BEFORE}(?:opens?|unlocks?)(?: it)? (?:with|by|using) (?:the )?{_OPENING}",
+    rf"{_BEFORE}(?:suitcase|luggage|locker|padlock|lock)(?:'s)?{_THERE} (?:opens?|unlocks?) (?:with|by|using) {_CODE}",
     rf"{_BEFORE}{_TYPE} {_LONG_CODE} (?:[a-z']+ ){{1,4}}(?:{_LOCK}|{_ENTRANCE})(?![a-z])",
 )
 _CODES_ZH: Final = (
     rf"(?:{_LOCK_ZH})(?:{_SIGN_ZH}){_CODE}",
-    rf"(?:门禁|电子锁|智能锁|指纹锁|门锁|的锁) ?{_LONG_CODE}",
+    rf"(?:门禁|电子锁|智能锁|指纹锁|门锁|的锁|钥匙盒|密码[盒箱]) ?{_LONG_CODE}",
+    rf"(?:保险[柜箱]|储物柜|柜子|[车箱柜挂门]锁) ?[转拨用按输是:：]? ?(?P<code>{_TURNS})(?=[ ]?(?:\Z|[\n，。；、]|[打解]?开))",
+    rf"{_NOTE_BEGINS}(?:行李|拉杆|旅行)箱 ?(?P<code>{_NOTE_NUMBER}{{3,4}}){_NOTE_ENDS}",
+    rf"(?:行李|拉杆|旅行|皮)箱(?:子)?(?:用|转到?|拨到?|按) ?{_CODE}",
+    rf"(?:面板|键盘|密码盘)上?(?:输入?|按) ?{_LONG_CODE}",
     rf"密码锁 ?{_CODE}",
-    rf"(?:(?:手机|平板|电脑|屏幕)的?解锁|(?:自行|单|电动|电瓶|摩托)车锁) ?{_ALONE}",
+    rf"(?:(?:手机|平板|电脑|屏幕)的?解锁|车锁) ?{_ALONE}",
     rf"(?:{_ENTRANCE_ZH})(?:{_SIGN_ZH}){_LONG_CODE}",
     rf"(?:输入?|按|拨|键入|用)(?:密码|代码|数字)? ?{_LONG_CODE} ?[，,]?[就即可能来去以便]{{0,3}}[开解打]{{1,2}}{_NO_OPENING}",
 )
-#: A note that has nothing but a door and its number: "cottage door 1187".
-_NOTE_BEGINS: Final = r"(?:\A|(?<=[\n.;:,，。；：、(（•*]))[ *•-]{0,3}(?:the |our |my )?"
-_NOTE_ENDS: Final = r"(?=[ ]?(?:\Z|[\n.;,，。；、)）]))"
-_NOTE_CODE: Final = r"(?P<code>(?!(?:19|20)\d\d(?!\d))(?!\d{1,4}00(?!\d))\d{4,6})(?![.,]\d)"
+#: A house, before its door.
 _HOUSE: Final = "cottage|cabin|chalet|villa|front|back|side|garage|main|cellar|barn|house|shed|holiday home|summer house"
 _HOUSE_ZH: Final = "小木?屋|别墅|老家|乡下|民宿|院子?|家里?|前|后|大|单元|车库|地库|地下室|仓库"
 _NOTE: Final = rf"{_NOTE_BEGINS}(?:{_HOUSE}) (?:door|gate) {_NOTE_CODE}{_NOTE_ENDS}"
@@ -96,7 +112,7 @@ _SIGNED: Final = (
 _STEMS: Final = tuple(
     """
     keypad padlock box safe vault suitcase alarm lock door gate garage barrier entrance dial combination combo
-    opens open unlock 门 锁 柜 箱 车库 道闸 警 开 钥匙盒 密码 转盘
+    opens open unlock panel building 门 锁 柜 箱 车库 道闸 警 开 钥匙盒 密码 转盘 面板 键盘
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 _AROUND: Final = 60
@@ -129,13 +145,25 @@ _NO_NAME: Final = (
     r"(?![a-z_-]{0,60}(?:guest|repeat|rout|link|box|floor|channel|home|house|office|mesh|band|extend|net|room|stairs|kitchen|garage"
     r"|garden|cellar|attic|lobby|model|version|generation|point|since|from|until|mbit|gbit|standard|personal|enterprise))"
 )
-_JOINED_WORDS: Final = r"[a-z]{4,16}(?:[-_][a-z]{4,16}){1,4}[-_](?!(?:19|20)\d\d(?!\d))\d{2,6}"
+_JOINED_WORDS: Final = r"[a-z]{4,16}(?:[-_][a-z]{4,16}){1,4}[-_](?!(?:19|20)\d\d(?!\d))\d"
+#: It is only the name where the text says so, where something is said of it, and where it goes on with another password.
+_NAME: Final = r"(?<!name\ of\ the\ )(?<!name\ of\ our\ )(?<!called\ )(?<!which\ )(?<!what\ )"
+_GOES_ON: Final = (
+    r"\s?[,;(，；、（]?\s?(?:(?:and|with|but|it|its|the|a|has|needs|no)\s){0,5}"
+    r"(?:pass(?:word|phrase|code)|(?:pw|key)(?![a-z])|密码|口令)(?![^\n]{0,20}(?:same|一样|相同))"
+)
 _NETWORK: Final = rf"""
-    (?:{_BEFORE}(?:wi-?fi|wlan|hotspot|guest\ network)(?![a-z])|无线网?|热点)
-      (?:['’]s(?=\s)|\s(?:at|in|of|for)\s(?:[a-z]{{1,16}}\s){{1,3}}?(?=is\s|[:=]))?
-      (?:\s?(?:is|was)\s(?:now\s|still\s)?|\s?[:：=是为]\s?|\s)[\"'“「`]?(?P<words>{_NO_NAME}{_JOINED_WORDS})(?![\w/.:-]*\w)
+    {_NAME}(?:{_BEFORE}(?:wi-?fi|wlan|hotspot|guest\ network)(?![a-z])|(?:访客|客人|客用)网络|无线网?|热点)
+      (?:['’]s(?=\s)|\s(?:at|in|of|for)(?:\s[a-z]{{1,16}}){{1,3}}?(?=\sis\s|\s?[:=]))?
+      (?:(?:\s(?:is|was)\s(?:now\s|still\s)?|\s?[是为]\s?|['’]s\s)[\"'“「`]?(?P<words>{_NO_NAME}{_JOINED_WORDS}{{2,6}})
+        |\s?[:：=]\s?[\"'“「`]?(?P<after_sign>{_NO_NAME}{_JOINED_WORDS}{{1,6}})
+        |\s(?P<alone>{_NO_NAME}{_JOINED_WORDS}{{2,6}})(?=[ ]?(?:\Z|[\n.;,!?，。；！？、)）])))(?![\w/.:-]*\w)(?!{_GOES_ON})
     |{_BEFORE}(?:wi-?fi|wlan|hotspot)\skey(?:\sis\s|\s?[:=]\s?|\s)[\"'“`]?
       (?P<of_network>(?!wpa|wep|802)(?![a-z_-]{{0,60}}(?:19|20)\d\d)[^\s/，。；,;\"'”`]{{8,63}})
+    |{_BEFORE}(?:wi-?fi|wlan|hotspot|guest\ network)(?![a-z])(?:,?\s(?:just\s|please\s|you\s)?(?:use|enter|type)
+        |[^\n.;!?]{{0,50}}?\s(?:log|sign|get|connect)\s(?:in|on|to\sit|)\s?with|(?<=on\sthe\swifi)\swith)\s[\"'“`]?
+      (?P<typed>(?!wpa|wep|802|\d){_NO_NAME}[^\s/，。；,;\"'”`]{{8,63}})
+    |(?:wi-?fi|wlan|无线|热点)[^\n。！？]{{0,30}}?(?:输入?|填)\s?[「“\"]?(?P<filled>(?!wpa|wep|802|https?:|www|\d)[!-~]{{8,63}})
     |{_BEFORE}(?:root|admin|administrator)\s/\s(?P<on_server>[^\s/，。；,;]{{5,60}})\s(?:on|for|at)\s(?:the\s|my\s|our\s)?
       (?:routers?|servers?|nas|camera|modem|switch|vpn|database)(?![a-z])
     """
@@ -147,6 +175,7 @@ _NETWORK_STEMS: Final = (
     "guest network",
     "无线",
     "热点",
+    "网络",
     "root /",
     "admin /",
     "administrator /",
