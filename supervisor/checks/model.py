@@ -47,10 +47,10 @@ def paused(look: Look) -> Faults:
     provider = configured_state(ws.task_queue, ws.endpoint)
     if not ws.extracting and provider.next_at and provider.next_at > look.now:
         yield bad(Text("status.no_model_until", time=look.local_time(provider.next_at), why=provider.reason))
-    for name, account in {} if ws.extracting else provider_state(ws.task_queue).answers.items():
-        if account.is_worse and ws.config.llm.model in (name, account.asked):
-            refused, of = account.recent.count("r"), len(account.recent)
-            yield odd(Text("status.model_worse", model=name, refused=refused, of=of))
+    account = None if ws.extracting else provider_state(ws.task_queue).answers.get(ws.config.llm.model)
+    if account and account.is_worse:
+        refused, of = account.recent.count("r"), len(account.recent)
+        yield odd(Text("status.model_worse", model=ws.config.llm.model, refused=refused, of=of))
     failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
     for group, failure in sorted(failing.items(), reverse=True)[:1]:
         yield bad(Text("status.backlog", label=group.partition("-")[2], why=why_failed(failure.reason)))

@@ -166,12 +166,16 @@ def note_result(result: Result, now: datetime, use: ModelUse) -> None:
 
 
 def note_answer(model: str, reason: str | None, unverified: int, use: ModelUse) -> None:
-    """Add an answer of the model to its account; *reason* is why it was refused, None where it was accepted."""
+    """
+    Add an answer to the account of the model that was asked; *reason* is why it was refused, None where it was accepted.
+
+    A server may give its model another name than the configuration, and gives none with an answer that is empty.
+    """
+    asked = use.config.llm.model or model
     with use.calls.locked():
         state = provider_state(use.task_queue)
-        account = state.answers.get(model, Answers()).with_one(reason, unverified)
-        account = replace(account, asked=use.config.llm.model)
-        use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, model: account})))
+        account = state.answers.get(asked, Answers()).with_one(reason, unverified)
+        use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, asked: account})))
 
 
 def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) -> ProviderState:
@@ -285,18 +289,19 @@ def _wire(state: ProviderState) -> dict[str, Any]:
 
 
 def _answers(raw: object) -> dict[str, Answers]:
-    """Return the account of each model; what can't be parsed counts as absent."""
-    found = {}
+    """Return the account of each model by the name that it is asked by; what can't be parsed counts as absent."""
+    found: dict[str, Answers] = {}
     for model, one in raw.items() if isinstance(raw, dict) else ():
         if isinstance(one, dict):
             refused = one.get("refused")
-            found[str(model)] = Answers(
+            account = Answers(
                 accepted=_number(one, "accepted"),
                 unverified=_number(one, "unverified"),
                 refused={str(why): _number(refused, why) for why in refused} if isinstance(refused, dict) else {},
-                asked=str(one.get("asked", "")),
                 recent=str(one.get("recent", "")),
             )
+            asked = str(one.get("asked") or model)  # up to 0.25 an account had the server's name of the model
+            found[asked] = found[asked].joined_with(account) if asked in found else account
     return found
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
@@ -63,7 +64,6 @@ class Answers:
     accepted: int = 0
     unverified: int = 0
     refused: Mapping[str, int] = field(default_factory=dict)
-    asked: str = ""  # the name that it was asked by, where a server has another one under it
     recent: str = ""  # of the last RECENT_ANSWERS, the newest last: a letter each, a or r
 
     @property
@@ -78,6 +78,15 @@ class Answers:
         accepted = self.accepted + (reason is None)
         return replace(self, accepted=accepted, unverified=self.unverified + unverified, refused=refused, recent=recent)
 
+    def joined_with(self, other: Answers) -> Answers:
+        """Return the account of the answers of both."""
+        return Answers(
+            accepted=self.accepted + other.accepted,
+            unverified=self.unverified + other.unverified,
+            refused=dict(Counter(self.refused) + Counter(other.refused)),
+            recent=f"{self.recent}{other.recent}"[-RECENT_ANSWERS:],
+        )
+
 
 @record(kw_only=True)
 class ProviderState(Backoff):
@@ -90,7 +99,7 @@ class ProviderState(Backoff):
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    answers: Mapping[str, Answers] = field(default_factory=dict)  # by the name of the model
+    answers: Mapping[str, Answers] = field(default_factory=dict)  # by the name that the model is asked by
 
     @property
     def is_failing(self) -> bool:

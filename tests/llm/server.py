@@ -48,6 +48,7 @@ class Act:
     refusal: str = ""
     refuses: tuple[str, ...] = ()  # parameters that are refused with 400
     mute: bool = False  # a stream has no word in it, not even the error
+    model: str = "qwen-test"  # what the server calls it
     flood: bytes = b""  # sent again and again, in place of everything else, until the client goes away
 
 
@@ -208,11 +209,11 @@ class _Handler(Handler):
         size = max(1, -(-len(act.text) // act.parts))
         parts = [act.text[at : at + size] for at in range(0, len(act.text), size)]
         if act.thinking:
-            self._chunk({"reasoning_content": act.thinking})
+            self._chunk(act, {"reasoning_content": act.thinking})
         for n, part in enumerate(parts):
             if act.end != "well" and n == len(parts) // 2:
                 break
-            self._chunk({"content": part})
+            self._chunk(act, {"content": part})
             self.server.sent.set()
             self._rest(act.pause_s)
         if act.end == "hang":
@@ -226,20 +227,22 @@ class _Handler(Handler):
             self._end()
             return
         if act.refusal:
-            self._chunk({"refusal": act.refusal})
+            self._chunk(act, {"refusal": act.refusal})
         if act.finish is not None:
-            self._chunk({}, act.finish)
+            self._chunk(act, {}, act.finish)
         told = {"prompt_tokens": len(body["messages"][-1]["content"]), "completion_tokens": len(act.text)}
         with self.server.guard:
             self.server.seen.tokens += sum(told.values())
         if act.usage and body.get("stream_options", {}).get("include_usage"):
-            self._send(json.dumps({**_CHUNK, "choices": [], "usage": {**told, "total_tokens": sum(told.values())}}))
+            self._send(
+                json.dumps({**_CHUNK, "model": act.model, "choices": [], "usage": {**told, "total_tokens": sum(told.values())}})
+            )
         self._send("[DONE]")
         self._end()
 
-    def _chunk(self, delta: dict[str, str], finish: str | None = None) -> None:
+    def _chunk(self, act: Act, delta: dict[str, str], finish: str | None = None) -> None:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        self._send(json.dumps({**_CHUNK, "choices": [choice]}, ensure_ascii=False))
+        self._send(json.dumps({**_CHUNK, "model": act.model, "choices": [choice]}, ensure_ascii=False))
 
     def _send(self, data: str) -> None:
         event = f"data: {data}\n\n".encode()
@@ -261,14 +264,14 @@ class _Handler(Handler):
 
 
 Server.handler = _Handler
-_CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "qwen-test"}
+_CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0}
 
 
 def _whole(act: Act, body: dict[str, Any]) -> bytes:
     """The answer to a request that asks for no stream."""
     choice = {"index": 0, "message": {"role": "assistant", "content": act.text}, "finish_reason": act.finish}
     usage = {"prompt_tokens": len(body["messages"][-1]["content"]), "completion_tokens": len(act.text)}
-    return json.dumps({**_CHUNK, "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
+    return json.dumps({**_CHUNK, "model": act.model, "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
 
 
 def main() -> None:

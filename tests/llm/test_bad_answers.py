@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from recalld.supervisor.checks.check import Look
+from recalld.supervisor.checks.table import look_over, verdict
+from recalld.supervisor.storage.catalogue import render
 from tests.llm.server import Act
 from tests.llm.shop import ServedWorld
 from tests.world import message
@@ -80,3 +83,22 @@ def test_bad_answers_are_named_asked_again_and_give_way_to_the_extract(tmp_path,
     account = world.status()["models"]["qwen-test"]
     assert (account["answersAccepted"], account["unverified"]) == (1, 0)
     assert account["answersRefused"] == sum(account["reasons"].values())
+
+
+def test_a_model_that_its_server_names_otherwise_has_one_account(tmp_path, server):
+    """llama.cpp names the file with each answer, and nothing with one that is empty or only a thought."""
+    bad = ("", "<think>用户说房租要涨", "无需记录", "用户聊了房子和家里的一些事情，做了安排。")
+    days = [f"2026-01-{n:02}" for n in range(4, 16)]
+    server.script = lambda number, _: Act(text=bad[number % len(bad)], model="/models/qwen2.5-1.5b-q4.gguf")
+    world = ServedWorld(tmp_path, server)
+    world.write([one for day in days for one in written(day)])
+    for _ in range(3):
+        world.settle()
+        world.clock.forward(days=1)
+
+    accounts = world.status()["models"]
+    assert {model: one["answersRefused"] for model, one in accounts.items()} == {"qwen-test": 2 * len(days)}
+    look = Look(world.ws, world.clock(), {})
+    for told in (verdict(look)[0], [one.why for one in look_over(look)]):
+        worse = [render(one, "zh") for one in told if "worse" in str(one)]
+        assert worse == ["qwen-test 写的摘要还不如摘录：最近 24 次回答里有 24 次没有通过；换一个更大的模型，或者不用模型。"]
