@@ -77,8 +77,8 @@ def test_verdict_names_pictures_that_are_gone_until_they_are_back(world, runs):
     picture.unlink()
     assert told(world) == [
         (
-            f"pictures or files of messages are gone (1), the first is attachments/{picture.name}; `recalld fsck --repair` brings back "
-            "those of which there is a copy, `recalld fsck` lists the others."
+            f"pictures or files of messages are gone (1), the first is attachments/{picture.name}; `recalld fsck --repair`, with the "
+            "supervisor stopped, brings back those of which there is a copy, `recalld fsck` lists the others."
         )
     ]
     assert not world.fsck().is_sound

@@ -93,7 +93,8 @@ def test_shard_lets_a_drained_workspace_go_and_takes_it_again(root):
         (root.paths.drained / "ben").unlink()
         root.rest()
         assert root.why("degraded") == {
-            "ben": f"a supervisor already runs in {root.paths.root / 'ben'}; use that one, or stop it first."
+            "ben": f"a supervisor already runs in {root.paths.root / 'ben'}; use that one, or stop it first: "
+            "Ctrl-C where it runs, a service with `systemctl --user stop recalld`."
         }
     root.clock.forward(hours=1)
     root.rest()

@@ -45,6 +45,13 @@ ALIKE = {"label.pinned", "label.tokens"}
 OF_THE_LOG = ["status.logged", "status.refused"]
 
 
+def test_advice_to_repair_says_that_the_supervisor_has_to_be_stopped():
+    for table, said in ((ENGLISH, "with the supervisor stopped"), (CHINESE, "停下 supervisor")):
+        advice = {code: text for code, text in table.items() if "`recalld fsck --repair`" in text}
+        assert advice
+        assert [code for code, text in advice.items() if said not in text] == []
+
+
 def fields(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 

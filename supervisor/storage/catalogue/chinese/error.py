@@ -18,7 +18,7 @@ TEXTS: Final = {
     "busy": "{path} 正被另一个程序占用，等了 {waited_s:g} 秒仍未空出；请再试一次。",
     "already_runs": "{root} 里已有 {who} 在运行；{mend}。",
     "a_supervisor": "一个 supervisor",
-    "use_that": "请用它，或先停掉它",
+    "use_that": "请用它，或先停下它：在它的终端按 Ctrl-C，装成服务的用 `systemctl --user stop recalld`",
     "lock_lost": "supervisor 运行时 {root}/.recalld 被删除或移走了，或者有磁盘挂载在它上面；它即将停止，请重新启动。",
     "no_workspace": "{root} 里没有工作区，也没有新建；请挂载它所在的磁盘，或把它移回来；要新建一个，用 `recalld init`。",
     "stale_text": "{path} 在读取之后被改过，什么也没有写入；请把两份文本合并后再保存。",

@@ -18,7 +18,7 @@ TEXTS: Final = {
     "busy": "{path} is in use by another program and was not free within {waited_s:g} s; try again.",
     "already_runs": "{who} already runs in {root}; {mend}.",
     "a_supervisor": "a supervisor",
-    "use_that": "use that one, or stop it first",
+    "use_that": "use that one, or stop it first: Ctrl-C where it runs, a service with `systemctl --user stop recalld`",
     "lock_lost": "{root}/.recalld was deleted or moved away while the supervisor ran, or a disk was mounted over it; the supervisor stops, start it again.",
     "no_workspace": "{root} has no workspace, and none was made there; mount its disk or move it back, `recalld init` makes a new one.",
     "stale_text": "{path} was changed after it was read, and nothing was written; bring both texts together, and save again.",
