@@ -39,8 +39,15 @@ if TYPE_CHECKING:
 Render: TypeAlias = "Callable[[object], str]"
 #: How a search ended, for people; the other values are names of `recall.backend`.
 _HOW: Final = {"none": Text("search.found_none"), "failed": Text("search.failed"), "literal": Text("search.literal")}
-#: The labels of the counts by the flag `archived` in `status`; JSON has the values of the flag.
-_FLAGS: Final = {"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"}
+#: The labels of keys that say little to people: the values of the flag `archived`, and words of the code. JSON has the keys.
+_LABELS: Final = {
+    **{"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"},
+    **{"covered": "files with a summary", "coveredFiles": "files with a summary", "previous": "earlier texts kept"},
+    **{"canaries": "search self-test", "kept": "questions from old messages", "asked": "asked so far"},
+    **{"found": "found again", "rate": "share found"},
+}
+#: The same for fields of events; log.jsonl and JSON have the fields.
+_FIELDS: Final = {"written_elsewhere": "already_filed"}
 _BLANKS: Final = lazy_re("[ -]")
 _WIRE_TIME: Final = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: If a folder has more entries, only the first and the last are shown, with the number of the others.
@@ -69,9 +76,21 @@ def as_line(event: Mapping[str, object]) -> str:
     """
     when, what, *fields = event.items()
     parts = (
-        f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields if value != []
+        f"{field_name(key)}={', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for key, value in fields
+        if value != []
     )
     return printable_line(" ".join([str(when[1]), str(what[1]), *parts]))
+
+
+def field_name(key: str) -> str:
+    """
+    Return the name of a field of an event that people are shown.
+
+    >>> field_name("messages"), field_name("written_elsewhere")
+    ('messages', 'already_filed')
+    """
+    return _FIELDS.get(key, key)
 
 
 def as_journal_line(event: Mapping[str, object]) -> str:
@@ -142,8 +161,8 @@ def _row(item: object, render: Render) -> str:
 
 
 def _label(key: str) -> str:
-    """Return "oldestUnwritten" as "oldest unwritten", and the value of a flag in words."""
-    return word(_FLAGS.get(key) or "".join(f" {c.lower()}" if c.isupper() else c for c in key))
+    """Return "oldestUnwritten" as "oldest unwritten", and a key that says little in other words."""
+    return word(_LABELS.get(key) or "".join(f" {c.lower()}" if c.isupper() else c for c in key))
 
 
 def word(value: str) -> str:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from recalld.supervisor.interfaces.cli.output import field_name
 from recalld.supervisor.interfaces.page.views import View
 from recalld.supervisor.interfaces.page.wording import moment_text
 from recalld.supervisor.operations import health as asked
@@ -76,6 +77,7 @@ async def health(site: Site, request: Request) -> Response:
         level=level,
         levels=_LEVELS,
         field=_field,
+        field_name=field_name,
         when=partial(_when, zone=site.workspace.zone, language=view.language),
         meaning=partial(_meaning, language=view.language),
     )
