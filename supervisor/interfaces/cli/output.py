@@ -41,10 +41,18 @@ Render: TypeAlias = "Callable[[object], str]"
 _HOW: Final = {"none": Text("search.found_none"), "failed": Text("search.failed"), "literal": Text("search.literal")}
 #: The labels of keys that say little to people: the values of the flag `archived`, and words of the code. JSON has the keys.
 _LABELS: Final = {
-    **{"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"},
-    **{"covered": "files with a summary", "coveredFiles": "files with a summary", "previous": "earlier texts kept"},
-    **{"canaries": "search self-test", "kept": "questions from old messages", "asked": "asked so far"},
-    **{"found": "found again", "rate": "share found"},
+    "false": "to do",
+    "pending": "summary asked for",
+    "true": "done",
+    "odd": "not understood",
+    "covered": "files with a summary",
+    "coveredFiles": "files with a summary",
+    "previous": "earlier texts kept",
+    "canaries": "search self-test",
+    "kept": "questions from old messages",
+    "asked": "asked so far",
+    "found": "found again",
+    "rate": "share found",
 }
 #: The same for fields of events; log.jsonl and JSON have the fields.
 _FIELDS: Final = {"written_elsewhere": "already_filed"}
