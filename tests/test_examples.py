@@ -259,6 +259,6 @@ def test_both_languages_of_a_page_show_the_same_commands(name):
         kinds = [block.kind for block in blocks(page)]
         of_page = [command for block in blocks(page) if block.kind == "console" for command, _ in commands(block.text)]
         shown.append(
-            (kinds, [re.sub(r'(--text|--query|--message|search|write) "[^"]*"', r"\1", command) for command in of_page])
+            (kinds, [re.sub(r'(--text|--query|--message|--me|search|write) "[^"]*"', r"\1", command) for command in of_page])
         )
     assert shown[0] == shown[1]

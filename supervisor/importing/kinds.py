@@ -20,6 +20,8 @@ class Kind:
     """
     A kind of log or export, by its *name*; *label* is what people call it, a proper name.
 
+    *is_of_people*: everybody in it is a person with a name, and it does not say which of them its owner is.
+
     *homes* are the folders of a client below the home folder, behind the variable that moves them, "" for none. Kinds
     *of_lines* read all `*.jsonl`, so that a source is of one of them at most.
     """
@@ -29,6 +31,7 @@ class Kind:
     knows: Callable[[Source], bool]
     read: Callable[[Reading], Talk]
     of_lines: bool = False
+    is_of_people: bool = False
     homes: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -113,12 +116,13 @@ KINDS: Final = (
     Kind(name="countbot", label="CountBot", knows=_of("countbot"), read=stores.countbot),
     Kind(name="chatgpt", label="ChatGPT", knows=_has("mapping"), read=chat_exports.chatgpt),
     Kind(name="claude", label="Claude", knows=_has("chat_messages"), read=chat_exports.claude),
-    Kind(name="telegram", label="Telegram", knows=messengers.is_telegram, read=messengers.telegram),
+    Kind(name="telegram", label="Telegram", knows=messengers.is_telegram, read=messengers.telegram, is_of_people=True),
     Kind(
         name="whatsapp",
         label="WhatsApp",
         knows=lambda source: bool(messengers.whatsapp_files(source)),
         read=messengers.whatsapp,
+        is_of_people=True,
     ),
     Kind(name="mem0", label="mem0", knows=chat_exports.is_mem0, read=chat_exports.mem0),
     Kind(name="workspace", label="recalld", knows=_is_workspace, read=stores.workspace),

@@ -28,7 +28,7 @@ from recalld.supervisor.storage.clock import from_wire, local_day
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -54,7 +54,8 @@ class Imported:
 
     *kinds* are what was read, *notes* how many Markdown notes next to it were not copied. *unread* counts what could not be
     read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked for, and *days_of_calls* how many
-    days the cap of calls makes of that; None without a model.
+    days the cap of calls makes of that; None without a model. *people* are the persons in the export of a messenger, and how
+    much each said; *me* is the one whose words are the owner's, "" for none.
     """
 
     messages: int
@@ -71,6 +72,8 @@ class Imported:
     days_of_calls: int | None = None
     kinds: tuple[str, ...] = ()
     notes: int = 0
+    people: dict[str, int] = field(default_factory=dict)
+    me: str = ""
 
 
 def bring_in(
@@ -81,11 +84,13 @@ def bring_in(
     *,
     branches: bool = False,
     dates: str = "",
+    who: Callable[[Mapping[str, int]], str] = lambda _people: "",
     dry_run: bool = False,
 ) -> Imported | Copied:
     """
     Import the file, folder or archive at *path*, conversations or notes; with *dry_run* say what that would do.
 
+    *who* is asked, before anything is added, which of the people in the export of a messenger the owner is, "" for none.
     NotImported, and nothing is added, if it is of no kind that is known, can't be read to its end, or holds no message.
     """
     source = Source(path)
@@ -118,9 +123,11 @@ def bring_in(
                 staged.add(kind.read(reading))
             if not staged.count():
                 raise NotImported(path, Text("importing.nothing", kinds=named), Text("importing.export_again"))
+            people = dict(staged.names.most_common()) if any(kind.is_of_people for kind in kinds) else {}
+            staged.me = who(people)
             has_client = any(kind.homes for kind in kinds)
             done = _Import(ws, staged, unread, now, has_client=has_client).run(control, dry_run=dry_run)
-            return replace(done, kinds=tuple(named), notes=len(notes_of(source)))
+            return replace(done, kinds=tuple(named), notes=len(notes_of(source)), people=people, me=staged.me)
     finally:
         source.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -37,7 +38,8 @@ class Staging:
     The messages of one source, each once, oldest first; *folder* is where SQLite puts its temporary file.
 
     A message without a time, or with one after *latest*, gets that of the message before it in its conversation, else of the
-    one behind it; if a conversation has none at all, *otherwise*. `undated` counts them.
+    one behind it; if a conversation has none at all, *otherwise*. `undated` counts them. `names` counts the messages of each
+    speaker with a name; the one whose name is `me` is the owner, whose messages have none.
     """
 
     def __init__(self, folder: Path, latest: datetime, otherwise: datetime) -> None:
@@ -55,6 +57,8 @@ class Staging:
         self._conversations: dict[Conversation, int] = {}
         self._titled: set[int] = set()
         self.undated = 0
+        self.names: Counter[str] = Counter()
+        self.me = ""
 
     def __enter__(self) -> Self:
         return self
@@ -116,12 +120,17 @@ class Staging:
         digest = digest_of_text(text)
         if said.id and not self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (said.id, digest)).rowcount:
             return  # a session that was resumed is in two logs
+        if said.name:
+            self.names[said.name] += 1
         self._database.execute("INSERT INTO said VALUES (?, ?, ?, ?)", (at, of, place, render_json(raw)))
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Yield the messages as history.json has them, oldest first; those of one moment in the order of their log."""
         for at, raw in self._database.execute("SELECT at, raw FROM said ORDER BY at, of, place"):
-            yield parse_json(raw) | {"createdAt": to_wire(_EPOCH + at * _MS)}
+            found = parse_json(raw) | {"createdAt": to_wire(_EPOCH + at * _MS)}
+            if self.me and found.get("name") == self.me:
+                del found["name"]
+            yield found
 
     def span(self) -> tuple[datetime | None, datetime | None]:
         """Return the times of the oldest and of the newest message; None without messages."""

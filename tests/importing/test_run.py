@@ -16,13 +16,16 @@ from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.importing.staging import Staging
 from recalld.supervisor.importing.talk import Conversation, Said
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest
 from tests.importing import made
 from tests.world import FaultyDisk, World, at, message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 NOW = at("2026-01-31T10:00")
@@ -171,6 +174,53 @@ def test_import_reads_every_export_of_a_folder(world, log):
     (log / "note.md").write_text("Fahrrad: Rahmennummer 7731", encoding="utf-8")
     done = run(world, log)
     assert (done.kinds, done.added, done.unread, done.notes) == (("ChatGPT", "Telegram", "mem0"), 13, {}, 1)
+
+
+def test_import_keeps_the_words_of_the_owner_as_the_owners(world, log):
+    asked: list[dict[str, int]] = []
+
+    def who(people: Mapping[str, int]) -> str:
+        assert dated(world) == {}, "it is asked before anything is added"
+        asked.append({**people})
+        return "Jonas"
+
+    done = run(world, made.whatsapp(log), who=who)
+    assert (asked, done.me, done.people) == ([{"Jonas": 3, "Mira": 1}], "Jonas", {"Jonas": 3, "Mira": 1})
+    blocks = [block for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name)]
+    assert {(block.fields.get("name", ""), block.role) for block in blocks} == {("Mira", "user"), ("", "user")}
+    assert run(world, made.chatgpt(log), who=lambda people: asked.append({**people}) or "").people == {}
+    assert asked[1:] == [{}], "an assistant's export has no other people"
+
+
+@pytest.mark.parametrize(
+    ("language", "would", "nobody", "kept"),
+    [
+        (
+            "en",
+            "Jonas (3), Mira (1). With `--me NAME`",
+            "Ole is none of the people in it: Jonas (3), Mira (1)",
+            "The words of Jonas are kept as yours.",
+        ),
+        (
+            "zh",
+            "Jonas（3 条）、Mira（1 条）。加上 `--me 名字`",
+            "里面没有“Ole”，有的是：Jonas（3 条）",
+            "“Jonas”的话算作你说的。",
+        ),
+    ],
+)
+def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsys, language, would, nobody, kept):
+    path = str(made.whatsapp(log))
+
+    def printed(*more: str) -> str:
+        run_command(commands(), Call(["-w", str(world.root), "import", path, *more], {"RECALLD_LANGUAGE": language}))
+        return "".join(capsys.readouterr())
+
+    assert would in printed("--dry-run")
+    assert nobody in printed("--me", "Ole")
+    assert dated(world) == {}
+    assert kept in printed("--me", "JONAS ")
+    assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")
 
 
 def test_import_of_whatsapp_in_another_order_of_dates_adds_nothing_twice(world, log):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
+import unicodedata
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +21,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from zoneinfo import ZoneInfo
 
     from recalld.supervisor.importing.notes import Copied
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 _STOPPED = 130
 #: The orders that `--dates` takes.
 _ORDERS = ("dmy", "mdy", "ymd")
+#: People of a group that are named one by one.
+_MOST_PEOPLE = 12
 
 
 def import_logs(
@@ -37,6 +43,7 @@ def import_logs(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be added, and add nothing")] = False,
     branches: Annotated[bool, typer.Option("--branches", help="also what was edited away, or answered anew")] = False,
     dates: Annotated[str, typer.Option("--dates", help="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
+    me: Annotated[str, typer.Option("--me", help="your name in WhatsApp or Telegram: its words are yours")] = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -59,9 +66,10 @@ def import_logs(
             raise BadRequest("import", Text("importing.no_logs", client=client.label))
     ws, at = call.opened(workspace, now)
     is_whole, is_stopped = True, False
+    who = partial(_who, call, me, asks=not (dry_run or json))
     for path in paths:
         with _control() as control:
-            done = bring_in(ws, path.absolute(), at, control, branches=branches, dates=dates, dry_run=dry_run)
+            done = bring_in(ws, path.absolute(), at, control, branches=branches, dates=dates, who=who, dry_run=dry_run)
         call.show(as_json(wire(asdict(done))) if json else _told(call, done, ws.zone, dry_run=dry_run))
         if left := getattr(done, "unread", None):
             file, count = getattr(done, "unread_file", None), sum(left.values())
@@ -74,6 +82,34 @@ def import_logs(
         raise typer.Exit(_STOPPED)
     if not is_whole:
         raise typer.Exit(BadFile.exit_code)
+
+
+def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
+    """Return which of the people the owner is: *me*, else who a person at a terminal names; BadRequest for somebody else."""
+    if not me and asks and people and sys.stdin.isatty() and sys.stderr.isatty():
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C ends the question, too
+        try:
+            me = typer.prompt(call.render(Text("importing.who", people=_people(people))), "", show_default=False, err=True)
+        finally:
+            signal.signal(signal.SIGINT, before)
+    if not me.strip():
+        return ""
+    found = next((name for name in people if _folded(name) == _folded(me)), None)
+    if found is None:
+        code = "importing.nobody" if people else "importing.no_people"
+        raise BadRequest("--me", Text(code, name=me, **({"people": _people(people)} if people else {})))
+    return found
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
+
+
+def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
+    """Return who said how much, the first of many."""
+    shown = (Text("importing.person", name=name, count=count) for name, count in [*people.items()][:_MOST_PEOPLE])
+    rest = len(people) - _MOST_PEOPLE
+    return (*shown, *([Text("importing.other_people", count=rest)] if rest > 0 else []))
 
 
 @contextmanager
@@ -128,6 +164,9 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
         told.append(Text(code, added=_counted("messages", done.added), days=_counted("days", done.days)))
         if done.left:
             told.append(Text("importing.stopped", count=done.left))
+        if done.people:
+            code = "importing.me" if done.me else "importing.me_would" if dry_run else "importing.me_unknown"
+            told.append(Text(code, **({"name": done.me} if done.me else {"people": _people(done.people)})))
         if done.undated:
             told.append(Text("importing.undated", count=done.undated))
         if done.notes:
