@@ -195,7 +195,7 @@ def _users_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
     The assistant mostly says back what it was told. An answer stays that is asked for, or by somebody whom the question names.
     """
     best = found[0]
-    if best.candidate.role != "assistant" or query.role == "assistant" or _is_by_name(query, best):
+    if best.candidate.role != "assistant" or query.role == "assistant" or is_by_name(query, best):
         return list(found)
     worth = sum(_worth(query, own_words(query.words, best.candidate)).values())
     for one in found[1:LOOKED_AT]:
@@ -206,7 +206,7 @@ def _users_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
     return list(found)
 
 
-def _is_by_name(query: Query, one: Scored) -> bool:
+def is_by_name(query: Query, one: Scored) -> bool:
     """Return whether the passage begins with a name of the question, as in a chat of two people: "Anna: I'm back"."""
     return begins_with_a_word(query, one.candidate) and bool(_SPEAKER.match(_text(one)))
 

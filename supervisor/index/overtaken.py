@@ -58,8 +58,8 @@ _OTHER: Final = lazy_re(
 #: A word with a capital, or of somebody: a name says who, and not what.
 _NAME: Final = lazy_re(r"(?<=\w )[A-Z][a-z]+|[A-Za-z]+(?=['\u2019]s\b)")
 #: How a change was told is no thing: 打电话改12月4号了.
-_TOLD: Final = frozenset(["打电话", "电话", "微信", "短信", "通知", "call", "phone", "rang", "ring", "text", "email", "messag"])
-_CLAUSE: Final = lazy_re(r"[^,.;:!?，。；！？\n]+")
+TOLD: Final = frozenset(["打电话", "电话", "微信", "短信", "通知", "call", "phone", "rang", "ring", "text", "email", "messag"])
+CLAUSE: Final = lazy_re(r"[^,.;:!?，。；！？\n]+")
 
 
 def with_changes(
@@ -81,7 +81,7 @@ def with_changes(
     told = [one for one in found(wanted) if one.day and one.role != "assistant" and not one.asks]
     changes = [one for one in (known.get(one.source) or Scored(one, 0.0) for one in told) if _signs(one.passage.text)]
     later = [(plan, [one for one in changes if _overtakes(one, plan, corpus)]) for plan in plans]
-    became = [(plan, max(those, key=_when)) for plan, those in later if those]
+    became = [(plan, max(those, key=when)) for plan, those in later if those]
     gone = [plan.hit for plan, change in became if plan.is_alone and _is_over(change)]
     least = min((one.score for one in hits if one not in gone), default=math.inf)
     ordered = [*hits]
@@ -129,7 +129,8 @@ def _is_over(change: Scored) -> bool:
     return bool(CALLED_OFF.search(text) or _NOT.search(text) or TIME.search(text))
 
 
-def _when(one: Scored) -> tuple[date, float]:
+def when(one: Scored) -> tuple[date, float]:
+    """Return the sort key by the time at which a passage was said."""
     at = one.passage.at
     return one.candidate.day or date.min, at.timestamp() if at else 0.0
 
@@ -139,9 +140,9 @@ def _overtakes(change: Scored, plan: _Plan, corpus: Corpus) -> bool:
     if change is plan.hit or not is_newer(change, plan.hit) or is_anothers(owners_in(plan.text), change):
         return False
     worth, known = without_values(rare_words(change, corpus)), {*tokens(plan.text)}
-    things = plan.things.keys() - _TOLD - {*tokens(" ".join((*_NAME.findall(change.passage.text), *_NAME.findall(plan.text))))}
+    things = plan.things.keys() - TOLD - {*tokens(" ".join((*_NAME.findall(change.passage.text), *_NAME.findall(plan.text))))}
     before = ""
-    for clause in _CLAUSE.findall(change.passage.text):
+    for clause in CLAUSE.findall(change.passage.text):
         for sign in _signs(clause):
             around = without_values(dict.fromkeys(tokens(f"{clause[: sign.start()]} {clause[sign.end() :]}"), 1.0))
             there = {word: worth[word] for word in around or tokens(before) if word in worth}

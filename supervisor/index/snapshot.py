@@ -38,6 +38,7 @@ from recalld.supervisor.index.ranking import (
     worth_of,
 )
 from recalld.supervisor.index.segments import segment_files, verify_checksums
+from recalld.supervisor.index.superseded import with_what_ended
 from recalld.supervisor.query.calendar import day_tokens
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.query.recurring import FEW
@@ -165,10 +166,14 @@ class View:
             more, of_tiers = self.ranked(query, some, limit, floor, share)
             found += more
             said = max(said, of_tiers, key=lambda one: (one.is_open, one.share))
-        if query.is_of_days:  # it asks for plans, which may have changed since
+        if query.asked:  # what the best one says, or each plan, may have changed since
             keys = frozenset().union(*map(self._keys, tiers))
-            plans = with_changes([one for one, _ in found], lambda words: self._of_keys(words, keys), self.corpora[0])
-            found = [(one, self.paths[one.candidate.source[0]]) for one in plans]
+            look, hits = (lambda words: self._of_keys(words, keys)), [one for one, _ in found]
+            if query.is_of_days:
+                hits = with_changes(hits, look, self.corpora[0])
+            else:
+                hits = with_what_ended(query, hits, look, self.corpora[0])
+            found = [(one, self.paths[one.candidate.source[0]]) for one in hits]
         return found, said
 
     def ranked(
