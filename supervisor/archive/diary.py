@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.message import Message
@@ -18,7 +19,7 @@ from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import from_wire, local, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.storage.noting import tell_kept
-from recalld.supervisor.text.language import Language, language_of
+from recalld.supervisor.text.language import NEWEST, Language, language_of_most
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
@@ -65,7 +66,9 @@ class Act:
 
 class Diary:
     """
-    The diary of one workspace, in the language that is set, else that of the newest message when its file is made.
+    The diary of one workspace, in the language that is set, else in that of most of the newest words when its file is made.
+
+    Its title keeps the language; one that is set later is that of the title and of the lines from then on.
 
     With `care.diary` off it keeps nothing.
     """
@@ -121,6 +124,9 @@ class Diary:
         with self._files.lock(self._paths.state / _LOCK):
             stat = self._files.disk.stat(self._paths.diary)
             language = self._told_in(stat)
+            before = language
+            if before and self._config.language != "auto":
+                language = self._config.language
             untold, torn = self._untold(stat, language) if stat and stat.size and language else (b"", 0)
             if lines:
                 self._files.make_folder(self._paths.state)
@@ -128,12 +134,12 @@ class Diary:
                 self._cut(self._paths.acts, _MOST_ACTS)
             if language is None and stat and stat.size:
                 return  # somebody else's file of that name is left alone
-            language = language or self._language()
+            language = language or self._language(acts)
             data = untold + b"".join(self._line(act, language) for act in acts)
             if stat and stat.size:
-                self._extend(data, torn)
+                self._extend(data, torn, (_head(before or language), _head(language)))
             else:
-                self._begin(data, language)
+                self._files.replace(self._paths.diary, _head(language) + data, self._files.read_stable(self._paths.diary))
         self._is_whole = True
 
     def _told_in(self, stat: Stat | None) -> Language | None:
@@ -141,16 +147,14 @@ class Diary:
         head = self._files.disk.read(self._paths.diary)[:_HEAD_BYTES].decode("utf-8-sig", "replace") if stat else ""
         return next((one for one in LANGUAGES if head.startswith(render(Text("diary.title"), one))), None)
 
-    def _begin(self, lines: bytes, language: Language) -> None:
-        title, about = (render(Text(code), language) for code in ("diary.title", "diary.about"))
-        data = f"{title}\n\n{about}\n\n".encode() + lines
-        self._files.replace(self._paths.diary, data, self._files.read_stable(self._paths.diary))
-
-    def _extend(self, lines: bytes, torn: int) -> None:
-        """Append the lines, in the place of the *torn* bytes at the end."""
-        if torn:
+    def _extend(self, lines: bytes, torn: int, head: tuple[bytes, bytes]) -> None:
+        """Append the lines, in the place of the *torn* bytes at the end; of the *head*s the second replaces the first."""
+        if torn or (lines and head[0] != head[1]):
             version = self._files.read_stable(self._paths.diary)
-            self._files.replace(self._paths.diary, version.data[:-torn] + lines if version else lines, version)
+            data = version.data if version else b""
+            if data.startswith(head[0]):  # else a person has changed it
+                data = head[1] + data[len(head[0]) :]
+            self._files.replace(self._paths.diary, data[: len(data) - torn] + lines, version)
         elif lines:
             self._files.append(self._paths.diary, lines)
         self._cut(self._paths.diary, _MOST_LINES, _HEAD_LINES)
@@ -175,11 +179,13 @@ class Diary:
         when = f"{local(from_wire(act.at), self._config.archive.zone):%Y-%m-%d %H:%M}"
         return f"- {when} · {act.id} · {render(sentence_of(act), language)}\n".encode()
 
-    def _language(self) -> Language:
+    def _language(self, acts: Sequence[Act]) -> Language:
+        """Return the language of a diary that begins with these acts: that which is set, else that of the newest words."""
         if self._config.language != "auto":
             return self._config.language
         said = (entry.text for entry in reversed(self._history.read()) if isinstance(entry, Message) and entry.text)
-        return language_of(next(said, ""))
+        written = (str(after) for act in reversed(acts) for _, _, after in act.fields.get("hunks", ()))
+        return language_of_most([*islice(said, NEWEST)] or written)
 
     def _cut(self, path: Path, most_bytes: int, head: int = 0) -> None:
         """Cut a file that has grown too large to its newest half, below its *head*."""
@@ -188,6 +194,11 @@ class Diary:
         if version:
             lines = version.data.split(b"\n")
             self._files.replace(path, b"\n".join([*lines[:head], *lines[max(head, len(lines) // 2) :]]), version)
+
+
+def _head(language: Language) -> bytes:
+    title, about = (render(Text(code), language) for code in ("diary.title", "diary.about"))
+    return f"{title}\n\n{about}\n\n".encode()
 
 
 def sentence_of(act: Act) -> Text:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.language import language_of_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,17 +18,13 @@ if TYPE_CHECKING:
 
 #: Locales that name no language.
 _NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
-#: So many of the newest texts show the language of the memory, each with so many characters.
-NEWEST: Final = 7
-_CHARS: Final = 1_000
 
 
 def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[str]) -> Language:
     """
     Return the language of the output: the *setting* `language`; with "auto" that of the locale, else that of the memory.
 
-    *memory* yields texts of the memory, newest first; it is read only if the locale names no language. Each text counts as one,
-    so that a single message, however long, is not the language of all.
+    *memory* yields texts of the memory, newest first; it is read only if the locale names no language.
 
     >>> spoken_language("auto", {"LANG": "de_DE.UTF-8"}, ["我对花生过敏"]), spoken_language("auto", {}, ["我对花生过敏"])
     ('en', 'zh')
@@ -39,8 +34,7 @@ def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[s
     locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
     if locale.partition(".")[0] not in _NO_LANGUAGE:
         return "zh" if locale.startswith("zh") else "en"
-    found = [language_of(text[:_CHARS]) for text in islice(filter(str.strip, memory), NEWEST)]
-    return max(found, key=found.count, default="en")  # of two that are as frequent, the newest
+    return language_of_most(memory)
 
 
 def newest_words(ws: Workspace) -> Iterator[str]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Literal
 
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN, KANA
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 Language = Literal["zh", "en"]
 
+#: So many of the newest texts show the language of the memory, each with so many characters.
+NEWEST: Final = 7
+_CHARS: Final = 1_000
 #: Words per Han character: Chinese words have one or two characters, seldom three or four.
 _WORDS_A_HAN: Final = 0.75
 #: Kana per Han character from which a text is Japanese, which has about as many of both; Chinese has kana in names at most.
@@ -35,6 +42,19 @@ def language_of(text: str) -> Language:
     if not han or kana > _KANA_SHARE * han:
         return "en"
     return "zh" if han * _WORDS_A_HAN >= words else "en"
+
+
+def language_of_most(texts: Iterable[str]) -> Language:
+    """
+    Return the language of most of the first texts, which are the newest; of two that are as frequent, the newest.
+
+    Each text counts as one, so that a single message, however long, is not the language of all.
+
+    >>> language_of_most(["ok, thanks", "我对花生过敏", "周五去游泳"]), language_of_most([])
+    ('zh', 'en')
+    """
+    found = [language_of(text[:_CHARS]) for text in islice(filter(str.strip, texts), NEWEST)]
+    return max(found, key=found.count, default="en")
 
 
 def count_words(text: str) -> int:

@@ -18,7 +18,7 @@ from functools import wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.language import NEWEST, newest_words, spoken_language
+from recalld.supervisor.interfaces.language import newest_words, spoken_language
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, FORGET, for_audience
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
@@ -26,6 +26,7 @@ from recalld.supervisor.longterm.guidance import guidance
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.noting import acting
+from recalld.supervisor.text.language import NEWEST
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
