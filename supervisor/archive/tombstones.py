@@ -122,6 +122,10 @@ class Tombstones:
         """Return the ids of the forgotten messages."""
         return frozenset(grave.id for act in self.acts() for grave in act.messages)
 
+    def marked_ids(self) -> frozenset[str]:
+        """Return the ids of the messages in which marks stand in the place of secrets."""
+        return frozenset(grave.id for act in self.acts() if act.marks for grave in act.messages)
+
     # ── what is in it ────────────────────────────────────────────────────────
 
     def has(self, said: Said) -> bool:

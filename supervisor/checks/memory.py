@@ -72,6 +72,9 @@ _REASONS: Final = {
 #: The damage in `fsck`'s list that a quick check finds, too.
 _SEEN_QUICKLY: Final = frozenset({"error.bad_file"} | {f"check.{name}" for name in ("not_whole", "cut_off", "attachment.gone")})
 
+#: The sentences that say that messages are lost with their files.
+_LOST: Final = ("status.days_lost", "status.redacted_lost")
+
 
 # ── history.json ─────────────────────────────────────────────────────────────
 
@@ -158,14 +161,15 @@ def entries(look: Look) -> Faults:
 
 
 def gone(look: Look) -> Faults:
-    """Yield the dated files that are gone and whose messages no other file has: lost, or kept elsewhere."""
+    """Yield the dated files that are gone and whose messages no other file has: lost, redacted and lost, or kept elsewhere."""
     missing = {key: name for name, keys in look.absences.lost.items() for key in keys}
     if not missing:
         return
     kept = {entry.key for entry in look.history if isinstance(entry, Message)} | look.ws.journal.unwritten.keys()
-    if lost := {name: key for key, name in missing.items() if key not in kept}:
-        count = sum(key not in kept for key in missing)
-        yield bad(Text("status.days_lost", count=count, name=min(lost)))
+    marked = look.ws.journal.tombstones.marked_ids()  # a redaction leaves no copy that a repair could find
+    for code, is_marked in zip(_LOST, (False, True), strict=True):
+        if lost := [name for key, name in missing.items() if key not in kept and (key[0] in marked) == is_marked]:
+            yield bad(Text(code, count=len(lost), name=min(lost)))
     if left := {key: name for key, name in missing.items() if key in kept}:
         files = sorted(set(left.values()))
         yield bad(Text("status.days_gone", files=len(files), name=files[0], count=len(left)))
@@ -232,9 +236,8 @@ def accounting(look: Look) -> Faults:
     """Yield losses and damage that only reading every file can find."""
     ledger = accounted(look)
     damage = [why for why in ledger.damage if isinstance(why, Text) and not _is_seen_quickly(why)]
-    lost = (
-        [] if any(fault.why.code == "status.days_lost" for fault in gone(look) if isinstance(fault.why, Text)) else ledger.lost
-    )
+    is_told = any(fault.why.code in _LOST for fault in gone(look) if isinstance(fault.why, Text))
+    lost = [] if is_told else ledger.lost
     if lost or damage:
         yield bad(
             Text("doctor.damage", lost=len(lost), damaged=len(damage)) if lost else Text("doctor.damaged", damaged=len(damage))

@@ -14,6 +14,7 @@ from recalld.supervisor.operations.long_term import WriteRequest
 from recalld.supervisor.operations.long_term import write as long_term_write
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.redact import RedactRequest, redact
+from recalld.supervisor.storage.catalogue import render
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.text.marks import marked
 from recalld.supervisor.text.redact import find_secrets
@@ -105,6 +106,26 @@ def test_redacted_message_is_missed_when_its_file_is_deleted(world: World) -> No
     assert (found.seen, len(found.lost)) == (seen, 1)
     assert "m-pass-000001" in str(found.lost[0])
     assert left(world) == set()
+    assert world.repair().saved == 0
+    said = world.verdict()[0][0]
+    assert "`recalld redact` left no copy" in said
+    assert "--repair" not in said, "it finds nothing"
+    assert "没有留下副本" in render(said, "zh")
+    world.accept(path.name)
+    assert world.verdict()[1]
+
+
+def test_redaction_does_not_hide_the_advice_for_other_messages_of_a_lost_file(world: World) -> None:
+    assert ask(world, yes=True, shown=ask(world).digest).done
+    world.settle()
+    path = next(world.ws.memory.path_of(file.name) for file in world.ws.memory.dated() if file.day.day == 10)
+    path.unlink()
+    for name in ("history.json", "history.json.bak"):
+        world.put(name, "[]")
+    world.reopen()
+    lost, redacted = world.verdict()[0][:2]
+    assert ("(1)" in lost, "--repair" in lost) == (True, True)
+    assert ("(1)" in redacted, "--repair" in redacted) == (True, False)
 
 
 def test_redact_reaches_copies_of_words_that_stand_nowhere_else(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ TEXTS: Final = {
     "disk_or_system": "磁盘或系统",
     "days_gone": "有 {files} 个按日文件不见了，第一个是 {name}，其中 {count} 条消息不在别的文件里；先停下 supervisor，再用 `recalld fsck --repair`，下次归档就会重新写出；这个文件是你删的，就用 `recalld fsck --accept {name}`。",
     "days_lost": "丢了 {count} 条消息，第一条原在 {name} 里，这个文件不见了；用 `recalld fsck` 列出，先停下 supervisor，再用 `recalld fsck --repair` 找它们的副本；这个文件是你删的，就用 `recalld fsck --accept {name}`。",
+    "redacted_lost": "丢了 {count} 条隐去过秘密的消息，第一条原在 {name} 里，这个文件不见了，而 `recalld redact` 没有留下副本；从那之后做的备份里把这个文件放回原处，或用 `recalld fsck --accept {name}` 确认不要了。",
     "day_moved": "{name} 现在是 {path}，就从那里读。",
     "times_unread": "有 {count} 条消息的时间读不懂，归到了收到那天；第一条在 {name} 里：{why}。请在那里改正 createdAt 并删掉 createdAtFound；如果就是那天说的，用 `recalld fsck --accept-times` 全部确认。",
     "times_unread_yet": "history.json 里有 {count} 条消息的时间读不懂，会归到收到那天；第一条在第 {number} 项：{why}。请在那里改正 createdAt 并删掉 createdAtFound。",

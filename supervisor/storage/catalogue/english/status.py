@@ -34,6 +34,7 @@ TEXTS: Final = {
     "disk_or_system": "the disk or the system",
     "days_gone": "dated files are gone ({files}), the first is {name}, and messages of theirs are in no other ({count}); `recalld fsck --repair`, with the supervisor stopped, has the next run write them again, `recalld fsck --accept {name}` accepts it if you deleted that one.",
     "days_lost": "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, looks for copies of them, `recalld fsck --accept {name}` accepts it if you deleted that one.",
+    "redacted_lost": "messages with a mark in the place of a secret are lost ({count}), the first was in {name}, which is gone, and `recalld redact` left no copy of them; put the file back from a backup made since then, or accept it with `recalld fsck --accept {name}`.",
     "day_moved": "{name} is now {path}, and is read there.",
     "times_unread": "the times of messages can't be read ({count}), and they are filed under the days they came; the first is in {name}: {why}. Correct createdAt there and delete createdAtFound; where the day is right, `recalld fsck --accept-times` says so of all.",
     "times_unread_yet": "the times of messages in history.json can't be read ({count}), and they will be filed under the days they came; the first is entry {number}: {why}. Correct createdAt there and delete createdAtFound.",
