@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.places import place_of
-from recalld.supervisor.forgetting.trace import Trace
+from recalld.supervisor.forgetting.trace import Trace, decoded
 from recalld.supervisor.longterm.lines import parse_entry
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class Aim:
     The *messages*, *lines* and *files* to forget; without *applies* it is only looked what would be done.
 
     *touched* has the paths of the files that were changed or deleted, by place; *renamed* the dated files that were made anew.
+    *notes* is the trace of those *files* that are a person's notes.
     """
 
     ws: Workspace
@@ -37,6 +38,7 @@ class Aim:
     touched: dict[str, list[str]] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     trace: Trace = field(init=False)
+    notes: Trace = field(init=False)
     names: frozenset[str] = field(init=False)
     summaries: tuple[Period, ...] = field(init=False)
 
@@ -46,11 +48,18 @@ class Aim:
         contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
         ids = {key[0] for key in self.messages}
         self.trace = Trace([*(one.said.text for one in self.messages.values()), *contents], {*ids, *self.names})
+        self.notes = Trace(line for name in self.files for line in self._lines_of_note(name))
         self.summaries = tuple(
             period
             for period, one in sorted(self.ws.memory.summaries().items(), key=lambda item: item[0].label)
             if any(source.name in self.names for source in one.sources) or self.trace.is_in(one.text)
         )
+
+    def _lines_of_note(self, name: str) -> list[str]:
+        path = self.ws.paths.root / name
+        is_note = path.suffix == ".md" and self.ws.paths.memory in path.parents
+        version = self.ws.files.read_stable(path) if is_note else None
+        return decoded(version.data).splitlines() if version else []
 
     def note(self, path: Path) -> bool:
         """Note that this file is changed or deleted; return whether that is to be done, not only shown."""

@@ -7,15 +7,20 @@ Each function goes through one place, and doing it again is harmless.
 from __future__ import annotations
 
 import gzip
+import re
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.conversation.sessions import RunningSummary, session_digest
+from recalld.supervisor.forgetting.trace import decoded
 from recalld.supervisor.forgetting.wanted import files_below
 from recalld.supervisor.longterm.lines import cut, filled
+from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.protocol.period import period_of_group
+from recalld.supervisor.protocol.turn import parse_receipt
 from recalld.supervisor.recall.canaries import CanaryStore
+from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
@@ -105,11 +110,27 @@ def _drop_running_summaries(aim: Aim) -> None:
 def _drop_files(aim: Aim) -> None:
     """Delete the receipts, copies and earlier versions that have the words, or name them."""
     paths = aim.ws.paths
-    named = [*(paths.relative(paths.summary(period)) for period in aim.summaries), *aim.files]
+    named = frozenset((*(paths.relative(paths.summary(period)) for period in aim.summaries), *aim.files))
     for folder in (paths.turns, paths.quarantine, paths.replaced, paths.previous):
         for path in files_below(aim.ws, folder):
-            if _has_words(aim, path, *named):
+            if _has_words(aim, path) or _shows(aim, path, named):
                 aim.remove(path)
+
+
+def _shows(aim: Aim, path: Path, named: Collection[str]) -> bool:
+    """Return whether a receipt showed one of the files *named*, a note perhaps under an earlier name; or a copy names it."""
+    version = aim.ws.files.read_stable(path) if named else None
+    if version is None:
+        return False
+    with suppress(SupervisorError):
+        shown = {one.path for one in parse_receipt(version.data, path).candidates}
+        return not shown.isdisjoint(named) or (aim.notes.is_in_bytes(version.data) and any(_is_gone(aim, one) for one in shown))
+    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w~-]|\.\w)", decoded(version.data)) for one in named)
+
+
+def _is_gone(aim: Aim, name: str) -> bool:
+    """Return whether the note of this name is no longer there: dated files move by themselves."""
+    return day_of_name(name.rpartition("/")[2]) is None and aim.ws.files.disk.stat(aim.ws.paths.root / name) is None
 
 
 def _drop_canaries(aim: Aim) -> None:
@@ -162,13 +183,12 @@ def _changed_one(act: bytes, lines: Collection[str]) -> bool:
         return False
 
 
-def _has_words(aim: Aim, path: Path, *names: str) -> bool:
-    """Return whether the file has the words, or one of the *names*, in it or in its own name."""
+def _has_words(aim: Aim, path: Path) -> bool:
+    """Return whether the file has the words in it or in its own name."""
     version = aim.ws.files.read_stable(path)
     if version is None:
         return False
-    data = version.data
-    return aim.trace.is_in_bytes(data) or aim.trace.is_in(path.name) or any(one.encode() in data for one in names)
+    return aim.trace.is_in_bytes(version.data) or aim.trace.is_in(path.name)
 
 
 def _rename_in(aim: Aim, path: Path) -> None:

@@ -262,6 +262,29 @@ def test_forget_of_a_note_takes_the_receipts_that_showed_it(world: World) -> Non
     assert where(world, "900 块") == []
 
 
+@pytest.mark.parametrize("other", ["我的.md.md", "旧/我的.md", "我的.md 副本.md"])
+def test_forget_of_a_note_leaves_the_receipts_of_one_whose_name_is_longer(world: World, other: str) -> None:
+    world.put("memory/我的.md", "# 书\n\n图书馆的书十二号还。\n")
+    world.put(f"memory/{other}", "# 钱\n\n老周还欠我 900 块。\n")
+    world.round()
+    world.refresh()
+    world.save_receipt(world.inject("老周欠我多少钱？"))
+    before = where(world, "900 块")
+    assert [name[:6] for name in before].count("turns/") == 1
+    assert forget(world, "file", "memory/我的.md").done
+    assert where(world, "900 块") == [name for name in before if not name.startswith(".recalld/index/")]
+
+
+def test_forget_of_a_note_takes_the_receipts_that_showed_it_under_an_earlier_name(world: World) -> None:
+    world.put("memory/我的.md", "# 钱\n\n老周还欠我 900 块，说好月底以前一定还清。\n")
+    world.round()
+    world.refresh()
+    world.save_receipt(world.inject("老周欠我多少钱？"))
+    (world.root / "memory/我的.md").rename(world.root / "memory/账本.md")
+    assert forget(world, "file", "账本.md").done
+    assert where(world, "900 块") == []
+
+
 def test_forget_names_a_summary_into_which_a_person_wrote_the_words(world: World) -> None:
     path = next((world.root / "memory/summary").glob("*.md"))
     path.write_text(path.read_text("utf-8") + "- my own remark: Yusuf plays oboe\n", "utf-8")
