@@ -172,6 +172,8 @@ _ARCHIVE_S: Final = 30.0
 _POLL_S: Final = 0.03
 #: How many workers in a row may end without a result.
 _MAX_DEATHS: Final = 3
+#: Acts that may have changed the long-term file, and do not name it.
+_ANY_LINES: Final = ("undone", "forgotten")
 
 
 @dataclass(slots=True)
@@ -247,11 +249,18 @@ def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
     told = {act.fields.get("digest") for act in ws.diary.acts().values()} if edited else set()
     new = [{"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in edited if file.digest not in told]
     path, known = ws.long_term.path, ws.long_term.known
-    if known.is_edited(path):
-        ws.diary.keep([*noted, *new, {"kind": "hand", "path": path}], now)
+    edit = known.edit_of(path)
+    if edit and not _is_told(ws, path, edit):
+        new.append({"kind": "hand", "path": path, "digest": edit})
+    ws.diary.keep([*noted, *new], now)
+    if edit:
         known.know_edit(path)
-    else:
-        ws.diary.keep([*noted, *new], now)
+
+
+def _is_told(ws: Workspace, path: str, edit: str) -> bool:
+    """Return whether the last that was done to the long-term file is this edit: it is not known yet, since a disk refused."""
+    done = (one for one in reversed(ws.diary.acts().values()) if path == one.fields.get("path") or one.kind in _ANY_LINES)
+    return edit == next((one.fields.get("digest") for one in done), None)
 
 
 def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control, *, ageing: bool) -> Round:

@@ -37,18 +37,25 @@ class KnownText:
         #: The stat of the file when it was found to be known: ... before the first look.
         self._stat: Stat | EllipsisType | None = ...
 
-    def is_edited(self, path: str) -> bool:
-        """Return whether somebody else has changed the file at *path* since it was known last; a stat where it rests."""
+    def edit_of(self, path: str) -> str:
+        """
+        Return what names the edit that somebody else has made in the file at *path* since it was known last, "" for none.
+
+        It is a digest of both texts. Where the file rests this costs a stat.
+        """
         with suppress(SupervisorError, OSError):
             if self._files.disk.stat(self._paths.root / path) != self._stat:
                 with self._locked(wait_s=0):
-                    return not self._look(path)
-        return False  # as it was, or it is being written, or can't be read: a later round sees it
+                    return self._look(path)
+        return ""  # as it was, or it is being written, or can't be read: a later round sees it
 
     def know_edit(self, path: str) -> None:
         """Take the file as it is now for known: that it was edited has been told."""
+        had_writers = self._has_writers()
         with self._locked(wait_s=LOCK_WAIT_S):
-            self._keep(path, _digest(self._files.read_stable(self._paths.root / path)))
+            self._keep(path, self._kept(path)[0], _digest(self._files.read_stable(self._paths.root / path)))
+        if self._has_writers() and not had_writers:  # the first one began meanwhile, and its text is not known
+            self.know_edit(path)
 
     def will_be(self, path: str, version: FileVersion | None, data: bytes) -> None:
         """
@@ -59,45 +66,43 @@ class KnownText:
         before, after = _digest(version), digest_of(data)[:_DIGITS]
         if path in LONG_TERM and after != before:
             with suppress(SupervisorError, OSError):  # the text is worth more than a line about it
-                if self._files.disk.stat(self._paths.state) and self._is_known(path, version):
-                    self._keep(path, before, after)
+                kept, known = self._kept(path)
+                if self._files.disk.stat(self._paths.state) and (known is None or before in known):
+                    self._keep(path, kept, before, after)
 
     def _locked(self, wait_s: float) -> AbstractContextManager[None]:
         """Hold the lock of the long-term file; where nobody has ever written it there is none, and none is left."""
-        has_writers = self._files.disk.stat(self._paths.long_term_lock) is not None
-        return self._files.lock(self._paths.long_term_lock, wait_s) if has_writers else nullcontext()
+        return self._files.lock(self._paths.long_term_lock, wait_s) if self._has_writers() else nullcontext()
+
+    def _has_writers(self) -> bool:
+        return self._files.disk.stat(self._paths.long_term_lock) is not None
 
     # ── with the lock of the long-term file ──────────────────────────────────
 
-    def _look(self, path: str) -> bool:
-        """Return whether the file is known, or nothing was yet; then just this text of it is known."""
+    def _look(self, path: str) -> str:
+        """Return "" if the file is known, or nothing was yet; then just this text of it is known. Else what names the edit."""
+        kept, known = self._kept(path)
         version = self._files.read_stable(self._paths.root / path)
-        is_known = self._is_known(path, version) is not False
-        if is_known:
-            if version and self._kept(path) != [_digest(version)]:
-                self._keep(path, _digest(version))
-            self._stat = version.stat if version else None
-        return is_known
+        found = _digest(version)
+        if known is not None and found not in known:
+            return digest_of(" ".join([*known, found]).encode())[:_DIGITS]
+        if version and known != [found]:
+            self._keep(path, kept, found)
+        self._stat = version.stat if version else None
+        return ""
 
-    def _is_known(self, path: str, version: FileVersion | None) -> bool | None:
-        """Return whether the text of this version is known; None where nothing is known yet of a file that is there."""
-        known = self._kept(path)
-        if known is None:
-            return None if version else True
-        return _digest(version) in known
-
-    def _kept(self, path: str) -> list[str] | None:
-        """Return the digests of what is known of the file at *path*; None if nothing was kept that can be read."""
+    def _kept(self, path: str) -> tuple[FileVersion | None, list[str] | None]:
+        """Return the file of what is known, and the digests of the file at *path*; None if it has none that can be read."""
         kept = self._files.read_stable(self._paths.long_term)
         try:
             found = parse_json(kept.data) if kept else {}
-            return [str(one) for one in found["known"]] if found["file"] == path else []
+            return kept, [str(one) for one in found["known"]] if found["file"] == path else []
         except (ValueError, TypeError, KeyError):
-            return None
+            return kept, None
 
-    def _keep(self, path: str, *known: str) -> None:
-        data = render_json({"file": path, "known": list(known)}) + b"\n"
-        self._files.replace(self._paths.long_term, data, self._files.read_stable(self._paths.long_term))
+    def _keep(self, path: str, kept: FileVersion | None, *known: str) -> None:
+        """Keep the digests in the place of the version *kept*; Conflict if a writer has added its own meanwhile."""
+        self._files.replace(self._paths.long_term, render_json({"file": path, "known": list(known)}) + b"\n", kept)
 
 
 def _digest(version: FileVersion | None) -> str:

@@ -23,6 +23,7 @@ from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import UndoRequest, undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
+from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.text.hunks import hunks, without
 from tests.world import WITH_MODEL, WITHOUT_MODEL, Diarist, World, at, message
@@ -139,6 +140,48 @@ def test_diary_tells_each_edit_of_the_long_term_file_once(world: World) -> None:
     assert by_hand(world) == 2, "what was written after the edit does not hide it"
     (world.root / "memory.md").unlink()
     assert (by_hand(world), by_hand(world)) == (3, 3)
+
+
+def test_diary_tells_an_edit_once_where_what_is_known_can_not_be_written(world: World) -> None:
+    write(world, "对花生过敏")
+    assert by_hand(world) == 0
+    known = world.root / ".recalld/long-term.json"
+    kept = known.read_bytes()
+    world.put("memory.md", "对花生过敏，对猫也过敏\n")
+    for _ in range(3):
+        told = by_hand(world)
+        known.write_bytes(kept)
+        world.reopen()
+        assert told == 1
+    write(world, "喜欢李子")
+    world.put("memory.md", "对花生过敏，对猫也过敏\n")
+    assert by_hand(world) == 2, "the same text, after something else"
+
+
+@pytest.mark.parametrize(("before", "told"), [("对花生过敏\n", 1), ("", 0)])
+@pytest.mark.parametrize("place", range(6))
+def test_diary_tells_an_edit_once_while_recalld_writes_the_file_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, before: str, told: int
+) -> None:
+    """The first writer makes the lock file, which a round did not find; it writes at each *place* where the round reads."""
+    home, other = (Diarist(tmp_path / "w", at("2026-01-31T10:00"), 'language = "en"\n') for _ in range(2))
+    if before:
+        home.put("memory.md", before)
+        home.round()
+    home.put("memory.md", f"{before}对猫也过敏\n")
+    reads, stable = iter(range(99)), Files.read_stable
+
+    def read(files: Files, path: Path, *more: Any, **named: Any) -> Any:
+        found = stable(files, path, *more, **named)
+        if files is home.ws.files and path.name in ("memory.md", "long-term.json") and next(reads) == place:
+            write(other, "喜欢李子")
+        return found
+
+    monkeypatch.setattr(Files, "read_stable", read)
+    by_hand(home)
+    monkeypatch.undo()
+    home.reopen()
+    assert (by_hand(home), by_hand(home)) == (told, told)
 
 
 def test_diary_takes_no_act_of_recalld_for_an_edit_by_hand(world: World) -> None:
