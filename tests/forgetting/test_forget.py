@@ -263,7 +263,7 @@ def test_forget_of_a_note_takes_the_receipts_that_showed_it(world: World) -> Non
 
 
 @pytest.mark.parametrize("other", ["我的.md.md", "旧/我的.md", "我的.md 副本.md"])
-def test_forget_of_a_note_leaves_the_receipts_of_one_whose_name_is_longer(world: World, other: str) -> None:
+def test_forget_of_a_note_leaves_receipts_of_one_with_a_longer_name(world: World, other: str) -> None:
     world.put("memory/我的.md", "# 书\n\n图书馆的书十二号还。\n")
     world.put(f"memory/{other}", "# 钱\n\n老周还欠我 900 块。\n")
     world.round()
@@ -275,7 +275,7 @@ def test_forget_of_a_note_leaves_the_receipts_of_one_whose_name_is_longer(world:
     assert where(world, "900 块") == [name for name in before if not name.startswith(".recalld/index/")]
 
 
-def test_forget_of_a_note_takes_the_receipts_that_showed_it_under_an_earlier_name(world: World) -> None:
+def test_forget_of_a_note_takes_receipts_that_showed_it_before_a_rename(world: World) -> None:
     world.put("memory/我的.md", "# 钱\n\n老周还欠我 900 块，说好月底以前一定还清。\n")
     world.round()
     world.refresh()

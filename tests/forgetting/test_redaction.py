@@ -115,7 +115,7 @@ def test_redacted_message_is_missed_when_its_file_is_deleted(world: World) -> No
     assert world.verdict()[1]
 
 
-def test_redaction_does_not_hide_the_advice_for_other_messages_of_a_lost_file(world: World) -> None:
+def test_redaction_leaves_the_advice_for_other_messages_of_a_lost_file(world: World) -> None:
     assert ask(world, yes=True, shown=ask(world).digest).done
     world.settle()
     path = next(world.ws.memory.path_of(file.name) for file in world.ws.memory.dated() if file.day.day == 10)
