@@ -39,6 +39,9 @@ MISS_TOKENS: Final = 30  # of the sentence that says that nothing was found
 #: Characters of one text that are processed at most: a message of megabytes must not delay a turn.
 _MAX_CHARS: Final = 20_000
 _MOST_INDENT: Final = 12
+#: Blanks side by side that code keeps at most, and those that a tab is.
+_MOST_BLANKS: Final = 40
+_TAB: Final = 4
 
 _ANSI: Final = lazy_re(r"\x1b\[[0-?]*[ -/]*[@-~]")
 #: Control characters that are not blanks; characters that change the direction of writing or are invisible.
@@ -56,6 +59,7 @@ _IS_STORED_FENCE: Final = lazy_re(r"```[\w+#.-]{0,20}", re.ASCII)
 _LAID_OUT: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])[ \t]+\S|[ \t]*\|.*\||(?: {2,}|\t)\S")
 _LEAST_LAID_OUT: Final = 2
 _HEADING_MARK: Final = lazy_re(r"#{1,6}[ \t]+")
+_LONG_GAP: Final = lazy_re(rf"[^\S\n]{{{_MOST_BLANKS + 1},}}")
 
 #: The words for the roles; English ones are those of the messages.
 _ROLES: Final[Mapping[Language, Mapping[str, str]]] = {
@@ -131,27 +135,28 @@ def shown_lines(text: str, chars: int, terms: Sequence[str] = ()) -> str:
     r"""
     Return the text as `shown` does, but with its lines; without marks of headings, and without double blank lines.
 
-    Code keeps its fence and its language, also where it is cut.
+    Code keeps its fence, its language, its comments and its blanks, also where it is cut.
 
-    >>> print(shown_lines("## 部署\n\n- 先备份\n  - 再 `rsync`\n```sh\nls\n```", 300))
+    >>> print(shown_lines("## 部署\n\n- 先备份 C# 的\n  - 再 `rsync`\n```sh\nls  # 看看\n```", 300))
     部署
     <BLANKLINE>
-    - 先备份
+    - 先备份 C# 的
       - 再 `rsync`
     ```sh
-    ls
+    ls  # 看看
     ```
     """
     far = snippet_span(text, _MAX_CHARS, terms)
     lines: list[str] = []
+    is_code = False
     for line in _BREAK.split(text[far[0] : far[1]]):
         if fence := _CODE_FENCE.match(line):
+            is_code = not is_code
             lines.append(_STORED_FENCE + fence[1])
             continue
-        words = _HEADING_MARK.sub("", _one_line(line), count=1)
-        indent = len(line) - len(line.lstrip(" \t")) if words else 0
+        words = _code_line(line) if is_code else _prose_line(line)
         if words or (lines and lines[-1]):
-            lines.append(" " * min(indent, _MOST_INDENT) + words)
+            lines.append(words)
     whole = "\n".join(lines).strip("\n")
     start, end = snippet_span(whole, chars, terms) if chars else (0, len(whole))
     front, back = start > 0 or far[0] > 0, end < len(whole) or far[1] < len(text)
@@ -165,21 +170,47 @@ def _with_fences(before: Sequence[str], lines: Sequence[str]) -> list[str]:
     """Return the lines, escaped, with the fences of code that is open *before* them and at their end."""
     opened = [line for line in before if _IS_STORED_FENCE.fullmatch(line)]
     shown = [*opened[-1:], *lines] if len(opened) % 2 else list(lines)
-    closes = sum(1 for line in shown if _IS_STORED_FENCE.fullmatch(line)) % 2
-    escaped_lines = [line if _IS_STORED_FENCE.fullmatch(line) else _escaped_line(line) for line in shown]
-    return [*escaped_lines, *[_STORED_FENCE] * closes]
+    escaped_lines: list[str] = []
+    is_code = False
+    for line in shown:
+        is_fence = bool(_IS_STORED_FENCE.fullmatch(line))
+        is_code ^= is_fence
+        escaped_lines.append(line if is_fence else _escaped_line(line, is_code=is_code))
+    return [*escaped_lines, *[_STORED_FENCE] * is_code]
 
 
-def _escaped_line(line: str) -> str:
-    words = line.lstrip(" ")
-    return " " * (len(line) - len(words)) + escaped(words.rstrip())
+def _escaped_line(line: str, *, is_code: bool) -> str:
+    """Return the line, escaped; a comment at the beginning of one of code gets a blank, since a backslash would change it."""
+    words = line.strip(" ")
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    if is_code and (comment := _HEADING_MARK.match(words)):
+        return (indent or " ") + comment[0] + escaped(words[comment.end() :])
+    return indent + escaped(words)
+
+
+def _prose_line(line: str) -> str:
+    """Return a line of prose, a list or a table: without the mark of a heading, its blanks as one, a little indented."""
+    words = _one_line(line)
+    if heading := _HEADING_MARK.match(words):
+        words = words[heading.end() :]
+    indent = len(line) - len(line.lstrip(" \t")) if words else 0
+    return " " * min(indent, _MOST_INDENT) + words
+
+
+def _code_line(line: str) -> str:
+    """Return a line of code as it is, without what can't be seen."""
+    shown = _visible(line.expandtabs(_TAB)).rstrip()
+    return _LONG_GAP.sub(" " * _MOST_BLANKS, shown)
 
 
 def _one_line(text: str) -> str:
     """Return the text on one line, without invisible characters."""
-    if not text.isprintable():
-        text = _UNWRITABLE.sub("\ufffd", _UNSEEN.sub("", _ANSI.sub("", text)))
-    return _BLANKS.sub(" ", text).strip()
+    return _BLANKS.sub(" ", _visible(text)).strip()
+
+
+def _visible(text: str) -> str:
+    """Return the text without characters that can't be seen, or that move a cursor or the direction of writing."""
+    return text if text.isprintable() else _UNWRITABLE.sub("\ufffd", _UNSEEN.sub("", _ANSI.sub("", text)))
 
 
 def escaped(line: str) -> str:

@@ -28,6 +28,25 @@ def test_shown_lines_close_code_on_its_own_line_where_the_front_is_cut():
     assert shown_lines(f"```\n{'ls ' * 100}\n花生", 30, ["花生"]).endswith("花生\n```\n[truncated]")
 
 
+def test_a_number_sign_within_a_line_is_no_heading():
+    listed = "- C# and F# on the server\n- apartment # 12 is the office\n- 用 C# 写的"
+    assert shown_lines(f"# Notes\n{listed}", 300) == f"Notes\n{listed}"
+
+
+def test_code_keeps_its_comments_and_its_blanks():
+    code = "```bash\ncp zebra /opt  # keep the old one\n    # 先停\n    stop\n```"
+    assert shown_lines(f"## How\n{code}", 300) == f"How\n{code}"
+
+
+def test_a_comment_at_the_beginning_of_a_line_of_code_stays_one():
+    assert shown_lines("```sh\n# stop it first\nls\n```", 300) == "```sh\n # stop it first\nls\n```"
+    assert shown_lines("```sh\n## 先停\n```\n# 完", 300) == "```sh\n ## 先停\n```\n完"
+
+
+def test_a_gap_in_a_line_of_code_takes_at_most_forty_blanks():
+    assert shown_lines(f"```\na{' ' * 500}b\n\tc\n```", 0) == f"```\na{' ' * 40}b\n    c\n```"
+
+
 def test_shown_keeps_a_short_line_unchanged():
     assert shown("用户偏好使用 pnpm 而非 npm。", 300) == "用户偏好使用 pnpm 而非 npm。"
 
