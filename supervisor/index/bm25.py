@@ -157,13 +157,14 @@ class TermCounts:
         if not words:
             return
         counts = self._counts(words)
-        each = np.zeros(counts.shape[1])
-        for corpus, count, lengths in zip(self._corpora, counts, self._lengths, strict=True):
-            there = count.nonzero()[0]
-            word = there // len(lengths)
-            scores = _of_counts()(count[there], lengths[there - word * len(lengths)], self._k1, self._b).get_scores([_IT])
-            each[there] += scores * np.array([corpus.idf(one) for one in words])[word]
-        self._own.update(zip(words, each.reshape(len(words), -1), strict=True))
+        there = counts.ravel().nonzero()[0]
+        fields, candidates = self._lengths.shape
+        row = there // candidates  # of a field and a word
+        lengths = self._lengths[row // len(words), there - row * candidates]
+        idf = np.array([corpus.idf(word) for corpus in self._corpora for word in words])
+        each = np.zeros(counts.size)
+        each[there] = _of_counts()(counts.ravel()[there], lengths, self._k1, self._b).get_scores([_IT]) * idf[row]
+        self._own.update(zip(words, each.reshape(fields, len(words), candidates).sum(axis=0), strict=True))
 
     def _counts(self, words: Sequence[str]) -> Any:
         """Return how often each word occurs in each candidate: a row for each field, which includes the narrower one."""

@@ -153,11 +153,14 @@ class Unfiled:
     ) -> UnfiledPassages:
         """Return the passages of the messages, except those to *skip*; the newest are made first, until the *deadline*."""
         with self._lock:  # what is made is kept for the next search, which another thread may be beginning
-            found = self._passages(now, deadline, skip)
-        return found if found.passages else replace(found, skipped=sum(map(skip, self.searched(now))))
+            messages = self.searched(now)
+            found = self._passages(messages, deadline, skip)
+        return found if found.passages else replace(found, skipped=sum(map(skip, messages)))
 
-    def _passages(self, now: datetime, deadline: Deadline, skip: Callable[[Message], bool]) -> UnfiledPassages:
-        days, left = self._days(self.searched(now), deadline, skip)
+    def _passages(
+        self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]
+    ) -> UnfiledPassages:
+        days, left = self._days(messages, deadline, skip)
         before, self._groups = self._groups, {}
         for day in sorted(days, reverse=True):
             for talk in neighbours(days[day]):
