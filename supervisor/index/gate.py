@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.query.intent import said_of
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -100,3 +102,17 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
         word: asked(word) * query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words
     }
     return Gate(worth, query.is_own, query.is_question)
+
+
+def unknown_subject(gate: Gate, query: Query, is_there: Callable[[str], bool], *, is_own: bool) -> Mapping[str, float]:
+    """
+    Return the words of the request, with their worth, that some passage must have in other words, if memory has no word for it.
+
+    That is so where it is asked whether something was talked about (我们聊过滑雪吗), and, *is_own*, where the rarest word is English.
+    """
+    told = {word: gate.worth[word] for word in tokens(said_of(query.text)) if word in gate.worth}
+    if told and not any(map(is_there, told)):
+        return told
+    subject = max(gate.worth, key=lambda word: gate.worth[word], default="")
+    is_unknown = is_own and subject.isascii() and subject.isalpha() and not is_there(subject)
+    return gate.worth if is_unknown else {}

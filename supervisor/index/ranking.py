@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.documents import decode_passage
-from recalld.supervisor.index.gate import gate_of
+from recalld.supervisor.index.gate import gate_of, unknown_subject
 from recalld.supervisor.index.hit import LONG
 from recalld.supervisor.query.calendar import day_tokens, is_day
 from recalld.supervisor.query.intent import asks_for_code, has_code
@@ -221,8 +221,8 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
     if len(gate.worth) == len(query.words) and (len(gate.worth) == 1 or query.is_of_days):
         is_open = is_open or any(_near(query, query.words, one.candidate) for _, one in looked_at)
-    if is_asked_of_oneself and _is_unknown(gate, is_there):
-        is_open = any(_has_telling(gate, query, one.candidate) for _, one in looked_at)
+    if subject := unknown_subject(gate, query, is_there, is_own=is_asked_of_oneself):
+        is_open = any(_has_telling(subject, query, one.candidate) for _, one in looked_at)
     if len(query.asked) == 1 and asks_for_code(query.text):
         there = [word for word in gate.worth if is_there(word) and word not in query.characters]
         subject = max(there, key=lambda word: gate.worth[word], default="")
@@ -278,10 +278,10 @@ def _alike(words: Iterable[str], query: Query, there: Collection[str]) -> dict[s
     return {word: 1.0 if word in there else _likeness(query, word, there) if word in related else 0.0 for word in words}
 
 
-def _has_telling(gate: Gate, query: Query, candidate: Candidate) -> bool:
-    """Return whether the passage has words of the question that are worth enough, or words that mean the same."""
+def _has_telling(asked: Mapping[str, float], query: Query, candidate: Candidate) -> bool:
+    """Return whether the passage has words of those *asked* that are worth enough, or words that mean the same."""
     there = set(candidate.text.split())
-    same = (worth for word, worth in gate.worth.items() if word in there or _likeness(query, word, there) >= _SAME)
+    same = (worth for word, worth in asked.items() if word in there or _likeness(query, word, there) >= _SAME)
     return sum(same) >= _TELLING
 
 
@@ -310,12 +310,6 @@ def _likeness(query: Query, word: str, there: Collection[str]) -> float:
         if worth > nearest and other in there:
             nearest = worth
     return min(1.0, nearest / RELATED_WORTH)
-
-
-def _is_unknown(gate: Gate, is_there: Callable[[str], bool]) -> bool:
-    """Return whether the subject of the question, its rarest word, is an English one that is nowhere in memory."""
-    subject = max(gate.worth, key=lambda word: gate.worth[word], default="")
-    return subject.isascii() and subject.isalpha() and not is_there(subject)
 
 
 def _add_bonuses(one: Scored, query: Query, best: float) -> None:

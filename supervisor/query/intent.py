@@ -71,6 +71,15 @@ _SAID: Final = lazy_re(
     r"|\b(?:remember|remind|I (?:\w+ )?(?:told|said|mentioned)|last time)\b",
     re.IGNORECASE,
 )
+#: A Chinese question whether, when or what was said of something, and of what: 我们聊过滑雪吗, 关于滑雪我们聊了什么.
+_TALK: Final = r"(?:[聊说提讲谈]|讨论)"
+_SAID_OF: Final = lazy_re(
+    rf"{_TALK}(?:[到起及]过?|过)(?P<a>.{{1,20}}?)(?:的?事情?)?(?:[吗么没]|没有)[?？。!！]*\Z"
+    rf"|(?:有没有|是不是|是否).{{0,4}}{_TALK}(?:[到起及]过?|过)(?P<b>.{{1,20}}?)(?:的?事情?)?[?？。!！]*\Z"
+    rf"|关于(?P<c>.{{1,12}}?)(?:的?事情?)?[，, ]?(?:我们?|咱们?|你|之前|以前|上次|都){{1,3}}.{{0,4}}{_TALK}"
+    rf"|(?:上次|之前|以前){_TALK}[到起]?(?P<d>.{{1,12}}?)(?:的时候|时)"
+    rf"|(?P<e>[^\s，。]{{1,12}}?)[那这]?件?事情?(?:我们?|咱们?|你|之前|以前|上次){{1,3}}.{{0,4}}{_TALK}"
+)
 _WANTS: Final = lazy_re(
     r"\b(?:I|we)(?:'d\b| (?:need|want|would|wish|wonder|could|can|can't|should|must|have to|(?:do not |don't |didn't )?know"
     r"|think|mean)\b)",
@@ -174,6 +183,19 @@ def is_about_oneself(asking: str, question: str) -> bool:
     """
     is_own = _OWN.search(_WANTS.sub(" ", asking)) or _SAID.search(question)
     return bool(is_own) and not _ADVICE.search(question)
+
+
+def said_of(question: str) -> str:
+    """
+    Return what a Chinese text asks about where it asks whether that was talked about, or what was said of it, else "".
+
+    >>> [said_of(text) for text in ("我们聊过滑雪吗", "有没有提到过陶艺", "关于搬家我们聊了什么", "上次聊攀岩的时候说了啥")]
+    ['滑雪', '陶艺', '搬家', '攀岩']
+    >>> said_of("我说过几点出发"), said_of("上次说的那家店叫啥")
+    ('', '')
+    """
+    found = _SAID_OF.search(question.strip())
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def role_asked_for(asking: str) -> str:

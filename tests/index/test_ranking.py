@@ -95,6 +95,15 @@ def test_verdict_is_closed_where_the_subject_is_nowhere(question):
     assert ranked(query, ["the number of the flat is four", "we walked about in the park", "I told them to come"]) == {}
 
 
+@pytest.mark.parametrize(
+    "question", ["我们聊过滑雪吗？", "之前说过滑雪的事没有", "有没有提到过滑雪", "关于滑雪我们聊了什么", "上次聊滑雪的时候说了啥"]
+)
+def test_verdict_is_closed_where_what_was_talked_about_is_nowhere(question):
+    said = ["我们聊过装修的事，之前没有提过", "上次说有没有时间", "周五之前要给韩总交总结"]
+    assert ranked(parse_query(question, TODAY), said) == {}
+    assert said[0] in ranked(parse_query(question.replace("滑雪", "装修"), TODAY), said)
+
+
 def test_verdict_is_small_where_only_the_asker_is_known():
     query = parse_query("Where did I leave my umbrella stand?", TODAY)
     texts = ["the stand is in the hall", "we leave at nine"]
