@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _LATIN, _CHINESE = 4, 2
 _PART: Final = lazy_re(rf"[{HAN}]+|[A-Za-z0-9_./:@+#-]+")
 _MOST_PARTS: Final = 8
+#: The bytes of a file in letters, such as a line of base64: a word is in them only by chance.
+_BYTES: Final = lazy_re(r"[A-Za-z0-9+/=]{76,}")
 _SECONDS: Final = 0.2
 #: Larger files, in bytes, are not searched within a turn: chunking one takes a second and can't be interrupted.
 _MOST_BYTES: Final = 1_000_000
@@ -115,18 +117,22 @@ def _last_chunks(files: Files, paths: WorkspacePaths, path: str, tier: Tier) -> 
 
 def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:
     """Return the passages that contain one of *wanted*, in the words or the speaker's name, ignoring case."""
-    return [Hit(one, 0.0, ("literal",)) for one in passages if any(part in one.searched.casefold() for part in wanted)]
+    return [Hit(one, 0.0, ("literal",)) for one in passages if any(part in _words_of(one) for part in wanted)]
 
 
 def newest_and_fullest(hits: Iterable[Hit], wanted: Sequence[str]) -> list[Hit]:
     """Return the hits, those with most of the words *wanted* first, then the newest; one without a day counts as the newest."""
 
     def key(hit: Hit) -> tuple[int, int, float, int]:
-        text, day = hit.unit.searched.casefold(), hit.unit.day or date.max
+        text, day = _words_of(hit.unit), hit.unit.day or date.max
         moment = hit.unit.at.timestamp() if hit.unit.at else 0.0
         return (-sum(word in text for word in wanted), -day.toordinal(), -moment, -hit.unit.start)
 
     return sorted(hits, key=key)
+
+
+def _words_of(passage: Passage) -> str:
+    return _BYTES.sub(" ", passage.searched).casefold()
 
 
 def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:

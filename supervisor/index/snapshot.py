@@ -242,9 +242,9 @@ class View:
         if said.is_open:
             corpus = self.corpora[0]
             return Answer(passed=tuple(word for word in said.words if 2 * corpus.frequency(word) > corpus.size))
-        one = said.nearest
+        one = said.nearest if said.share < 1.0 else None  # one that has enough, but of something else, is not near
         nearest = self.hit(query, one, self.paths[one.candidate.source[0]]) if one else None
-        return Answer(miss=Miss(nearest, round(said.share, 2), said.words, said.lacks, said.nowhere))
+        return Answer(miss=Miss(nearest, round(said.share, 2) if one else 0.0, said.words, said.lacks, said.nowhere))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
         """

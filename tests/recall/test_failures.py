@@ -263,6 +263,13 @@ def test_literal_search_skips_a_large_note_that_the_index_still_finds(filled):
     assert [hit.unit.path for hit in asks(filled, "zzq-unse").hits] == ["memory/small.md"]
 
 
+def test_literal_search_finds_no_word_within_the_bytes_of_a_file(filled):
+    filled.note("picture.md", f"图片：{'iVBORw0KGgoAAAANSUhEUgAA' * 8}zzqErik{'AAAQAAAAEACAIAAADTED8x' * 8}\n")
+    filled.note("small.md", "zzqErik-1 来过\n")
+    filled.refresh()
+    assert [hit.unit.path for hit in asks(filled, "qErik").hits] == ["memory/small.md"]
+
+
 def test_refresh_skips_a_file_that_changes_at_every_read(filled):
     class Restless(RealDisk):
         """A disk on which one file is another at every look."""
