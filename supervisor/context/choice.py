@@ -80,7 +80,8 @@ def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hi
     """
     Return the hits that are worth their place, the best for their length first, and the others.
 
-    The assistant's answer to one of the best hits, a question of the user's, goes with it, whatever its score.
+    The assistant's answer to one of the best hits, a question of the user's, goes with it, whatever its score; a long one comes
+    last, where there is room.
     """
     if limits.hit == "line":
         return list(hits), []
@@ -94,11 +95,14 @@ def worthy(hits: Sequence[Hit], limits: BlockLimits) -> tuple[list[Hit], list[Hi
     answered = _answered([hit for hit in best[: _THIRD + 1] if hit in kept], best)
 
     def value(hit: Hit) -> float:
-        return _density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0)
+        own = _density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0)
+        return max(own, value(answered[hit])) if hit in answered and LONG not in hit.because else own
 
-    kept += [hit for hit in left_out if hit in answered]
-    order = sorted(kept, key=lambda hit: (-max(value(hit), value(answered[hit]) if hit in answered else 0.0), hit in answered))
-    return order, [hit for hit in left_out if hit not in answered]
+    brought = [hit for hit in left_out if hit in answered]
+    last = [hit for hit in brought if LONG in hit.because]
+    kept += [hit for hit in brought if hit not in last]
+    order = sorted(kept, key=lambda hit: (-value(hit), hit in answered))
+    return order + last, [hit for hit in left_out if hit not in answered]
 
 
 def _answered(questions: Sequence[Hit], hits: Sequence[Hit]) -> dict[Hit, Hit]:

@@ -119,7 +119,7 @@ class Engine:
 
     def candidates(
         self,
-        words: Sequence[str],
+        words: Mapping[str, float],
         related: Mapping[str, float],
         days: Sequence[Days],
         keys: Collection[str] | None,
@@ -128,9 +128,9 @@ class Engine:
         """
         Return at most *most* candidates with the best score for *words*, and as many of each span of *days*, in no order.
 
-        The words *related* to them count for their share, in the passages themselves and in neighbouring messages. A candidate
-        of a long span must have one of the words; without words the newest are taken. *keys* are the contents to search, None
-        for all.
+        Each word counts by its weight, those *related* to them for their share, in the passages themselves and in neighbouring
+        messages. A candidate of a long span must have one of the words; without words the newest are taken. *keys* are the
+        contents to search, None for all.
         """
         with self._faults():
             opened = self._opened  # subtle: another thread may replace it with a newer one
@@ -204,10 +204,12 @@ class Engine:
             self._by_keys = {**(self._by_keys if len(self._by_keys) < _GROUPS else {}), group: known}
         return known
 
-    def _query(self, words: Sequence[str], related: Mapping[str, float]) -> Any:
+    def _query(self, words: Mapping[str, float], related: Mapping[str, float]) -> Any:
         query, schema, should = self._library.Query, self._schema, self._should
         term, boost = query.term_query, query.boost_query
-        own = [(should, term(schema, field, word, "freq")) for word in words for field in _WORDS]
+        own = [
+            (should, boost(term(schema, field, word, "freq"), weight)) for word, weight in words.items() for field in _WORDS
+        ]
         others = [
             (should, boost(term(schema, field, word, "freq"), worth))
             for word, worth in related.items()

@@ -104,15 +104,15 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
     return Gate(worth, query.is_own, query.is_question)
 
 
-def unknown_subject(gate: Gate, query: Query, is_there: Callable[[str], bool], *, is_own: bool) -> Mapping[str, float]:
+def unknown_subject(gate: Gate, query: Query, is_there: Callable[[str], bool]) -> Mapping[str, float]:
     """
     Return the words of the request, with their worth, that some passage must have in other words, if memory has no word for it.
 
-    That is so where it is asked whether something was talked about (我们聊过滑雪吗), and, *is_own*, where the rarest word is English.
+    That is so where it is asked whether something was talked about (我们聊过滑雪吗), and about oneself where the rarest word is English.
     """
     told = {word: gate.worth[word] for word in tokens(said_of(query.text)) if word in gate.worth}
     if told and not any(map(is_there, told)):
         return told
     subject = max(gate.worth, key=lambda word: gate.worth[word], default="")
-    is_unknown = is_own and subject.isascii() and subject.isalpha() and not is_there(subject)
+    is_unknown = query.is_own and subject.isascii() and subject.isalpha() and not is_there(subject)
     return gate.worth if is_unknown else {}

@@ -290,8 +290,10 @@ class View:
 
         *words* have their weights, the words *related* to them their worth relative to them.
         """
-        offered = self.engine.candidates(list(words), related, days, keys, CANDIDATES) if self.engine else []
-        words = {**words, **{word: worth * self.corpora[0].idf(word) for word, worth in related.items()}}
+        idf = self.corpora[0].idf
+        counts = {word: weight / (idf(word) or 1.0) for word, weight in words.items()}  # the engine multiplies by the idf
+        offered = self.engine.candidates(counts, related, days, keys, CANDIDATES) if self.engine else []
+        words = {**words, **{word: worth * idf(word) for word, worth in related.items()}}
         if self.overlay.groups:
             offered = [one for one in offered if one.group not in self.overlay.groups]
             offered += self.overlay.candidates(words, days, CANDIDATES)

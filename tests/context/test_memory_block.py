@@ -505,6 +505,17 @@ def test_pack_shows_the_answer_behind_a_question_among_the_best(asked, answer):
     assert far not in pack([*others, question, far], (), BlockLimits()).shown
 
 
+def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
+    question = hit(15, "红油要怎么炼才香？", start=14, message="q")
+    reply = replace(
+        hit(1, "分三步来：二荆条提香，菜籽油烧到冒青烟。" * 40, start=19, message="a", role="assistant"), because=("long",)
+    )
+    others = [hit(14, f"{n}号桌要红油，少放花椒，多放蒜。" * 4, "memory/2026-01-10-zhuo.md", start=n * 9) for n in range(8)]
+    assert reply in pack([question, *others, reply], (), BlockLimits(tokens=2048)).shown
+    tight = pack([question, *others, reply], (), BlockLimits(tokens=700)).shown
+    assert {question, *others} == {*tight}
+
+
 def test_pack_leaves_out_an_answer_with_little_of_the_question():
     hits = [replace(hit(20 - n / 100, f"第 {n} 次说到花生过敏", start=4 + 9 * n), worth=0.5) for n in range(5)]
     answer = replace(hit(19, "花生酱可以换成芝麻酱", start=90, role="assistant"), worth=0.1)
