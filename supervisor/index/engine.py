@@ -207,9 +207,7 @@ class Engine:
     def _query(self, words: Mapping[str, float], related: Mapping[str, float]) -> Any:
         query, schema, should = self._library.Query, self._schema, self._should
         term, boost = query.term_query, query.boost_query
-        own = [
-            (should, boost(term(schema, field, word, "freq"), weight)) for word, weight in words.items() for field in _WORDS
-        ]
+        own = [(should, boost(term(schema, field, word, "freq"), weight)) for word, weight in words.items() for field in _WORDS]
         others = [
             (should, boost(term(schema, field, word, "freq"), worth))
             for word, worth in related.items()

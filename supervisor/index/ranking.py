@@ -221,8 +221,8 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
     if len(gate.worth) == len(query.words) and (len(gate.worth) == 1 or query.is_of_days):
         is_open = is_open or any(_near(query, query.words, one.candidate) for _, one in looked_at)
-    if not is_known and (subject := unknown_subject(gate, query, is_there)):
-        is_open = any(_has_telling(subject, query, one.candidate) for _, one in looked_at)
+    if not is_known and (lacking := unknown_subject(gate, query, is_there)):
+        is_open = any(_has_telling(lacking, query, one.candidate) for _, one in looked_at)
     if len(query.asked) == 1 and asks_for_code(query.text):
         there = [word for word in gate.worth if is_there(word) and word not in query.characters]
         subject = max(there, key=lambda word: gate.worth[word], default="")

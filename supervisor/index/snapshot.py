@@ -239,9 +239,9 @@ class View:
 
     def without_hits(self, query: Query, said: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
+        frequency, size = self.corpora[0].frequency, self.corpora[0].size
         if said.is_open:
-            corpus = self.corpora[0]
-            return Answer(passed=tuple(word for word in said.words if 2 * corpus.frequency(word) > corpus.size))
+            return Answer(passed=tuple(word for word in said.words if 2 * frequency(word) > size))
         one = said.nearest if said.share < 1.0 else None  # one that has enough, but of something else, is not near
         nearest = self.hit(query, one, self.paths[one.candidate.source[0]]) if one else None
         return Answer(miss=Miss(nearest, round(said.share, 2) if one else 0.0, said.words, said.lacks, said.nowhere))
@@ -252,13 +252,13 @@ class View:
 
         If the question asks only about days, they are the passages of those days, then others that name one of them.
         """
-        weights = {word: counts * self.corpora[0].idf(word) for word, counts in weighed(query).items()}
-        telling = sorted(query.words, key=lambda word: -weights[word] * query.rarity.get(word, 1.0))
+        counts, idf = weighed(query), self.corpora[0].idf
+        telling = sorted(query.words, key=lambda word: -counts[word] * idf(word) * query.rarity.get(word, 1.0))
         found = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
         of_each = [word for asked in query.asked for word in [word for word in found if word in asked][:_WORDS_EACH]]
         found = list(dict.fromkeys((*found[:_MOST_WORDS], *of_each)))
-        words = {word: weights[word] or 1.0 for word in found}
-        words |= {half: self.corpora[0].idf(half) for half in halves_in(query) if half not in words}
+        words = {word: counts[word] for word in found}
+        words |= dict.fromkeys(halves_in(query) - words.keys(), 1.0)
         related = [(other, worth) for word in found for other, worth in query.related.get(word, {}).items()]
         if query.only_days:
             of_days = self._found({}, {}, query.days, keys)
@@ -288,12 +288,10 @@ class View:
         """
         Return the candidates of the overlay, of the engine except for groups that the overlay has, and of the unfiled messages.
 
-        *words* have their weights, the words *related* to them their worth relative to them.
+        *words* have their weights beside their idf, the words *related* to them their worth relative to them.
         """
-        idf = self.corpora[0].idf
-        counts = {word: weight / (idf(word) or 1.0) for word, weight in words.items()}  # the engine multiplies by the idf
-        offered = self.engine.candidates(counts, related, days, keys, CANDIDATES) if self.engine else []
-        words = {**words, **{word: worth * idf(word) for word, worth in related.items()}}
+        offered = self.engine.candidates(words, related, days, keys, CANDIDATES) if self.engine else []
+        words = {word: weight * self.corpora[0].idf(word) for word, weight in {**words, **related}.items()}
         if self.overlay.groups:
             offered = [one for one in offered if one.group not in self.overlay.groups]
             offered += self.overlay.candidates(words, days, CANDIDATES)

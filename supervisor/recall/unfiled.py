@@ -157,9 +157,7 @@ class Unfiled:
             found = self._passages(messages, deadline, skip)
         return found if found.passages else replace(found, skipped=sum(map(skip, messages)))
 
-    def _passages(
-        self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]
-    ) -> UnfiledPassages:
+    def _passages(self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]) -> UnfiledPassages:
         days, left = self._days(messages, deadline, skip)
         before, self._groups = self._groups, {}
         for day in sorted(days, reverse=True):

@@ -96,7 +96,8 @@ def test_verdict_is_closed_where_the_subject_is_nowhere(question):
 
 
 @pytest.mark.parametrize(
-    "question", ["我们聊过滑雪吗？", "之前说过滑雪的事没有", "有没有提到过滑雪", "关于滑雪我们聊了什么", "上次聊滑雪的时候说了啥"]
+    "question",
+    ["我们聊过滑雪吗？", "之前说过滑雪的事没有", "有没有提到过滑雪", "关于滑雪我们聊了什么", "上次聊滑雪的时候说了啥"],
 )
 def test_verdict_is_closed_where_what_was_talked_about_is_nowhere(question):
     said = ["我们聊过装修的事，之前没有提过", "上次说有没有时间", "周五之前要给韩总交总结"]
