@@ -8,15 +8,15 @@ an answer has to say is measured by the extract of the same material, which cost
 
 from __future__ import annotations
 
-import calendar
 import re
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.summaries.amounts import Amounts
-from recalld.supervisor.summaries.names import HAN_RUN, capitals, names, new_kin
+from recalld.supervisor.summaries.days import Days
+from recalld.supervisor.summaries.names import HAN_RUN, capitals, ends_name, names, new_kin, surname_of, surnames
 from recalld.supervisor.text.chinese import pinyin, to_simplified
 from recalld.supervisor.text.figures import Figure, figures
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -31,29 +31,13 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.text.language import Language
 
-#: How far from the day of a message a weekday, "the 20th" or "next week" may be that it names.
-_NEAR: Final = timedelta(days=14)
-_RELATIVE: Final = tuple(
-    (lazy_re(words), range(first, last + 1))
-    for words, first, last in (
-        (r"今[天晚早]|(?i:\btoday\b|\btonight\b|this (?:morning|afternoon|evening))", 0, 0),
-        (r"明[天早晚]|(?i:\btomorrow\b)", 1, 1),
-        (r"后天|(?i:day after tomorrow)", 2, 3),
-        (r"昨[天晚]|(?i:\byesterday\b|last night)", -1, -1),
-        (r"前[天晚]|(?i:day before yesterday)", -2, -2),
-        (r"[这本]周|周末|(?i:(?:this|the) (?:week|weekend))", -6, 8),
-        (r"下(?:个)?(?:周|星期|礼拜)|(?i:next week|coming week)", 1, 14),
-        (r"上(?:个)?(?:周|星期|礼拜)|(?i:last week)", -14, -1),
-    )
-)
-#: Words for a month, this one or its neighbours: an answer may name the month, but no day of it.
-_MONTHS: Final = tuple(
-    (lazy_re(words), away) for words, away in ((r"下个?月|(?i:next month)", 1), (r"上个?月|(?i:last month)", -1))
-)
-_MONTH_END: Final = lazy_re(r"月底|(?i:end of (?:the|this) month)")
-_AHEAD: Final = lazy_re(r"后|later|from now")
-_BEFORE: Final = lazy_re(r"前|ago")
+_BESIDE: Final = lazy_re(r"[ （(,，]{0,2}(?:the )?")
+#: Small numbers in words that an answer may say for itself; Chinese ones that count things, and are no part of a word (四季豆).
+_FEW: Final = 2
+_COUNTED: Final = lazy_re(r"[a-z]|[三四五六七八九十][个次位件条只家套箱本盒支种张名人节棵袋单瓶粒片]")
 _AROUND: Final = 8  # characters around a number that say when, or that it is about so much
+_SENTENCE_ENDS: Final = lazy_re(r"[。；;！!？?\n]|\.\s")
+_SENTENCE: Final = 80  # characters to either side in which a sentence is looked for
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.
 _MIN_TELLING: Final = 16
 #: An answer holds this share of the extract's facts and telling words at least: of a month's more, since a small model tells of
@@ -73,6 +57,7 @@ _RUN: Final = 12
 _COPY_CHARS: Final = 160
 _COPIES: Final = ((0.7, 0.6), (0.45, 0.85))
 _MANY_DAYS: Final = 3
+_SPELLED_CHARS: Final = 6  # of a Latin name, whose last letter may be another in another language
 _CAPITALISED: Final = lazy_re(r"[A-Z][a-z]+")
 _LETTERS: Final = lazy_re(r"[\W_]+")
 
@@ -133,6 +118,10 @@ class Material:
         return frozenset(tokens(self.text))
 
     @cached_property
+    def _surnames(self) -> frozenset[str]:
+        return surnames(self.text)
+
+    @cached_property
     def _pinyin(self) -> str:
         return pinyin("".join(HAN_RUN.findall(self.text)))
 
@@ -143,35 +132,19 @@ class Material:
     @cached_property
     def amounts(self) -> Amounts:
         """Its numbers."""
-        return Amounts(tuple((day, those) for day, _, those in self._figures))
+        return Amounts(self._figures)
 
     @cached_property
     def _times(self) -> frozenset[object]:
         return frozenset(one.value for _, _, those in self._figures for one in those if one.kind == "time")
 
     @cached_property
-    def _days(self) -> frozenset[tuple[int, int]]:
-        """Every day that the texts name, or mean by a relative word."""
-        found = set[tuple[int, int]]()
-        for day, text, those in self._figures:
-            found |= {one.value for one in those if one.kind == "day" and isinstance(one.value, tuple)}
-            if day:
-                near = {day + timedelta(days=n) for pattern, away in _RELATIVE if pattern.search(text) for n in away}
-                near |= set(_counted(day, text, those)) | set(_month_end(day, text)) | {day}
-                found |= {((day.month - 1 + away) % 12 + 1, 0) for pattern, away in _MONTHS if pattern.search(text)}
-                near |= {one for figure in those for one in _near(day, figure)}
-                found |= {(one.month, one.day) for one in near}
-        return frozenset(found)
+    def named(self) -> Days:
+        """The days that it names or means."""
+        return Days(self._figures)
 
-    @cached_property
-    def _weekdays(self) -> frozenset[int]:
-        named = {one.value for _, _, those in self._figures for one in those if one.kind == "weekday"}
-        years = {day.year for day, _ in self.said if day}
-        days = ((year, month, day) for month, day in self._days if month and day for year in years)
-        return frozenset(named | {calendar.weekday(*one) for one in days if _is_day(*one)})  # type: ignore[arg-type]
-
-    def lacks(self, figure: Figure) -> bool:
-        """Return whether no text says what the figure says, in any spelling."""
+    def lacks(self, figure: Figure, around: str | None = None) -> bool:
+        """Return whether no text says what the figure says, in any spelling; of a number see `Amounts.has`."""
         match figure.kind:
             case "name":
                 return _LETTERS.sub("", str(figure.value)).removesuffix("s") not in self.bare
@@ -180,21 +153,25 @@ class Material:
             case "time":
                 return figure.value not in self._times and not self._has_hour(figure.value)
             case "weekday":
-                return figure.value not in self._weekdays
+                return figure.value not in self.named.weekdays
             case "day":
-                return not self._has_day(figure.value)
-        return not figure.is_word and not self.amounts.has(figure)
+                return not (self.named.has(figure.value) or self._has_date_number(figure.value))
+        if around is not None and not figure.measures and figure.value in self.named.pointed:  # 1.22 is 1月22日
+            return False
+        if figure.is_word:  # it may only count, as in "two reasons"
+            is_fact = around is not None and figure.base > _FEW and bool(_COUNTED.search(around))
+            return is_fact and not self.amounts.has(figure, around)
+        return not self.amounts.has(figure, around)
 
-    def _has_day(self, value: object) -> bool:
+    def _has_date_number(self, value: object) -> bool:
+        """Return whether a text has the day of no named month as a number."""
         month, day = value if isinstance(value, tuple) else (0, 0)
-        if any((m in (month, 0) or not month) and (d == day or not day) for m, d in self._days):
-            return True
-        return not month and (float(day), "", float(day)) in self.amounts.all
+        return not month and float(day) in self.amounts.bare
 
     def _has_hour(self, value: object) -> bool:
         """Return whether a time is an hour that a text names as a number: "at eleven"."""
         hours, minutes = divmod(value, 60) if isinstance(value, int) else (0, 1)
-        return not minutes and any(number in {hours or 12, hours + 12} and not unit for number, unit, _ in self.amounts.all)
+        return not minutes and not self.amounts.bare.isdisjoint((hours or 12, hours + 12))
 
     def lacks_name(self, name: str) -> bool:
         """Return whether no text has the name, in Chinese characters or in Latin letters."""
@@ -202,9 +179,14 @@ class Material:
             return False
         if _LETTERS.sub("", to_simplified(name).casefold()) in self.bare:
             return False
-        if not name.isascii():  # jieba may take the verb for a part of a name: 许安欠
-            name = name[: max(2, len(name) - 1)]
-            return name not in self.bare and pinyin(name) not in self.bare
+        if surname := surname_of(name):
+            return surname not in self._surnames and pinyin(surname) not in self.tokens
+        if not name.isascii():
+            short = name[: max(2, len(name) - 1)]
+            is_whole = len(name) > len(short) and ends_name(name)  # else jieba may have taken the verb for a part of it: 许安欠
+            return all(one not in self.bare and pinyin(one) not in self.bare for one in ((name,) if is_whole else (short,)))
+        if len(name) >= _SPELLED_CHARS and name[:-1].casefold() in self.bare:  # Seville and Sevilla
+            return False
         return stem(name.casefold()) not in self.tokens and name.casefold() not in self._pinyin
 
 
@@ -213,9 +195,12 @@ def new_places(text: str, material: Material) -> tuple[list[Place], int]:
     found, facts = dict[int, Place](), 0
     for figure in figures(text):
         facts += not figure.is_word
-        around = text[max(0, figure.start - _AROUND) : figure.end + _AROUND]
-        if material.lacks(figure) and not material.amounts.has_about(figure, around):
+        near = text[max(0, figure.start - _AROUND) : figure.end + _AROUND]
+        if material.lacks(figure, _sentence(text, figure)) and not material.amounts.has_about(figure, near):
             found[figure.start] = Place(figure.start, figure.end)
+    for day, weekday in _with_weekday(text):
+        if material.named.contradict(day, weekday):
+            found[weekday.start] = Place(weekday.start, weekday.end)
     for start, name in names(text):
         facts += 1
         if material.lacks_name(name) and not any(place.start <= start < place.end for place in found.values()):
@@ -226,6 +211,19 @@ def new_places(text: str, material: Material) -> tuple[list[Place], int]:
     for start, end in new_kin(text, material.text):
         found.setdefault(start, Place(start, end))
     return [found[start] for start in sorted(found)], facts
+
+
+def _with_weekday(text: str) -> Iterator[tuple[Figure, Figure]]:
+    """Yield the days that stand beside a weekday: 3 月 28 日（周六）, "Saturday 28 March"."""
+    for one, other in pairwise(figures(text)):
+        if {one.kind, other.kind} == {"day", "weekday"} and _BESIDE.fullmatch(text, one.end, other.start):
+            yield (one, other) if one.kind == "day" else (other, one)
+
+
+def _sentence(text: str, figure: Figure) -> str:
+    """Return the sentence of the figure, or what of it is near."""
+    before = _SENTENCE_ENDS.split(text[max(0, figure.start - _SENTENCE) : figure.start])[-1]
+    return before + text[figure.start : figure.end] + _SENTENCE_ENDS.split(text[figure.end : figure.end + _SENTENCE])[0]
 
 
 def shifts_a_number(text: str, material: Material) -> bool:
@@ -288,35 +286,3 @@ def _bare(text: str) -> str:
 
 def _telling(text: str) -> frozenset[str]:
     return frozenset(word for word in telling_words(text) if next(figures(word), None) is None and rarity(word))
-
-
-def _counted(day: date, text: str, those: tuple[Figure, ...]) -> Iterator[date]:
-    """Yield the days that are named by how long before or after *day* they are: 三天后, "two weeks ago"."""
-    for one in those:
-        if one.measures == "hour":
-            around = text[one.end : one.end + _AROUND]
-            for sign, words in ((1, _AHEAD), (-1, _BEFORE)):
-                if words.search(around) or (
-                    sign > 0 and text[max(0, one.start - 4) : one.start].lower().strip().endswith(("in", "过"))
-                ):
-                    yield day + sign * timedelta(hours=min(one.base, 24 * 800))
-
-
-def _near(day: date, figure: Figure) -> Iterator[date]:
-    """Yield the days near *day* that a weekday may mean, or a day of the month."""
-    if figure.kind == "weekday":
-        around = (day + timedelta(days=n) for n in range(-_NEAR.days, _NEAR.days + 1))
-        yield from (one for one in around if one.weekday() == figure.value)
-    elif figure.kind == "day" and isinstance(figure.value, tuple) and not figure.value[0]:
-        months = {(day + timedelta(days=n)).replace(day=1) for n in (-31, 0, 31)}
-        yield from (one.replace(day=figure.value[1]) for one in months if _is_day(one.year, one.month, figure.value[1]))
-
-
-def _month_end(day: date, text: str) -> Iterator[date]:
-    """Yield the last day of the month of *day* where the text names it."""
-    if _MONTH_END.search(text):
-        yield day.replace(day=calendar.monthrange(day.year, day.month)[1])
-
-
-def _is_day(year: int, month: int, day: int) -> bool:
-    return day <= calendar.monthrange(year, month)[1]

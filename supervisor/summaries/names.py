@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.chinese import is_person, is_place
+from recalld.supervisor.text.chinese import han_frequency, is_person, is_place, kind
 from recalld.supervisor.text.figures import figures
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import HEADING
-from recalld.supervisor.text.places import is_latin_place
+from recalld.supervisor.text.places import is_latin_place, other_names
 from recalld.supervisor.text.tokenizer import ENGLISH, HAN, spelled, stem
 from recalld.supervisor.text.word_frequency import is_known
 
@@ -22,8 +22,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LATIN_NAME: Final = lazy_re(r"(?<![\w./@-])(?!(?:Mrs?|Ms|Dr|Prof|May)\b)[A-Z][a-z]+(?:[A-Z][a-z]+)*(?![\w/@])")
-_CAPITAL: Final = lazy_re(r"(?<=[a-z\d,] )(?!(?:Mrs?|Ms|Dr|Prof|May)\b)[A-Z][a-z]+(?![\w/@'’])")
+_CAPITAL: Final = lazy_re(r"(?<=[a-z\d,] )(?!(?:Mrs?|Ms|Dr|Prof|May)\b)[A-Z][a-z]+(?![\w/@]|['’](?!s\b))")
 HAN_RUN: Final = lazy_re(f"[{HAN}]{{2,}}")
+#: First names among the common English words; and those that are words besides, where a verb follows: "Grace takes the cake".
+_FIRST_NAME: Final = lazy_re(
+    "aaron|adam|alan|albert|alex|alexander|alice|allen|amy|andrew|andy|ann|anna|anne|anthony|antonio|"
+    "arthur|barbara|barry|ben|benjamin|billy|bob|brad|brian|bruce|carl|carol|catherine|charles|charlie|"
+    "charlotte|chris|christopher|craig|dan|daniel|dave|david|denis|dennis|diego|donald|douglas|edward|"
+    "elizabeth|eric|evan|frances|francis|francisco|franklin|fred|gary|george|georgia|gordon|graham|greg|"
+    "harris|harrison|harry|helen|henry|howard|ian|jackson|james|jane|janet|jason|jeff|jennifer|jerry|"
+    "jessica|jim|jimmy|joe|joel|john|johnny|jon|jonathan|jose|joseph|juan|julie|justin|karen|kate|keith|"
+    "kelly|ken|kenneth|kevin|larry|laura|lawrence|lee|lewis|linda|lisa|louis|luke|marc|margaret|maria|"
+    "marie|mario|marshall|martin|mary|matt|matthew|melissa|michael|michelle|mike|mitchell|monica|morgan|"
+    "morris|murray|nancy|neil|nelson|nick|norman|patrick|paul|pete|peter|phil|philip|pierre|rachel|ralph|"
+    "richard|rick|robert|roger|ron|ross|roy|russell|ryan|sam|samuel|sarah|scott|sean|sharon|simon|stanley|"
+    "stephen|steve|steven|stewart|susan|taylor|ted|terry|thomas|tim|todd|tom|toni|tony|vic|victor|victoria|"
+    "vincent|walter|warren|wayne|william"
+)
+_NAME_AND_WORD: Final = lazy_re(
+    "amber|bill|carter|christian|clark|clay|cole|dale|dawn|dean|drew|duke|eve|faith|florence|frank|gene|"
+    "grace|grant|guy|hope|hunter|jack|jay|jean|joy|kent|mark|mason|max|pat|pearl|perry|ray|reed|rob|"
+    "robin|roman|rose|ruby|sterling|sue|val|will"
+)
+_LABEL_ENDS: Final = (":", "：", "**")
+_ACTS: Final = lazy_re(r"(?:['’]s)? (?:is|was|has|had|will|can|(?:and|at|from) [A-Z]\w+|[a-z]{2,}(?:s|ed))\b|['’]s ")
 _SURNAMES: Final = frozenset(
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾萧田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤温康施文牛樊葛邢安齐易乔伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳欧阳"
 )
@@ -35,11 +57,128 @@ _GIVEN: Final = frozenset(
     "亮宁博晨晓欣怡佳琪瑶璐雯蕾楠桐轩涵睿阳昊然哲翔旭彬川云蓉菲洁琼珊莹蓓妍岚彤萌媛瑾瑜璇骏毅诚松坤栋铭宏辰恺"
 )
 _FAMILIAR: Final = ("老", "小", "阿")
-#: Words that the dictionary has as places, and that are none in a summary.
-_NO_PLACES: Final = frozenset(
+_FAMILIARLY: Final = lazy_re(f"[{''.join(_FAMILIAR)}]([{''.join(sorted(_SURNAMES))}])")
+#: What is said behind a surname; surnames that are rather words before a title: 向老师请教.
+_TITLES: Final = lazy_re(
+    r"医生|大夫|主任|经理|老师|教授|师傅|护士|律师|[局院校科处所站厂班组]长|总监|老板|先生|女士|小姐|太太|阿姨|叔叔|[姐哥叔婶嫂姨]"
+)
+_PREPOSITIONS: Final = frozenset("向于成单关路包安和")
+_RARE: Final = 2.0  # times in a million words
+#: How places end that the dictionary has as persons, or as sayings: 徐家汇, 春熙路.
+_PLACE_ENDS: Final = frozenset("路街巷庙寺桥苑坊汇镇村山湖庄岛湾楼")
+_PROPER: Final = frozenset(("", "nr", "nz", "nt"))
+#: Words that the dictionary has as places or foreign names, and that are none in a summary.
+_NO_NAMES: Final = frozenset(
     (
         *("城市", "东西", "南北", "东北", "西北", "东南", "西南", "平原"),
         *("上门", "外国", "爱国", "太阳", "英雄", "朝廷", "江南", "哥哥"),
+        *(
+            "多谢",
+            "保姆",
+            "休克",
+            "纳米",
+            "约莫",
+            "切莫",
+            "瓦斯",
+            "瓦特",
+            "比特",
+            "卡拉",
+            "摩托",
+            "拉丁",
+            "芥蒂",
+            "令牌",
+            "换人",
+            "拜托",
+        ),
+        *(
+            "哈希",
+            "宕机",
+            "家里人",
+            "在世",
+            "勾勒",
+            "勒索",
+            "默契",
+            "利多",
+            "割舍",
+            "施舍",
+            "彼岸",
+            "恩人",
+            "豪杰",
+            "二世",
+            "夸口",
+        ),
+        *(
+            "夸赞",
+            "新奇",
+            "新颜",
+            "令人",
+            "托人",
+            "凉亭",
+            "宜人",
+            "崇拜",
+            "崇高",
+            "崇尚",
+            "日晒",
+            "登基",
+            "豪斯",
+            "育人",
+            "二里",
+            "二人",
+        ),
+        *(
+            "海鲜",
+            "日志",
+            "里加",
+            "马拉松",
+            "新建",
+            "古城",
+            "古镇",
+            "午休",
+            "加密",
+            "大伯",
+            "礼拜",
+            "上楼",
+            "入门",
+            "上台",
+            "图里",
+            "玄关",
+        ),
+        *(
+            "上铺",
+            "拉闸",
+            "拉齐",
+            "中断",
+            "吉他",
+            "台风",
+            "延时",
+            "西瓜",
+            "新旧",
+            "安家",
+            "中度",
+            "上岗",
+            "牙根",
+            "下牙",
+            "平川",
+            "山野",
+        ),
+        *("新区", "东门", "南门", "西门", "北门", "东路", "西路", "河畔", "特斯拉"),
+        *(
+            "五世",
+            "入世",
+            "再世",
+            "永世",
+            "野人",
+            "丽人",
+            "圣贤",
+            "始祖",
+            "希罕",
+            "纳罕",
+            "长鸣",
+            "摩登",
+            "荷尔蒙",
+            "阿莫西林",
+            "二伯",
+        ),
     )
 )
 _CODE: Final = lazy_re(r"`([^`\n]{2,})`|https?://[^\s)）」”>]+|(?<![\w.])~?/[\w.-]+(?:/[\w.-]+)+")
@@ -96,15 +235,53 @@ def names(text: str) -> Iterator[tuple[int, str]]:
     for match in _LATIN_NAME.finditer(text):
         word = match[0].casefold()
         is_common = word in ENGLISH or is_known(stem(word)) or next(figures(match[0]), None) is not None
-        if not ((is_common and not is_latin_place(word)) or match.start() in in_code or _is_label(text, match)):
+        is_first = bool(_FIRST_NAME.fullmatch(word) or (_NAME_AND_WORD.fullmatch(word) and _ACTS.match(text, match.end())))
+        if (
+            is_first or is_latin_place(word) or not (is_common or text[match.end() :].startswith(_LABEL_ENDS))
+        ) and match.start() not in in_code:
             yield match.start(), match[0]
     for match in HAN_RUN.finditer(text):
-        at = match.start()
-        for written, word in spelled(match[0]):
-            at = text.find(written, at)
-            if at not in in_code and _is_han_name(word) and (is_place(word) or not text.endswith(_FAMILIAR, 0, at)):
-                yield at, written
-            at += len(written)
+        yield from ((at, name) for at, name in _han_names(text, match) if at not in in_code)
+
+
+def _han_names(text: str, run: re.Match[str]) -> Iterator[tuple[int, str]]:
+    """Yield the names in a run of Chinese characters; one that jieba cuts after its surname is put together."""
+    at, before = run.start(), ""
+    for written, word in spelled(run[0]):
+        start = text.find(written, at)
+        if before and at == start and _joins(before, word):
+            yield at - len(before), before + written
+        elif _is_han_name(word) and (is_place(word) or not text.endswith(_FAMILIAR, 0, start)):
+            yield start, written
+        at = start + len(written)
+        before = "" if text.endswith(_FAMILIAR, 0, start) else written
+
+
+def _joins(before: str, word: str) -> bool:
+    """Return whether two words that stand together are one name: 刘 and 美玲, 胡 and 主任, 玉林 and 路."""
+    if before in _SURNAMES:
+        return before not in _PREPOSITIONS and (_is_given(word) or bool(_TITLES.fullmatch(word)))
+    return len(before) > 1 and word in _PLACE_ENDS and kind(before)[:2] in _PROPER and not _is_han_name(before)
+
+
+def ends_name(name: str) -> bool:
+    """Return whether the last character of a Chinese name is one of given names: 林若云, but not 许安欠."""
+    return name[-1] in _GIVEN
+
+
+def surname_of(name: str) -> str:
+    """
+    Return the surname of one who is named with a title; "" of any other name.
+
+    >>> surname_of("秦经理"), surname_of("彭姐"), surname_of("秦朵")
+    ('秦', '彭', '')
+    """
+    return name[0] if name[:1] in _SURNAMES and _TITLES.fullmatch(name, 1) else ""
+
+
+def surnames(text: str) -> frozenset[str]:
+    """Return the surnames of those whom a Chinese text names: 秦 of 秦经理, 秦朵 and 老秦."""
+    return frozenset(name[0] for _, name in names(text) if not name.isascii()) | frozenset(_FAMILIARLY.findall(text))
 
 
 def capitals(text: str) -> Iterator[tuple[int, str]]:
@@ -118,17 +295,26 @@ def capitals(text: str) -> Iterator[tuple[int, str]]:
 def _is_label(text: str, match: re.Match[str]) -> bool:
     """Return whether the word is in a heading, or the label of a line."""
     line = text.rfind("\n", 0, match.start()) + 1
-    return bool(HEADING.match(text[line:].partition("\n")[0])) or text[match.end() :].startswith((":", "：", "**"))
+    return bool(HEADING.match(text[line:].partition("\n")[0])) or text[match.end() :].startswith(_LABEL_ENDS)
 
 
 def _is_han_name(word: str) -> bool:
     """Return whether a word is the name of a place, or one of two or three characters that begins with a surname."""
-    if len(word) < 2 or next(figures(word), None):
+    if len(word) < 2 or word in _NO_NAMES or next(figures(word), None):
         return False
-    if is_place(word):
-        return word not in _NO_PLACES
+    tag = kind(word)
+    if tag in {"ns", "nrt"} or other_names(word) or surname_of(word):
+        return True
+    if len(word) == _FULL_NAME and word[-1] in _PLACE_ENDS and tag in {"nr", "i"}:
+        return True
     if len(word) == _FULL_NAME:
-        return word[0] in _SURNAMES and not is_known(word)
+        return word[0] in _SURNAMES and (not is_known(word) or (tag == "nr" and not _GIVEN.isdisjoint(word[1:])))
     if len(word) > _FULL_NAME or word[1] not in _GIVEN:
         return False
-    return is_person(word) and word[0] in _PLAIN_SURNAMES if is_known(word) else word[0] in _SURNAMES
+    return tag.startswith("nr") and word[0] in _PLAIN_SURNAMES if is_known(word) else word[0] in _SURNAMES
+
+
+def _is_given(word: str) -> bool:
+    """Return whether a word may be what follows a surname: 美玲, 志强."""
+    is_rare = not is_known(word) or (is_person(word) and han_frequency(word) < _RARE)
+    return len(word) == _FULL_NAME - 1 and not _GIVEN.isdisjoint(word) and is_rare

@@ -208,9 +208,9 @@ RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_alone(phrases.gives_orders), "order"),
     (_forges_source_tag, "forged"),
     (_alone(shape.repeats_itself), "repeats"),
+    (_is_foreign, "language"),  # before its length, since English has more characters than Chinese
     (_is_too_long, "long"),
     (_alone(shape.is_form), "form"),
-    (_is_foreign, "language"),
     (is_copy, "copy"),
     (_alone(shape.is_cut_off), "truncated"),
     (says_less, "vague"),  # than the extract

@@ -80,20 +80,26 @@ def han_frequency(word: str) -> float:
     return 1e6 * ((mapped.frequency(word) if mapped else _jieba().FREQ.get(word)) or 0) / _TOTAL
 
 
+def kind(word: str) -> str:
+    """Return which kind of word the dictionary says that a Chinese word is: "ns" a place, "nr" a person; "" if it lacks it."""
+    mapped = _mapped()
+    return mapped.tag(word) if mapped else ""
+
+
 def is_noun(word: str) -> bool:
     """Return whether a Chinese word is a noun, a place name, or a verb used as a noun (备份, 过敏)."""
-    tag = _tag(word)
+    tag = kind(word)
     return tag in {"vn", "j", "s"} or tag.startswith("n")
 
 
 def is_place(word: str) -> bool:
     """Return whether the dictionary has a Chinese word as the name of a place (里斯本, 浙江)."""
-    return _tag(word) == "ns"
+    return kind(word) == "ns"
 
 
 def is_person(word: str) -> bool:
     """Return whether the dictionary has a Chinese word as the name of a person (李娜, 赵国)."""
-    return _tag(word).startswith("nr")
+    return kind(word).startswith("nr")
 
 
 def pinyin(word: str) -> str:
@@ -234,11 +240,6 @@ def _mapped() -> MappedDictionary | None:
         with contextlib.suppress(OSError, ValueError):
             return MappedDictionary(os.path.join(folder, "dict.txt"))
     return None
-
-
-def _tag(word: str) -> str:
-    mapped = _mapped()
-    return mapped.tag(word) if mapped else ""
 
 
 @cache

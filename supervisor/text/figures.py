@@ -41,6 +41,15 @@ _WEEKDAYS: Final = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _UNITS: Final = (
     ("CNY", 1, r"元|块钱?|人民币|RMB|CNY|yuan|kuai"),
     ("USD", 1, r"美元|美金|USD|dollars?|bucks?"),
+    ("HKD", 1, r"港[元币]|HKD"),
+    ("TWD", 1, r"新?台币|TWD"),
+    ("crown", 1, r"克朗|kron(?:er?|or|a)|NOK|SEK|DKK|crowns?"),
+    ("franc", 1, r"瑞郎|瑞士法郎|法郎|CHF|francs?"),
+    ("rupee", 1, r"卢比|INR|rupees?"),
+    ("peso", 1, r"比索|pesos?"),
+    ("baht", 1, r"泰铢|THB|baht"),
+    ("rouble", 1, r"卢布|RUB|rou?bles?"),
+    ("KRW", 1, r"韩[元币]|KRW"),
     ("EUR", 1, r"欧元|EUR|euros?"),
     ("GBP", 1, r"英镑|GBP|pounds?|quid"),
     ("JPY", 1, r"日元|JPY|yen"),
@@ -48,12 +57,18 @@ _UNITS: Final = (
     ("gram", 0.001, r"毫克|mg\b|milligrams?"),
     ("gram", 1000, r"公斤|千克|kg\b|kilograms?|kilos?\b"),
     ("gram", 500, r"斤"),
+    ("gram", 6350, r"stone\b"),
+    ("gram", 28.35, r"盎司|oz\b|ounces?"),
+    ("gram", 453.6, r"磅|lbs?\b"),
     ("gram", 1, r"克|g\b|grams?"),
     ("litre", 0.001, r"毫升|ml\b|mL\b|millilit(?:re|er)s?"),
     ("litre", 1, r"升|lit(?:re|er)s?|L\b"),
     ("metre", 1000, r"公里|千米|km\b|kilomet(?:re|er)s?"),
     ("metre", 0.01, r"厘米|公分|cm\b|centimet(?:re|er)s?"),
     ("metre", 0.001, r"毫米|mm\b|millimet(?:re|er)s?"),
+    ("metre", 1609, r"英里|miles?\b"),
+    ("metre", 0.3048, r"英尺|feet\b|foot\b|ft\b"),
+    ("metre", 0.0254, r"英寸|inch(?:es)?\b"),
     ("area", 1, r"平方米|平米|平(?!方)|㎡|m²|sqm\b|square met(?:re|er)s?"),
     ("metre", 1, r"米|m\b|met(?:re|er)s?"),
     ("hour", 1 / 60, r"分钟|minutes?|mins?\b"),
@@ -69,6 +84,10 @@ _UNITS: Final = (
     ("gigabyte", 1000, r"TB?\b"),
     ("degree", 1, r"度|°C?|degrees?"),
 )
+#: What measures money.
+MONEY: Final = frozenset(
+    ("CNY", "USD", "EUR", "GBP", "JPY", "HKD", "TWD", "KRW", "crown", "franc", "rupee", "peso", "baht", "rouble")
+)
 _SIGNS: Final = {"¥": "CNY", "￥": "CNY", "$": "USD", "€": "EUR", "£": "GBP"}
 
 _HAN_NUMBER: Final = "[零〇一二三四五六七八九十百千万亿两]{1,12}"
@@ -78,8 +97,12 @@ _COUNT: Final = rf"(?:\d+|{_HAN_NUMBER})"
 #: The characters of a name with letters and digits, and what makes a number of a word with digits all the same.
 _JOINED: Final = "A-Za-z0-9_./@:+-"
 _SHORT_UNITS: Final = "kg|km|g|m|mg|cm|mm|ml|l|gb|mb|tb|min|mins|hrs?|years?|days?|weeks?|months?|minutes?|hours?"
-_MONTH: Final = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.?"
-_MONTH_ALONE: Final = rf"(?-i:{'|'.join(one.title() for one in _MONTHS if one != 'may')})(?:[a-z]{{2,6}})?"
+_MONTH_NAMES: Final = (
+    *("jan(?:uary)?", "feb(?:ruary)?", "mar(?:ch)?", "apr(?:il)?", "may", "june?", "july?", "aug(?:ust)?", "sept?(?:ember)?"),
+    *("oct(?:ober)?", "nov(?:ember)?", "dec(?:ember)?"),
+)
+_MONTH: Final = rf"(?:{'|'.join(_MONTH_NAMES)})\b\.?"
+_MONTH_ALONE: Final = rf"(?-i:{'|'.join(one[0].upper() + one[1:] for one in _MONTH_NAMES if one != 'may')})\b"
 _ORDINAL: Final = r"\d{1,2}(?:st|nd|rd|th)?"
 _HALF_DAY: Final = "凌晨|早上|上午|中午|下午|晚上|傍晚|半夜|夜里|早|晚"
 #: How each kind is written. The first that matches at a place is what is written there.
@@ -127,7 +150,7 @@ _FIGURE: Final = lazy_re("|".join(f"(?P<{kind}>{'|'.join(forms)})" for kind, for
 _UNIT: Final = tuple((measure, factor, lazy_re(rf"[ -]?(?:{written})", re.IGNORECASE)) for measure, factor, written in _UNITS)
 #: Chinese words with a numeral that count nothing.
 _NO_COUNT: Final = lazy_re(
-    r"一(?:起|直|定|样|般|些|下|切|旦|边|方面|致|共|会儿?|点儿?|次性|时|向|带|流)|十分|千万(?:别|不|要)|万一|百合|三明治|四川|九寨|"
+    r"第[一二三四五六七八九十两]{1,3}(?:天|年|周|个)|一(?:起|直|定|样|般|些|下|切|旦|边|方面|致|共|会儿?|点儿?|次性|时|向|带|流)|十分|千万(?:别|不|要)|万一|百合|三明治|四川|九寨|"
     r"五花|八卦|统一|唯一|第一|之一|[同逐]一|不一|专一|万(?:物|分|能)|亿万|百姓|千岛|两(?:边|侧|口子)|二手|二维码|一二|三三两两|星期|礼拜"
 )
 #: The largest count that a summary may name although no text does: 两个方案, "three reasons".

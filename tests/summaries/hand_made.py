@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC
 from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bench.facts import Day, Said, Story, stories
+from recalld.supervisor.extracts.extract import extract
+from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.prompts import shipped_template
+from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
+from recalld.supervisor.summaries.material import Material
+from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 FOLDER: Final = Path(__file__).parent / "answers"
 #: An answer that goes on and on has so many times the length of its material.
@@ -48,6 +54,25 @@ class Answer:
 def answers() -> list[Answer]:
     """Return the two hundred answers."""
     return [one for path in sorted(FOLDER.glob("*.??.md")) for one in _read(path)]
+
+
+def material_of(answer: Answer) -> Material:
+    """Return what the answer is judged against, as a collected result is."""
+    blocks = blocks_of(answer.said)
+    kind = "day" if len(answer.days) == 1 else "month"
+    languages = {language_of(block.text) for block in blocks}
+    return Material(
+        said=((None, answer.story.name[3:].title()), *((one.at.date(), one.text) for one in answer.said)),  # who spoke
+        extract=extract(blocks, period=answer.period, zone=answer.story.zone, kind=kind, longest=8_000),
+        language=answer.story.language if len(languages) == 1 else None,
+        prompts=prompt_marks(),
+        examples=prompt_examples(),
+    )
+
+
+def blocks_of(said: Sequence[Said]) -> list[Block]:
+    """Return the messages as a dated file has them."""
+    return [Block(f"{one.at:%d}-{one.number}", one.role, one.text, one.at.astimezone(UTC), {}) for one in said]
 
 
 def _read(path: Path) -> Iterator[Answer]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import pytest
 
@@ -13,17 +12,12 @@ from bench.facts import month_facts, score
 from bench.measures import WindowMessage, inventions
 from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
+from recalld.supervisor.summaries.llm_state import prompt_examples
 from recalld.supervisor.summaries.material import Material, says_less
 from recalld.supervisor.summaries.quality import EXAMPLE_NAMES, judge
-from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
-from tests.summaries.hand_made import Answer, answers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bench.facts import Said
+from tests.summaries.hand_made import Answer, answers, blocks_of, material_of
+from tests.summaries.swaps import swaps
 
 ANSWERS = answers()
 GOOD = [answer for answer in ANSWERS if answer.is_good]
@@ -59,26 +53,12 @@ def test_an_invented_answer_has_several_inventions(answer: Answer):
     assert len(inventions(answer.text, said)) >= 4
 
 
-def _blocks(said: Sequence[Said]) -> list[Block]:
-    return [Block(f"{one.at:%d}-{one.number}", one.role, one.text, one.at.astimezone(UTC), {}) for one in said]
-
-
 def reason_of(answer: Answer) -> str:
     """Return why the gate refuses the answer, as a collected result is judged; "" where it accepts."""
     text = cleaned(answer.text)
     if says_nothing(text):
         return "nothing"
-    blocks = _blocks(answer.said)
-    kind = "day" if len(answer.days) == 1 else "month"
-    languages = {language_of(block.text) for block in blocks}
-    material = Material(
-        said=((None, answer.story.name[3:].title()), *((one.at.date(), one.text) for one in answer.said)),  # who spoke
-        extract=extract(blocks, period=answer.period, zone=answer.story.zone, kind=kind, longest=8_000),
-        language=answer.story.language if len(languages) == 1 else None,
-        prompts=prompt_marks(),
-        examples=prompt_examples(),
-    )
-    return judge(text, material).reason or ""
+    return judge(text, material_of(answer)).reason or ""
 
 
 def test_the_gate_knows_the_names_of_the_prompts_examples():
@@ -107,6 +87,29 @@ def test_the_gate_refuses_at_least_ninety_five_of_a_hundred_bad_answers(reasons)
     assert len(accepted) <= 5, list(map(str, accepted))
 
 
+def test_the_gate_refuses_or_marks_most_swaps_of_one_thing():
+    found = Counter(swap.language for swap in swaps() if swap.is_found)
+
+    assert found["zh"] >= 34, found
+    assert found["en"] >= 37, found
+
+
+#: The first day of zh-xuning in English, with more characters than the day has.
+IN_ENGLISH = """\
+Xu Ning's rent goes up from 4,600 to 4,900 in April, and her contract ends on 31 March, so she wants to look at other flats first. \
+What she asks for: half an hour at most by underground to Huaxi Second Hospital, a lift, a landlord who takes dogs, and no more than \
+five thousand a month. The agent, Xiao Jiang, shows her two of them on Thursday evening at seven o'clock: one at Niuwangmiao and \
+another at Dongda Road. Her dog is a corgi called Doubao, who was neutered last year and has to be allowed in the building, too. \
+She said that she would rather move than pay the higher rent, unless nothing of the kind can be found before the contract is over."""
+
+
+def test_a_day_in_the_other_language_is_refused_as_such_though_it_is_long():
+    day = next(answer for answer in ANSWERS if answer.story.name == "zh-xuning")
+
+    assert len(IN_ENGLISH) > 1.5 * len(day.material)
+    assert reason_of(replace(day, text=IN_ENGLISH)) == "language"
+
+
 #: What Qwen2.5-Coder-1.5B said of April: two of its days, word for word.
 TWO_DAYS = """\
 老伴低血糖，头晕出汗，测了 3.6，吃了两块糖缓过来。孙主任电话，说二甲双胍先减到一天一次，早饭后吃。老吴架子拉来了，竹子的，他花了 240。
@@ -128,12 +131,12 @@ def test_the_gate_takes_a_joined_month_that_says_what_the_extract_says(kind, is_
     days = []
     for date, day in month.story.days.items():
         good = [answer.text for answer in GOOD if (answer.story.name, answer.period) == ("zh-luomin", date)]
-        own = extract(_blocks(day.said), period=date, zone=month.story.zone, kind="day").partition("\n")[2]
+        own = extract(blocks_of(day.said), period=date, zone=month.story.zone, kind="day").partition("\n")[2]
         at = datetime.fromisoformat(f"{date}T12:00").replace(tzinfo=month.story.zone)
         days.append(Block("", "summary", own if kind == "extract" else good[1], at, {}))
     text = extract(days, period="2026-06", zone=month.story.zone, kind="month").partition("\n")[2].strip()
     said = tuple((one.at.date(), one.text) for one in month.said)
-    own = extract(_blocks(month.said), period="2026-06", zone=month.story.zone, kind="month")
+    own = extract(blocks_of(month.said), period="2026-06", zone=month.story.zone, kind="month")
 
     assert says_less(text, Material(said=said, extract=own, may_copy=True)) == is_refused
 

@@ -101,6 +101,77 @@ def test_new_places_are_what_one_text_does_not_say(said, text, places):
     assert [text[place.start : place.end].strip() for place in new_places(text, material)[0]] == places
 
 
+#: A day in each language, and things that an answer may say of it.
+TOLD_ZH = (
+    "林若兰医生说住院 44 分钟路程以外不收，先还两万，一共三万二。",
+    "周六去牛王庙看房，钱经理带 12 份合同来，每份 240 元。养三个月。",
+)
+TOLD_EN = (
+    "Ingrid was down for 44 minutes, it cost 30,000 kroner. Marlene stays for three months, until 1 May.",
+    "Marlene brings three cakes on Saturday; she bakes at 9.",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("林若云医生说不收。", "林若云"),
+        ("胡主任说不收。", "胡主任"),
+        ("王建国带合同。", "王建国"),
+        ("刘美玲带合同。", "刘美玲"),
+        ("林志强来看房。", "林志强"),
+        ("黄晓明来看房。", "黄晓明"),
+        ("去春熙路看房。", "春熙路"),
+        ("去徐家汇看房。", "徐家汇"),
+        ("飞多伦多。", "多伦多"),
+        ("去拉萨。", "拉萨"),
+        ("44 小时路程。", "44 小时"),
+        ("先还两千。", "两千"),
+        ("一共三万五。", "三万五"),
+        ("周日去看房。", "周日"),
+        ("每份 240 美元。", "240 美元"),
+        ("养三周。", "三周"),
+        ("林医生和钱经理都在，4 月 25 日（周六）去看房，44 分钟，三万二，两万。", ""),
+        ("十二份合同 2,880 元，每份 240。", ""),
+        ("Peter was down.", "Peter"),
+        ("Susan bakes.", "Susan"),
+        ("Glasgow was down.", "Glasgow"),
+        ("Grace bakes.", "Grace"),
+        ("Marion brings cakes.", "Marion"),
+        ("It was down for 44 hours.", "44 hours"),
+        ("It cost 30,000 dollars.", "30,000 dollars"),
+        ("It cost ninety thousand.", "ninety thousand"),
+        ("Marlene stays three weeks.", "three weeks"),
+        ("Marlene brings seven cakes.", "seven"),
+        ("She stays until May, on Sunday she bakes.", "Sunday"),
+        ("She stays until August.", "August"),
+        ("She stays until Thursday 1 May.", "Thursday"),
+        ("On Saturday Ingrid and Marlene bake three cakes at nine; 44 minutes, thirty thousand kroner, until May.", ""),
+    ],
+)  # fmt: skip
+def test_new_places_are_one_swapped_name_place_unit_number_or_weekday(text, new):
+    told = TOLD_EN if text.isascii() else TOLD_ZH
+    material = Material(said=tuple((date(2026, 4, 22), one) for one in told), language=language_of(text))
+    assert [text[one.start : one.end].strip() for one in new_places(text, material)[0]] == ([new] if new else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("I take it for two months.", "Until March."),
+        ("Three a day for 15 days.", "45 doses."),
+        ("抗生素一天三次，吃 15 天。", "45 次。"),
+        ("门诊改到 2 月 12 日。", "门诊 2.12。"),
+        ("The contract ends 14/02.", "Until February."),
+        ("From 74 to 49 minutes.", "25 minutes less."),
+        ("8 节课共 1,600。", "一节 200。"),
+        ("The trips are from 5 to 7 May.", "The first is on May 5."),
+    ],
+)
+def test_new_places_are_none_where_a_number_or_a_day_was_worked_out(said, text):
+    assert new_places(text, Material(said=((MONDAY, said),), language=language_of(said)))[0] == []
+
+
 @pytest.mark.parametrize(
     "said", [("房租 3200 元。", "押金 4800 元。"), ("The rent is 3,200 euros.", "The deposit is 4,800 euros.")]
 )
