@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.summaries.amounts import Amounts
 from recalld.supervisor.summaries.days import Days
-from recalld.supervisor.summaries.names import HAN_RUN, capitals, ends_name, names, new_kin, surname_of, surnames
+from recalld.supervisor.summaries.names import HAN_RUN, capitals, ends_name, has_surname, names, new_kin, surname_of
 from recalld.supervisor.text.chinese import pinyin, to_simplified
 from recalld.supervisor.text.figures import Figure, figures
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -118,10 +118,6 @@ class Material:
         return frozenset(tokens(self.text))
 
     @cached_property
-    def _surnames(self) -> frozenset[str]:
-        return surnames(self.text)
-
-    @cached_property
     def _pinyin(self) -> str:
         return pinyin("".join(HAN_RUN.findall(self.text)))
 
@@ -180,7 +176,7 @@ class Material:
         if _LETTERS.sub("", to_simplified(name).casefold()) in self.bare:
             return False
         if surname := surname_of(name):
-            return surname not in self._surnames and pinyin(surname) not in self.tokens
+            return not has_surname(surname, self.text) and pinyin(surname) not in self.tokens
         if not name.isascii():
             short = name[: max(2, len(name) - 1)]
             is_whole = len(name) > len(short) and ends_name(name)  # else jieba may have taken the verb for a part of it: 许安欠

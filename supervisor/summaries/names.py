@@ -57,7 +57,6 @@ _GIVEN: Final = frozenset(
     "亮宁博晨晓欣怡佳琪瑶璐雯蕾楠桐轩涵睿阳昊然哲翔旭彬川云蓉菲洁琼珊莹蓓妍岚彤萌媛瑾瑜璇骏毅诚松坤栋铭宏辰恺"
 )
 _FAMILIAR: Final = ("老", "小", "阿")
-_FAMILIARLY: Final = lazy_re(f"[{''.join(_FAMILIAR)}]([{''.join(sorted(_SURNAMES))}])")
 #: What is said behind a surname; surnames that are rather words before a title: 向老师请教.
 _TITLES: Final = lazy_re(
     r"医生|大夫|主任|经理|老师|教授|师傅|护士|律师|[局院校科处所站厂班组]长|总监|老板|先生|女士|小姐|太太|阿姨|叔叔|[姐哥叔婶嫂姨]"
@@ -279,9 +278,19 @@ def surname_of(name: str) -> str:
     return name[0] if name[:1] in _SURNAMES and _TITLES.fullmatch(name, 1) else ""
 
 
-def surnames(text: str) -> frozenset[str]:
-    """Return the surnames of those whom a Chinese text names: 秦 of 秦经理, 秦朵 and 老秦."""
-    return frozenset(name[0] for _, name in names(text) if not name.isascii()) | frozenset(_FAMILIARLY.findall(text))
+def has_surname(surname: str, text: str) -> bool:
+    """
+    Return whether a text names anybody of the surname.
+
+    >>> [has_surname("秦", text) for text in ("老秦来了", "秦主任来了", "秦晓静来了", "先秦的书")]
+    [True, True, True, False]
+    """
+    return any(
+        text.endswith(_FAMILIAR, 0, match.start())
+        or bool(_TITLES.match(text, match.end()))
+        or not _GIVEN.isdisjoint(text[match.end() : match.end() + _FULL_NAME - 1])
+        for match in re.finditer(surname, text)
+    )
 
 
 def capitals(text: str) -> Iterator[tuple[int, str]]:
