@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from recalld.supervisor.archive.identity import add_messages, assign_ids, renumbered
 from recalld.supervisor.archive.unread import unread_of
 from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol.tar import is_tar
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest
 from recalld.supervisor.storage.lenient_json import not_utf8, recover
@@ -100,6 +101,8 @@ def add_missing(
     version = files.read_stable(source)
     if version is None:
         raise BadRequest("--from", Text("file.not_there", path=source))
+    if is_tar(version.data):
+        raise BadRequest("--from", Text("backup.no_history", path=source))
     found = recover(version.data)
     if not found.elements:
         raise BadRequest("--from", not_utf8(version.data) or Text("file.no_messages", path=source))

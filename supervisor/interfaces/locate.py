@@ -51,6 +51,22 @@ def named_workspace(argv: list[str]) -> str:
     return found
 
 
+def without_workspace(argv: list[str]) -> list[str]:
+    """
+    Return the arguments without the options that name the workspace.
+
+    >>> without_workspace(["-w", "memory", "search", "the", "red", "--workspace=old", "bike"])
+    ['search', 'the', 'red', 'bike']
+    """
+    left, words = [], iter(argv)
+    for word in words:
+        if word in {"-w", "--workspace"}:
+            next(words, "")
+        elif not word.startswith(("--workspace=", "-w")):
+            left.append(word)
+    return left
+
+
 def command_of(argv: list[str]) -> str:
     """Return the first argument that is neither an option nor an option's value."""
     skip = False

@@ -39,6 +39,11 @@ class Member:
     offset: int
 
 
+def is_tar(data: bytes) -> bool:
+    """Return whether the data begin like a tar."""
+    return data[257:265] in (_POSIX, _GNU)
+
+
 def members(file: IO[bytes]) -> Iterator[Member]:
     """Yield the files of a tar, in order; ValueError, with a Text where there is more to say than that it is none."""
     end = file.seek(0, os.SEEK_END)

@@ -80,6 +80,8 @@ def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, mo
         ("write likes tea", "write 'likes tea'"),
         ("chat 你好 在吗", "chat --message '你好 在吗'"),
         ("append hello there", "append --role user --text 'hello there'"),
+        ("inject what about the ferry", "inject --query 'what about the ferry'"),
+        ("restore 备份.tar", "backup restore '备份.tar' --into DIR"),
     ],
 )
 def test_command_that_wants_words_otherwise_says_how(words, typed, capsys, monkeypatch):
@@ -87,6 +89,9 @@ def test_command_that_wants_words_otherwise_says_how(words, typed, capsys, monke
         monkeypatch.setenv("RECALLD_LANGUAGE", language)
         assert run_command(commands(), Call(words.split())) == BadRequest.exit_code
         assert sentence.format(f"recalld {typed}") in capsys.readouterr().err
+        for named in (["-w", "旧的 记忆", *words.split()], [*words.split(), "--workspace=旧的 记忆"]):
+            assert run_command(commands(), Call(named)) == BadRequest.exit_code
+            assert sentence.format(f"recalld -w '旧的 记忆' {typed}") in capsys.readouterr().err
 
 
 def test_words_beside_an_option_are_never_taken_for_what_to_forget(capsys, monkeypatch):

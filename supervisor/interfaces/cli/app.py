@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from recalld.supervisor.interfaces.cli.call import Call, exit_code_of
+from recalld.supervisor.interfaces.cli.call import Call, exit_code_of, typed
+from recalld.supervisor.interfaces.locate import named_workspace, without_workspace
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # not checked here: a folder that this user may not read is reported when it is opened, with exit code 77
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)", readable=False)]
@@ -60,13 +58,17 @@ def _before(ctx: Context, workspace: Folder = None, now: Now = None, _version: V
     call.given_workspace, call.given_now = workspace, now
 
 
-#: How each command that is given words wants them.
+#: How each command that is given words wants them; who has only a backup takes it to `restore`.
 _WANTED: Final = {
-    "recalld forget": "--match {}",
-    "recalld chat": "--message {}",
-    "recalld append": "--role user --text {}",
-    "recalld search": "{}",
-    "recalld write": "{}",
+    "recalld forget": "forget --match {}",
+    "recalld chat": "chat --message {}",
+    "recalld append": "append --role user --text {}",
+    "recalld search": "search {}",
+    "recalld write": "write {}",
+    "recalld inject": "inject --query {}",
+    "recalld context": "context --query {}",
+    "recalld summarize": "summarize --session {}",
+    "recalld restore": "backup restore {} --into DIR",
 }
 
 #: The error that typer raises for wrong arguments: click's class in older versions, a copy of it in newer ones.
@@ -117,11 +119,13 @@ def _parsed(commands: Any, call: Call) -> int:
     return ended_with if isinstance(ended_with, int) else 0
 
 
-def _with_option(argv: Sequence[str], command: str, said: str) -> Text | None:
+def _with_option(argv: list[str], command: str, said: str) -> Text | None:
     """Return how to give words that were not understood, where the command takes words and no option was given; else None."""
-    form = None if any(word.startswith("-") for word in argv) else _WANTED.get(command)
-    if form is None or not said.startswith("Got unexpected extra argument"):
+    place, words = named_workspace(argv), without_workspace(argv)
+    form = None if any(word.startswith("-") for word in words) or not words[1:] else _WANTED.get(command)
+    if form is None or not said.startswith(("Got unexpected extra argument", "Missing option")):
         return None
     from recalld.supervisor.text.printable import shortened
 
-    return Text("usage.words_alone", command=f"{command} {form.format(shlex.quote(shortened(' '.join(argv[1:]))))}")
+    given = form.format(shlex.quote(shortened(" ".join(words[1:]))))
+    return Text("usage.words_alone", command=f"recalld -w {typed(Path(place))} {given}" if place else f"recalld {given}")
