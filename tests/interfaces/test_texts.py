@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.interfaces.cli.output import _label, as_text, because, word
+from recalld.supervisor.operations.codec import camel
 from recalld.supervisor.protocol.config import Config, load, render_default
 from recalld.supervisor.protocol.message import InvalidEntry, read_message
 from recalld.supervisor.protocol.settings import keys
@@ -106,7 +107,7 @@ def counted() -> list[str]:
                 names |= set(keys) if path.name in COUNTING else set()
             if isinstance(node, ast.ClassDef) and node.name in {"Ledger", "Repairs", "ServiceState"}:
                 names |= {field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
-    return sorted({name.replace("_", " ") if "_" in name else _label(name) for name in names})
+    return sorted({_label(camel(name)) for name in names})
 
 
 #: Modules whose tables are printed as rows; and what in them is JSON alone, or the name of an option.
