@@ -129,6 +129,7 @@ class Server(Loopback):
         self.script: Script = lambda _number, _prompt: Act()
         #: The answer to the question which models there are.
         self.busy: int | None = None  # how often its one slot is taken, when asked; None: it has no such page
+        self.task: int | None = None  # what its slot is taken by, where it says so
         self.models = Act(body=json.dumps({"object": "list", "data": [{"id": "qwen-test", "object": "model"}]}).encode())
         self.seen = Seen()
         self.guard = threading.Lock()
@@ -168,7 +169,7 @@ class _Handler(Handler):
         if self.path == "/slots" and self.server.busy is not None:
             is_busy = self.server.busy > 0
             self.server.busy -= is_busy
-            self.send_body(200, json.dumps([{"id": 0, "is_processing": is_busy}]).encode())
+            self.send_body(200, json.dumps([{"id": 0, "is_processing": is_busy, "id_task": self.server.task}]).encode())
             return
         self._act(self.server.models, {})
 

@@ -12,8 +12,9 @@ import pytest
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, ProviderError, choose
+from recalld.worker.providers.answer import Answer
 from recalld.worker.providers.extractive import Extractive
-from recalld.worker.providers.openai import MOST_BYTES, Answer, OpenAi
+from recalld.worker.providers.openai import MOST_BYTES, OpenAi
 from recalld.worker.providers.server_pages import Capacity
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
@@ -312,6 +313,26 @@ def test_openai_counts_no_time_while_a_server_writes_for_others(server, monkeypa
     assert ask(model).text == TEXT
     assert server.busy == 0
     assert ask(model).text == TEXT
+
+
+@pytest.mark.parametrize("task", [7, None], ids=["named", "unnamed"])
+def test_openai_counts_no_time_while_a_sent_call_waits_for_others(server, task):
+    """The server is busy all the time, so that the call is sent in the end, and waits in the server's queue."""
+    server.busy, server.task = 10_000, task
+    server.play(Act(wait_s=4))
+    assert ask(provider(server, timeout_s=2)).text == TEXT
+
+
+def test_openai_counts_the_time_in_which_the_server_writes_for_the_call(server):
+    """Its slot has another task then."""
+
+    def begins(_number, _prompt):
+        server.task = 8
+        return Act(wait_s=3600)
+
+    server.busy, server.task, server.script = 10_000, 7, begins
+    assert refused(provider(server, timeout_s=1)).reason == "timeout"
+    assert server.seen.calls == 1
 
 
 @pytest.mark.parametrize(

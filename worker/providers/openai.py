@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -20,12 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 import openai
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
-from recalld.supervisor.protocol.prompts import text_of, turns_of
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.llm_output import goes_round, without_thinking
-from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
-from recalld.worker.providers.server_pages import Capacity, Listed, busy_in, capacity_in, listed_in
+from recalld.worker.providers.answer import Answer
+from recalld.worker.providers.server_pages import Capacity, Listed, capacity_in, listed_in, tasks_in
 
 if TYPE_CHECKING:
     import ssl
@@ -51,10 +50,8 @@ _LONGEST_END: Final = 4
 LIST_S: Final = 10.0
 PAGE_S: Final = 3.0
 BUSY_POLL_S: Final = 1.0
-#: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
-_MAX_CHARS: Final = 400_000
-#: How many characters come in between two looks whether the answer goes round in a circle.
-_LOOK_CHARS: Final = 2_000
+#: How many times its time limit a call waits at most while the server writes for others.
+_MOST_WAITS: Final = 6
 
 
 def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
@@ -68,83 +65,6 @@ def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
         cjk_weight=config.tokens.cjk_weight,
         key=find_key(llm.api_key_env, environ),
     )
-
-
-class Answer:
-    """An answer as far as it has streamed in. No I/O."""
-
-    def __init__(self, prompt: Prompt, cjk_weight: float, heard: Callable[[str], None] | None = None) -> None:
-        self._heard = heard
-        # messages may have lone surrogates, which UTF-8 can't encode
-        self.turns = [turn._replace(content=turn.content.encode("utf-8", "replace").decode()) for turn in turns_of(prompt)]
-        self.calls = 1
-        self.began = False
-        self.model = ""  # by the server's word
-        self.is_mute = False  # the stream ended without an error and without a chunk
-        self.is_enough = False  # what follows is not read: the text is too long, or goes round in a circle
-        self._looked = 0
-        self._cjk_weight = cjk_weight
-        self._parts: list[str] = []
-        self._length = 0
-        self._ending = ""
-        self._reported: tuple[int, int] | None = None  # by the server, of prompt and completion
-
-    def take(self, chunk: Any) -> None:
-        """Add one chunk, or a whole answer. Only strings count as text; ValueError when it is no chunk of a chat completion."""
-        if not (hasattr(chunk, "choices") and isinstance(chunk.choices, list)):
-            raise ValueError("no chunk of a chat completion")
-        self.began = True
-        if isinstance(named := getattr(chunk, "model", None), str):
-            self.model = named.rpartition("/")[2] if named.startswith("/") else named  # llama.cpp gives the path of the file
-        usage = getattr(chunk, "usage", None)
-        if usage is not None and isinstance(usage.prompt_tokens, int) and isinstance(usage.completion_tokens, int):
-            self._reported = usage.prompt_tokens, usage.completion_tokens
-        for choice in chunk.choices[:1]:
-            delta = getattr(choice, "delta", None) or getattr(choice, "message", None)
-            words = getattr(delta, "content", None)
-            # reasoning_content is thinking, and dropped here; its cost is in the server's figures
-            if isinstance(words, str):
-                self._parts.append(words)
-                self._length += len(words)
-                if self._heard:
-                    self._heard(words)
-            refusal = getattr(delta, "refusal", None)
-            if isinstance(refusal, str) and refusal:
-                self._ending = "refusal"
-            elif isinstance(choice.finish_reason, str) and self._ending != "refusal":
-                self._ending = choice.finish_reason
-        if self._length > _MAX_CHARS:
-            self._ending, self.is_enough = "length", True
-        elif self._length - self._looked >= _LOOK_CHARS:
-            self._looked = self._length
-            if goes_round("".join(self._parts)[-_LOOK_CHARS:]):
-                self._ending, self.is_enough = "stop", True  # it is judged as it is
-
-    @property
-    def text(self) -> str:
-        """The text so far."""
-        return "".join(self._parts).encode("utf-8", "replace").decode()
-
-    @property
-    def usage(self) -> Usage:
-        """The cost by the server's own figures, else estimated; no tokens when no answer began."""
-        if not self.began:
-            return Usage(self.calls)
-        if self._reported:
-            return Usage(self.calls, *self._reported)
-        weight = self._cjk_weight
-        return Usage(self.calls, estimate_tokens(text_of(tuple(self.turns)), weight), estimate_tokens(self.text, weight))
-
-    def completion(self, before: Usage) -> Completion:
-        """Return the finished answer, its usage added to that of *before*; ProviderError when it is incomplete or empty."""
-        usage = before + self.usage
-        text = without_thinking(self.text)
-        error = http_errors.ENDINGS.get(self._ending) if self.began else http_errors.STRANGE
-        if error is None and not text:
-            error = http_errors.THOUGHT if self.text.strip() else http_errors.EMPTY
-        if error:
-            raise ProviderError(error.reason, error.why, usage=usage, text=text if error.reason == "truncated" else "")
-        return Completion(text, usage, self.model)
 
 
 @dataclass(slots=True)
@@ -194,15 +114,40 @@ class OpenAi:
         except Exception:  # noqa: BLE001 - most servers have no such page, and a fault is reported by the call that follows
             return None
 
-    async def _turn(self) -> None:
-        """Wait while the server writes for others in all of its slots, so that this is no part of the call's time."""
+    async def _others(self) -> frozenset[object]:
+        """Return the tasks that the server does in all of its slots; nothing where a slot is free, or it does not say."""
+        if not self._tells_slots:
+            return frozenset()
+        tasks = tasks_in(await self._page("/slots"))
+        self._tells_slots = tasks is not None
+        return tasks or frozenset()
+
+    async def _turn(self) -> frozenset[object]:
+        """Return the tasks of others that the server still does after a wait for a free slot, which is no part of the call."""
         until = asyncio.get_running_loop().time() + self.timeout_s
-        while self._tells_slots and asyncio.get_running_loop().time() < until:
-            is_busy = busy_in(await self._page("/slots"))
-            self._tells_slots = is_busy is not None
-            if not is_busy:
-                return
+        while others := await self._others():
+            if asyncio.get_running_loop().time() >= until:
+                break
             await asyncio.sleep(min(BUSY_POLL_S, self.timeout_s))
+        return others
+
+    @asynccontextmanager
+    async def _put_off(self, limit: asyncio.Timeout, others: frozenset[object], answer: Answer) -> AsyncIterator[None]:
+        """Have the time *limit* of a call begin when the server no longer writes for the *others* for whom it did before."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + _MOST_WAITS * self.timeout_s
+
+        async def look() -> None:
+            while others and not answer.began and clock() < until and await self._others() == others:
+                limit.reschedule(clock() + self.timeout_s)
+                await asyncio.sleep(min(BUSY_POLL_S, self.timeout_s / 4))
+
+        looking = asyncio.create_task(look())
+        try:
+            yield
+        finally:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
 
     async def _listed(self) -> Listed:
         try:
@@ -240,9 +185,9 @@ class OpenAi:
         while True:
             answer = Answer(prompt, self.cjk_weight, heard)
             sent = self._parameters(max_tokens)
-            await self._turn()
+            others = await self._turn()
             try:
-                async with asyncio.timeout(self.timeout_s):
+                async with asyncio.timeout(self.timeout_s) as limit, self._put_off(limit, others, answer):
                     asked = {"model": self.model, "messages": [turn._asdict() for turn in answer.turns], **sent}
                     calling()
                     await self._read(answer, asked)
@@ -299,7 +244,7 @@ class OpenAi:
             headers={"Accept-Encoding": "identity"},
             event_hooks={"response": [bound]},
         )
-        timeout = openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s))
+        timeout = openai.Timeout(None, connect=min(CONNECT_S, self.timeout_s))  # the whole has a limit of its own
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
 
     async def _next(self, stream: AsyncIterator[Any], answer: Answer) -> Any:
