@@ -74,7 +74,7 @@ def test_status_and_fsck_say_it_in_words_that_are_not_of_the_code(tmp_path: Path
         assert run_command(commands(), Call(["-w", str(tmp_path), command], {"RECALLD_LANGUAGE": language})) == 0
         said += capsys.readouterr().out
     assert [one for one in known if one not in said] == []
-    assert [one for one in ("canaries", "covered", "答对率", "检索自测") if one in said] == []
+    assert [one for one in ("canaries", "covered", "unwritten", "答对率", "检索自测") if one in said] == []
     assert said.count(known[0]) == 2, "the same thing has one name"
     assert run_command(commands(), Call(["-w", str(tmp_path), "status", "--json"])) == 0
     assert {"covered", "canaries", "previous"} <= json.loads(capsys.readouterr().out).keys()

@@ -176,7 +176,7 @@ def test_cli_names_a_workspace_that_is_a_file(recalld: Command, tmp_path: Path):
 def test_status_and_plan_tell_local_times_and_their_json_utc(talked: Command):
     talked("append", "--role", "user", "--text", "虾也不行。", "--at", "2026-01-31T09:15:30+08:00")
     told = {command: talked(command).out for command in ("status", "plan")}
-    assert re.search(r"^oldest unwritten +2026-01-31 09:15 Asia/Shanghai$", told["status"], re.MULTILINE)
+    assert re.search(r"^oldest not filed +2026-01-31 09:15 Asia/Shanghai$", told["status"], re.MULTILINE)
     assert re.search(r"^now +2026-01-31 10:00 Asia/Shanghai$", told["status"], re.MULTILINE)
     for command, text in told.items():
         assert re.search(r"^next run +2026-01-31 16:00 Asia/Shanghai$", text, re.MULTILINE)

@@ -45,6 +45,8 @@ _LABELS: Final = {
     "pending": "summary asked for",
     "true": "done",
     "odd": "not understood",
+    "unwritten": "not filed yet",
+    "oldestUnwritten": "oldest not filed",
     "covered": "files with a summary",
     "coveredFiles": "files with a summary",
     "previous": "earlier texts kept",

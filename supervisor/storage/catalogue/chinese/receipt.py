@@ -24,7 +24,7 @@ TEXTS: Final = {
     "lines": "行数已满",
     "same_words": "更好的一条已有同样的话",
     "empty": "没有内容",
-    "worth": "与最好的相比价值不大",
+    "worth": "比最好的那条差得多",
     "literal": "按原文找到",
     "window": "由前后的消息找到",
     "meaning": "意思相近",
