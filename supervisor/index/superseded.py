@@ -135,7 +135,8 @@ def _says_moved(query: Query, one: Scored, best: Scored, values: Mapping[str, fl
     """
     Return whether the passage says that what is asked about is at another time or place: 饭改到周六我家.
 
-    It says so of nothing else, and names most of it, or one of the *values* of the best answer as well.
+    It says so of nothing else, and names most of it, or one of the *values* of the best answer as well. What it is about may
+    stand in the clause before: 牙医那天有手术，约到19号.
     """
     asked = {word: query.rarity.get(word, 1.0) for word in best.own(query.words) if query.words[word] == 1.0}
     before: list[str] = []
@@ -146,7 +147,8 @@ def _says_moved(query: Query, one: Scored, best: Scored, values: Mapping[str, fl
             meant = {word: _meant(word, asked, query) for word in topic or before}
             has = sum(asked[word] for word in set().union(*meant.values()))
             is_alone = not topic or all(meant[word] or any(word in other for other in best.words) for word in topic)
-            if has and is_alone and (has >= _TOPIC * sum(asked.values()) or not values.keys().isdisjoint(one.words)):
+            least = (_TOPIC if topic else _WORTH) * sum(asked.values())
+            if has and is_alone and (has >= least or (topic and not values.keys().isdisjoint(one.words))):
                 return True
         before = topic
     return False

@@ -60,6 +60,7 @@ def test_search_shows_where_something_has_moved_before_where_it_was(tmp_path, qu
         ("where is the office alarm panel", "office alarm panel is by the back door", "home alarm panel moved to the cupboard"),
         ("我体检哪天", "我体检约的20号", "老婆的瑜伽改到26号了"),
         ("女儿对什么过敏", "女儿对虾过敏", "女儿改到周六上课"),
+        ("娃在哪学英语", "娃的英语在瑞思上", "娃的汇演12月30号，改在礼堂"),
         ("where is book club", "book club is at the library", "the library has a new roof"),
         ("where was book club", "book club is at the library", "library closed for works, we're at Nora's until June"),
         ("聚会以前定在哪", "聚会定在老码头", "老码头没位置，去海底捞"),
