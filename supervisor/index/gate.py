@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.intent import said_of
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
+from recalld.supervisor.query.related_words import SAME
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -81,16 +82,19 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
     """Return the gate of the request; *is_there* returns whether memory has a word."""
     words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.meant]
     said = [word for word in words if word not in query.characters]
+    spelled = {word for word, others in query.related.items() if SAME in others.values()}  # memory has another spelling of it
 
     def asked(word: str) -> float:
         """
         Return the part of the word that counts, 0.0 to 1.0.
 
         Memory may not have the word. For a compound its parts count, which are words of the request too; for a typo the word
-        that it is read as. Of 发错 the half that memory does not have still counts.
+        that it is read as. Of 发错 the half that memory does not have still counts; of 无线网, where memory has wifi, no part.
         """
-        if is_there(word):
+        if is_there(word) or word in spelled:
             return 1.0
+        if not word.isascii() and any(word in whole for whole in spelled):
+            return 0.0
         if word in query.apart:
             return _SAID_APART
         if word in query.respelled or any(part != word and part in word for part in said):

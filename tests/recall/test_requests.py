@@ -287,6 +287,15 @@ def test_recall_finds_a_word_by_its_characters(tmp_path, said, question):
 
 @pytest.mark.parametrize(
     ("said", "question"),
+    [("家里wifi密码写在冰箱上", "无线网密码"), ("脚踏车钥匙在抽屉里", "自行车钥匙"), ("外婆的老花镜在车里", "外祖母老花镜")],
+)
+def test_recall_finds_a_word_by_another_that_is_the_same(tmp_path, said, question):
+    world = world_of(tmp_path, [said, "遛狗", "写报告，手机密码改了", "大门钥匙换了"])
+    assert world.search(question).hits[0].unit.text == said
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
     [
         (["I live in Leith now", "I live in Cramond now"], "where do I live"),
         (["我住在杭州", "我住在宁波"], "我住在哪里"),
