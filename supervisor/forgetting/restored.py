@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING
 
+from recalld.supervisor.archive.journal import SeenJournal
 from recalld.supervisor.archive.tombstones import Tombstones
 from recalld.supervisor.forgetting.sweep import sweep
 from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -25,7 +27,7 @@ def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str
     """
     theirs = Tombstones(files, WorkspacePaths(known))
     mine = Tombstones(files, WorkspacePaths(folder))
-    if not files.disk.stat(WorkspacePaths(known).state) or not mine.is_of(theirs):
+    if not files.disk.stat(WorkspacePaths(known).state) or not mine.is_of(theirs) or not _are_one(folder, known, files):
         return False
     if mine.merge(theirs):
         ws = open_workspace(folder, environ, clock)
@@ -33,3 +35,12 @@ def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str
         ws.journal.refresh()
         sweep(ws, clock())
     return True
+
+
+def _are_one(folder: Path, known: Path, files: Files) -> bool:
+    """Return whether the folder holds no message, or one that *known* knows or has forgotten: it is a state of that memory."""
+    mine, theirs = (SeenJournal(files, WorkspacePaths(root), UTC) for root in (folder, known))
+    mine.refresh()
+    theirs.refresh()
+    there, keys = theirs.written.keys() | theirs.unwritten.keys(), mine.written.keys() | mine.unwritten.keys()
+    return not keys or not keys.isdisjoint(there) or any(map(theirs.tombstones.has_key, keys))

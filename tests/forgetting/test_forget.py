@@ -241,6 +241,22 @@ def test_forget_in_says_where_no_list_of_this_memory_is(world: World, tmp_path: 
     assert known == [True, False, False]
 
 
+def test_forget_in_knows_a_memory_by_its_messages(world: World, tmp_path: Path) -> None:
+    made = backup.create(world.ws, tmp_path / "a.tar", world.clock(), "recalld 1")
+    backup.restore(made.file, tmp_path / "then", world.clock())
+    other = World(tmp_path / "other", world.clock())
+    other.append({"role": "user", "text": "备用钥匙在花盆下面"})
+
+    def is_known(root: Path) -> bool:
+        return forget_in(tmp_path / "then", root, world.files, {}, world.clock)
+
+    assert (is_known(world.root), is_known(other.root)) == (True, False)
+    for entry in world.history():
+        forget(world, "message", entry["id"])
+    assert world.history() == []
+    assert is_known(world.root), "it has forgotten all of them"
+
+
 def test_forget_by_text_takes_copies_that_have_it_and_names_ones_own(world: World) -> None:
     world.save_receipt(world.inject("把 cormorant-5 记在哪里了？"))
     world.put("inbox.d/new/half.json", '{"role": "user", "text": "\\u9e2c\\u9e5a cormorant-5')
