@@ -110,7 +110,7 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
 
 def unknown_subject(gate: Gate, query: Query, is_there: Callable[[str], bool]) -> Mapping[str, float]:
     """
-    Return the words of the request, with their worth, that some passage must have in other words, if memory has no word for it.
+    Return the words of the request, with their worth, that a passage must have in other words, if memory has no word for it.
 
     That is so where it is asked whether something was talked about (我们聊过滑雪吗), and in a question about oneself whose rarest
     word is English.
