@@ -27,8 +27,8 @@ _NEXT_LINE: Final = 0.3
 _WORTH: Final = 0.4
 _WORTH_OF_SEVERAL: Final = 0.3
 _THIRD: Final = 2
-#: One question is hardly ever answered behind so many hits: from there on the share is this, and nothing is shown where all
-#: hits were found by meaning alone.
+#: One question is hardly ever answered behind so many hits: from there on the share is this, nothing that the assistant said is
+#: shown unless that is asked for, and nothing at all where all hits were found by meaning alone.
 _HEAD: Final = 8
 _WORTH_OF_TAIL: Final = 0.42
 #: Where a hit has this part of the worth of the question's words (`Hit.worth`), the share for one behind the third that has
@@ -150,7 +150,7 @@ def _least(hit: Hit, place: int, scores: _Scores, limits: BlockLimits, *, is_asi
     if is_aside:
         least.append(_NEAR * scores.first)
     if hit.unit.role == "assistant" and limits.role != "assistant" and not _BY_NAME.match(hit.unit.text):
-        if is_aside or (is_behind and _says_back(hit, scores)):
+        if is_aside or (is_behind and (place >= _HEAD or _says_back(hit, scores))):
             return math.inf
         if place > _THIRD and LONG in hit.because:
             least.append(_LONG_ANSWER * scores.first)

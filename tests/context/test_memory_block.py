@@ -505,6 +505,15 @@ def test_pack_shows_the_answer_behind_a_question_among_the_best(asked, answer):
     assert far not in pack([*others, question, far], (), BlockLimits()).shown
 
 
+def test_pack_shows_nothing_of_the_assistants_behind_the_eighth_hit_unless_asked():
+    said = [hit(20 - n, f"花生酱{n}号买了{n}瓶", "memory/2026-01-10-zhuo.md", start=n * 9) for n in range(8)]
+    reply = hit(11, "花生酱已经记下了", start=90, role="assistant")
+    assert pack([*said, reply], TERMS, ZH).left_out == ((reply, "worth"),)
+    assert reply in pack([*said[1:], reply], TERMS, ZH).shown
+    assert reply in pack([*said, reply], TERMS, replace(ZH, role="assistant")).shown
+    assert reply in pack([*said, reply], TERMS, replace(ZH, questions=2)).shown
+
+
 def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
     question = hit(15, "红油要怎么炼才香？", start=14, message="q")
     reply = replace(
