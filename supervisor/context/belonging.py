@@ -32,7 +32,7 @@ _ONE: Final = {
     "key": "密钥 apikey api_key api-key",
     "token": "令牌",
     "wifi": "wireless internet network 无线 网络 上网",
-    "email": "e-mail",
+    "email": "e-mail mail",
     "phone": "cell mobil cellphon smartphon",
     "laptop": "comput notebook pc",
     "suitcas": "luggag",
@@ -242,4 +242,4 @@ def _people(text: str) -> frozenset[str]:
 
 
 def _is_telling(word: str) -> bool:
-    return not word.isdigit() and (word in _all(_PLACES) or word == "home" or rarity_asked(word) >= _LEAST_RARITY)
+    return not word.isdigit() and (word in _all(f"{_PLACES} home email") or rarity_asked(word) >= _LEAST_RARITY)

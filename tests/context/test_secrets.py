@@ -212,6 +212,7 @@ def test_redactor_shows_no_secret_of_somebody_or_something_else(question, told):
         ("kids ipad passcode?", "The iPad passcode is 040977."),
         ("what was my steam login", "Steam password is Lantern!Fox9"),
         ("dad's phone PIN?", "Dad has a new phone. His PIN is 2580."),
+        ("the password of my email account", "The password for my mail is Copper-8-Fox."),
         ("箱子密码是多少？", "行李箱密码是507。"),
         ("无线网密码是多少？", "家里wifi密码是cobalt2266。"),
         ("客人wifi密码是什么？", "访客网络密码是heron_blanket_9。"),
