@@ -259,7 +259,7 @@ def test_delete_takes_no_line_that_a_group_may_not_see_and_quotes_none(tmp_path)
     (hidden,), (shared,) = memory.read(2).lines, memory.read(1, session=FAMILY).lines
     for wrong in (hidden.ref, "2@00000000", "9@00000000"):
         with pytest.raises(
-            StaleLine, match=f"^{wrong} does not name the line that is there now: there is none; nothing was changed"
+            StaleLine, match=f"^{wrong} is not the name of the line that is there now: there is none; nothing was changed"
         ):
             memory.delete([shared.ref, wrong], session=FAMILY)
     assert path.read_text(encoding="utf-8") == ENTRIES

@@ -229,12 +229,14 @@ def test_delete_refuses_a_line_that_is_another_by_now(world, path):
     moved = [line.ref for line in world.ws.long_term.read().lines][1]
     with pytest.raises(StaleLine) as refused:
         world.ws.long_term.delete([refs(world)[0], second])
-    assert str(refused.value) == f"{second} does not name the line that is there now: it is {moved}, 一; nothing was changed."
+    assert (
+        str(refused.value) == f"{second} is not the name of the line that is there now: it is {moved}, 一; nothing was changed."
+    )
     assert refused.value.exit_code == 64
     assert path.read_text(encoding="utf-8") == "零\n一\n二\n三\n"
     with pytest.raises(StaleLine, match="there is none; nothing was changed"):
         world.ws.long_term.delete([f"99{third[1:]}"])
-    with pytest.raises(StaleLine, match=f"^2 does not name the line that is there now: it is {moved}, 一; nothing"):
+    with pytest.raises(StaleLine, match=f"^2 is not the name of the line that is there now: it is {moved}, 一; nothing"):
         world.ws.long_term.delete(["2"])
     assert first != moved
 

@@ -155,11 +155,11 @@ TABLE = [
     write(" \n ", "content: it is empty"),
     write("长" * 20_001, "content: it has 20,001"),
     delete("lines: none is named"),
-    delete("9 does not name the line that is there now: it is 9@", "9"),
+    delete("9 is not the name of the line that is there now: it is 9@", "9"),
     delete("lines: '3-1' names no line", "3-1"),
     delete("lines: '0@1f3a9c0d' names no line", "0@1f3a9c0d"),
-    delete("9@00000000 does not name the line that is there now: it is 9@", "9@00000000"),
-    delete("99999@00000000 does not name the line that is there now: there is none", "99999@00000000"),
+    delete("9@00000000 is not the name of the line that is there now: it is 9@", "9@00000000"),
+    delete("99999@00000000 is not the name of the line that is there now: there is none", "99999@00000000"),
     read("[9] ", start_line=9),
 ]
 #: What only a model can do wrong: a call by name, with JSON.

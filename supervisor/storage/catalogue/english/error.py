@@ -11,7 +11,7 @@ TEXTS: Final = {
     "not_found": "{path} does not exist; check the path, relative to the workspace.",
     "nothing_asked": "no question to memory is kept, so there is none to explain; `recalld inject --query` asks one.",
     "no_turn": "{path} is no turn that is kept: an id is like {newest}, which is the newest; `recalld why` without one explains that, and turns/ has a file for each.",
-    "stale_line": "{ref} does not name the line that is there now: {found}; nothing was changed.",
+    "stale_line": "{ref} is not the name of the line that is there now: {found}; nothing was changed.",
     "bad_file": "{path} can't be read: {why}; {mend}; it was not overwritten.",
     "unchangeable": "{path} can't be changed: {why}; {mend}; it was left as it is.",
     "bad_backup": "{path} is no sound backup: {why}; nothing was unpacked, use another one.",
