@@ -112,8 +112,8 @@ def unknown_subject(gate: Gate, query: Query, is_there: Callable[[str], bool]) -
     """
     Return the words of the request, with their worth, that a passage must have in other words, if memory has no word for it.
 
-    That is so where it is asked whether something was talked about (我们聊过滑雪吗), and in a question about oneself whose rarest
-    word is English.
+    That is so where it is asked whether something was talked about (我们聊过滑雪吗), and in a question about oneself whose
+    rarest word is English.
     """
     told = {word: gate.worth[word] for word in tokens(said_of(query.text)) if word in gate.worth}
     if told and not any(map(is_there, told)):

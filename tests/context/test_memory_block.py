@@ -505,7 +505,7 @@ def test_pack_shows_the_answer_behind_a_question_among_the_best(asked, answer):
     assert far not in pack([*others, question, far], (), BlockLimits()).shown
 
 
-def test_pack_shows_nothing_of_the_assistants_behind_the_eighth_hit_unless_asked():
+def test_pack_shows_what_the_assistant_said_behind_the_eighth_hit_if_asked():
     said = [hit(20 - n, f"花生酱{n}号买了{n}瓶", "memory/2026-01-10-zhuo.md", start=n * 9) for n in range(8)]
     reply = hit(11, "花生酱已经记下了", start=90, role="assistant")
     assert pack([*said, reply], TERMS, ZH).left_out == ((reply, "worth"),)
