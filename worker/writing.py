@@ -23,7 +23,7 @@ from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import Language, language_of
 from recalld.supervisor.text.llm_output import continued, says_nothing
 from recalld.supervisor.text.quoting import Entry, quote
-from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.small_talk import is_small_talk
 from recalld.worker.calls import SERVER_TOKENS
 from recalld.worker.providers import ProviderError, Usage
 
@@ -59,7 +59,7 @@ class Writing:
 
     def write(self, task: Task, blocks: Sequence[Block]) -> str:
         """Return the summary, "" when there is nothing to record; or ProviderError, Cancelled, NoCall, BadConfig."""
-        if all(is_chitchat(block.text) for block in blocks):
+        if all(is_small_talk(block.text) for block in blocks):
             return task.previous.strip()
         if not task.apart:
             return self._whole(task, blocks)
@@ -80,7 +80,7 @@ class Writing:
 
     def _by_exchange(self, task: Task, blocks: Sequence[Block]) -> str:
         """Return the summaries of the day's exchanges, one below the other; each answer but the last is kept."""
-        parts = [part for part in exchanges(blocks) if not all(is_chitchat(block.text) for block in part)]
+        parts = [part for part in exchanges(blocks) if not all(is_small_talk(block.text) for block in part)]
         texts = []
         for part in parts:
             language = _language_of(part)

@@ -27,7 +27,7 @@ from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.storage.clock import from_wire, local, local_day
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.small_talk import is_small_talk
 from recalld.supervisor.text.tokenizer import spelled
 from recalld.supervisor.text.word_frequency import rarity
 
@@ -47,8 +47,10 @@ _GROWTH: Final = {"day": (120, 12.0), "month": (600, 28.0)}
 #: Worth below which a sentence is not quoted, and that of words and cues below which it says nothing.
 _LEAST: Final = 0.1
 _SAYS_SOMETHING: Final = 1.4
-#: Columns of the messages, below which less is asked of a sentence: of a day of three messages nearly all is kept.
-_LITTLE: Final = 300
+#: Columns of the messages, below which less is asked of a sentence, and up to which there is room for all: of a day of five
+#: messages nearly all is kept.
+_LITTLE: Final = 600
+_ALL: Final = 300
 #: How much each line of a day makes its next give way in a month.
 _DAYS_SHARE: Final = 0.1
 #: What a line without cues is worth in a month, and what the cues are worth of one that has some.
@@ -126,7 +128,7 @@ def extract(
     the period's existing summary; its lines may be quoted like those of the messages. *room* is the kind whose budget it has,
     where that is another one.
     """
-    if all(is_chitchat(block.text) for block in blocks):
+    if all(is_small_talk(block.text) for block in blocks):
         return ""
     language = language_of("\n".join(clean(block.text) for block in blocks if block.role != "tool"))
     noon = datetime.combine(date.fromisoformat(f"{period}-01"[: len("2026-01-28")]), _NOON, zone)
@@ -139,7 +141,8 @@ def extract(
         ]
     links = taken_back(lines)
     base, growth = _GROWTH[room or kind]
-    budget = min(limit, int(base + growth * math.sqrt(sum(columns(line.text) for line in lines))))
+    told = sum(columns(line.text) for line in lines)
+    budget = min(limit, sum(map(_cost, lines)) if told <= _ALL else int(base + growth * math.sqrt(told)))
     messages = sum(block.role not in NOBODY for block in material)
     while True:
         chosen = choose(lines, links, budget, kind) or [_one_line(lines, material, zone)]
@@ -235,7 +238,7 @@ def _one_line(lines: Sequence[Line], blocks: Sequence[Block], zone: tzinfo) -> L
     if lines:
         best = max(lines, key=lambda line: (line.role == "user", sum(map(rarity, line.words)), -line.place))
         return replace(best, text=cut(best.text, _BARE), asked="")
-    block = next(block for block in blocks if not is_chitchat(block.text))
+    block = next(block for block in blocks if not is_small_talk(block.text))
     text = cut(" ".join(clean(block.text[:_BARE]).split()), _BARE) or "…"
     return Line(0, 0, local(block.created_at, zone), block.role, "", text)
 

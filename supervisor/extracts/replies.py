@@ -69,7 +69,7 @@ _OPENS_WITH_FIGURE: Final = lazy_re(
 _REPLY: Final = lazy_re(
     r"(?!对了)(?:有|没有?|是的?|不是?|对|不对|会|不会|能|不能|要|不要|可以|不可以|行|不行|好|嗯|还没有?|已经|当然)(?:[，,。.！!；;\s]|的|啊|了|$)"
     r"|(?:yes|yeah|yep|no|nope|not yet|sure|ok|okay|both|neither|of course|true|right|correct)\b"
-    r"|i (?:do|did|don't|didn't|have|haven't|am|can|will)\b",
+    r"|i (?:do|did|don't|didn't|have|haven't|am|can|will)(?= *(?:too|not|so)?(?:[,.!;]|$))",
     re.IGNORECASE,
 )
 #: How a sentence opens that says that the one before it is wrong, and one that may: "no, it was 210", and not "no, thanks".

@@ -25,7 +25,7 @@ from recalld.supervisor.summaries.reading import material_of
 from recalld.supervisor.summaries.retry import Backoff, refused_mark
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.record import record
-from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -165,7 +165,7 @@ def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingS
 def _all_chitchat(memory: MemoryFolder, result: Result) -> bool:
     """Return whether the sources are only small talk by the supervisor's own rule, so that "nothing to record" is right."""
     texts = (text for source in result.sources for text in memory.message_texts(source.name))
-    return all(not text.strip() or is_chitchat(text) for text in texts)
+    return all(is_small_talk(text) for text in texts)
 
 
 def _write(stores: _Stores, result: Result, verdict: Verdict, period: Period, now: datetime, *, empty: bool) -> None:

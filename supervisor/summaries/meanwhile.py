@@ -21,7 +21,7 @@ from recalld.supervisor.summaries.llm_state import summary_writer
 from recalld.supervisor.summaries.reading import blocks_of, extract_of, quotes_all
 from recalld.supervisor.summaries.schedule import extracts_due
 from recalld.supervisor.text.language import count_words
-from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -107,7 +107,7 @@ def needs_no_model(blocks: list[Block], text: str, period: Period, config: Confi
 
     So it is where a day has fewer than `summarize.least` words, and where the extract has every message whole.
     """
-    least, said = config.summarize.least, [block.text for block in blocks if not is_chitchat(block.text)]
+    least, said = config.summarize.least, [block.text for block in blocks if not is_small_talk(block.text)]
     if not least:
         return False
     is_short = period.kind == "day" and sum(map(count_words, said)) < least

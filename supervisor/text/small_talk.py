@@ -1,8 +1,8 @@
 """
 Texts without content: courtesies and small talk of people.
 
-Courtesies are archived like all messages, but no summary mentions them (`is_chitchat`). For a question that is only small talk
-nothing is recalled (`is_small_talk`). Source: docs/reference/protocol.md, 6.
+Courtesies are archived like all messages, but no summary mentions them, and where nothing else was said none is written. For a
+question that is only small talk nothing is recalled. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ GREETINGS: Final = (
     "no worries", "no problem", "never mind", "sounds good", "take care", "have a great day", "have a nice day", "haha", "lol",
     "you're welcome", "well done", "good job", "great", "perfect", "cheers", "cheers for that", "brilliant", "lovely",
     "fair enough", "my bad", "good point", "makes sense", "how are you", "how's it going", "how are things", "what's up",
-    "that's all", "for now",
+    "that's all", "for now", "see you tomorrow", "see you soon", "see you later", "have a good one", "have a nice evening",
+    "have a lovely evening", "have a good evening", "have a good night", "sleep well", "i'm fine", "i'm good", "and you",
+    "many thanks", "太感谢", "非常感谢", "十分感谢", "多谢", "明天见", "回头见", "回见", "待会儿见", "慢走", "睡了", "祝好",
     "辛苦", "辛苦了", "不客气", "没事", "没关系", "不着急", "太好了", "太棒了",
 )  # fmt: skip
 

@@ -632,11 +632,38 @@ def test_extract_keeps_facts_of_named_speakers_and_omits_their_greetings():
 
 def test_extract_of_courtesies_alone_is_empty():
     assert day(("user", "好的"), ("assistant", "Thanks!"), ("user", "嗯嗯👌"), ("user", " ")) == ""
+    assert day(*[("user", "Hi!"), ("assistant", "Good morning, how are you?"), ("user", "Thanks a lot!")] * 20) == ""
+    assert day(*[("user", "你好呀！"), ("assistant", "早上好"), ("user", "太感谢了，晚安")] * 20) == ""
+    for text in ("😂", "。。。。。。。。。。", "\u200b", "---"):
+        assert day(("user", "好的"), ("user", text)) == ""
 
 
-@pytest.mark.parametrize("text", ["😂", "。。。。。。。。。。", "```\n```", "\u200b", "---", "那就这样吧"])
+@pytest.mark.parametrize("text", ["```\n```", "那就这样吧"])
 def test_extract_quotes_something_unless_every_message_is_a_courtesy(text):
     assert bullets(day(("user", "好的"), ("user", text)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (
+            "We have ordered new curtains for the bedroom, they are dark blue and come on a rail.",
+            "I have written a little script that copies the photos from the phone to the NAS.",
+            "The password of the NAS is hunter2-blue. The NAS stands in the cellar.",
+        ),
+        (
+            "The curtains in the study are too short, so they go to the guest room.",
+            "The script that sorts the invoices works now, it only needs the year.",
+            "The password of the NAS is hunter2-blue. It stands in the cellar.",
+            "We watched a film with the kids and went to bed early.",
+        ),
+        ("卧室的窗帘订好了，深蓝色。", "我写了个脚本，把照片拷到 NAS 上。", "NAS 的密码是 hunter2-blue。机器在地下室。"),
+    ],
+)
+def test_extract_of_a_day_of_few_messages_has_each_of_them(said):
+    text = day(*(("user", one) for one in (*said, "Thanks a lot!", "晚安")))
+    for one in said:
+        assert one.rstrip(".。") in text
 
 
 def test_extract_quotes_languages_other_than_chinese_and_english():

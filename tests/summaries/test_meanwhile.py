@@ -253,6 +253,16 @@ def test_no_model_is_asked_for_a_day_of_few_words(world):
     assert len(world.model.requests) == 1
 
 
+@pytest.mark.parametrize("said", [("Hi!", "Thanks a lot!"), ("你好呀！", "太感谢了")], ids=["en", "zh"])
+def test_no_model_is_asked_for_a_day_of_greetings(world, said):
+    world.reopen(LITTLE)
+    world.write([message(f"1-{n}", f"2026-01-10T09:{n:02}", said[n % 2]) for n in range(40)])
+    world.settle()
+    assert world.model.requests == []
+    assert "empty: true" in head(world, "2026-01-10")
+    assert not any(one in world.summary("2026-01-10").partition("\n---\n")[2].partition("<!--")[0] for one in said)
+
+
 def test_no_model_is_asked_for_a_month_that_its_extract_quotes_whole(world):
     world.reopen(LITTLE)
     world.write([message_on("2025-11-10", text="车位号是 B2-117，月租 450 元，每月 5 号之前交。")])
