@@ -38,6 +38,7 @@ GREETINGS: Final = (
     "have a lovely evening", "have a good evening", "have a good night", "sleep well", "i'm fine", "i'm good", "and you",
     "many thanks", "太感谢", "非常感谢", "十分感谢", "多谢", "明天见", "回头见", "回见", "待会儿见", "慢走", "睡了", "祝好",
     "辛苦", "辛苦了", "不客气", "没事", "没关系", "不着急", "太好了", "太棒了",
+    "wish me luck", "good luck", "fingers crossed", "祝我好运", "加油",
 )  # fmt: skip
 
 #: The most characters of chit-chat, after folding; of the same design.
