@@ -42,6 +42,8 @@ AUTO: Final = "auto"
 #: assistant said, where its words are not asked for (measured, docs/explanation/recall.md).
 WORTH: Final = 0.5
 _WORTH_OF_AN_ANSWER: Final = 0.5
+#: A hit with this part of the worth of the question's words leaves nothing to be found by meaning alone.
+_ANSWERED: Final = 0.9
 #: Seconds for which a failed backend is not called: a server that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
 #: The name of the contents of messages that no file holds yet.
@@ -189,6 +191,8 @@ def add_found(
     """
     Return *hits* and the other passages that were *found*, in their new order; no hit is lost, and no score is lowered.
 
+    There are no others where a hit has nearly all of the question's words.
+
     A passage that was found gets up to half of the best hit's score added, by its share of the highest score found; without
     hits up to half of 1. What the assistant said gets half of that, unless *role* says that its words are asked for. To the
     first hit, where it is first for its day, no less is added than to the second; a third one may pass it. None if nothing was
@@ -200,7 +204,8 @@ def add_found(
         return None
     most = max((hit.rank for hit in hits), default=0.0) or 1.0
     there = {(hit.unit.path, hit.unit.start) for hit in hits}
-    more = passages(found.near.keys()) if found.near else ()
+    is_answered = any((hit.worth or 0.0) >= _ANSWERED for hit in hits)
+    more = passages(found.near.keys()) if found.near and not is_answered else ()
     new = [(Hit(passage, 0.0), found.near[passage.unit]) for passage in more if (passage.path, passage.start) not in there]
 
     def worth(hit: Hit, score: float) -> float:

@@ -163,6 +163,13 @@ def by_meaning(*passages, hits=(), said=(), role=""):
     return {hit.unit.text: hit.score for hit in found or ()}
 
 
+def test_add_found_finds_no_other_where_a_hit_has_nearly_all_words():
+    told = replace(UNIT, text="牙医约在周四下午", role="user")
+    for worth, others in ((0.89, 1), (0.9, 0)):
+        hits = [Hit(replace(UNIT, start=9), 4.0, worth=worth)]
+        assert len(by_meaning(told, hits=hits, said=[0.2])) == 1 + others
+
+
 def test_add_found_gives_an_answer_half_of_what_the_users_words_get():
     told = replace(UNIT, text="琥珀酸亚铁饭后吃", role="user")
     answer = replace(UNIT, start=2, text="好的，饭后提醒你吃药", role="assistant")
