@@ -47,8 +47,8 @@ _GROWTH: Final = {"day": (120, 12.0), "month": (600, 28.0)}
 #: Worth below which a sentence is not quoted, and that of words and cues below which it says nothing.
 _LEAST: Final = 0.1
 _SAYS_SOMETHING: Final = 1.4
-#: Columns of the messages, below which less is asked of a sentence, and up to which there is room for all: of a day of five
-#: messages nearly all is kept.
+#: Columns of the messages, below which less is asked of a person's sentence, and up to which there is room for all, and less
+#: asked of the assistant's: of a day of five messages nearly all is kept.
 _LITTLE: Final = 600
 _ALL: Final = 300
 #: How much each line of a day makes its next give way in a month.
@@ -165,14 +165,15 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     word_worth = _word_worths(lines, kind)
     own = [sum(map(word_worth, line.words)) for line in lines]
     decided = [has_cue(line.text, "decision", "change") for line in lines]  # news, though its words are known
-    asked = min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
+    told = sum(columns(line.text) for line in lines)
+    asked = [min(1.0, told / (_ALL if line.role == "assistant" else _LITTLE)) for line in lines]
     known: set[str] = set()
     quoted: Counter[date] = Counter()
     partner = {**links, **{early: late for late, early in links.items()}}
 
     def worth(i: int) -> float:
         line = lines[i]
-        if not line.weight or not own[i] or own[i] + line.cues < _SAYS_SOMETHING * asked:
+        if not line.weight or not own[i] or own[i] + line.cues < _SAYS_SOMETHING * asked[i]:
             return 0.0
         new = sum(word_worth(word) for word in line.words if word not in known)
         length = math.pow(columns(line.asked + line.text) + _EACH, _LENGTH)
@@ -188,7 +189,7 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     while heap:
         _, i = heapq.heappop(heap)
         now = worth(i)
-        if i in taken or now < _LEAST * asked or not now:
+        if i in taken or now < _LEAST * asked[i] or not now:
             continue
         if heap and now < -heap[0][0]:
             heapq.heappush(heap, (-now, i))
