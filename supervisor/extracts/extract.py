@@ -165,8 +165,7 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     word_worth = _word_worths(lines, kind)
     own = [sum(map(word_worth, line.words)) for line in lines]
     decided = [has_cue(line.text, "decision", "change") for line in lines]  # news, though its words are known
-    told = sum(columns(line.text) for line in lines)
-    asked = [min(1.0, told / (_ALL if line.role == "assistant" else _LITTLE)) for line in lines]
+    asked = _asked(lines)
     known: set[str] = set()
     quoted: Counter[date] = Counter()
     partner = {**links, **{early: late for late, early in links.items()}}
@@ -203,6 +202,12 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
                 budget -= cost
                 break
     return [lines[i] for i in sorted(taken)]
+
+
+def _asked(lines: Sequence[Line]) -> list[float]:
+    """Return which share of what is asked of a line of a long day is asked of each of these."""
+    told = sum(columns(line.text) for line in lines)
+    return [min(1.0, told / (_ALL if line.role == "assistant" else _LITTLE)) for line in lines]
 
 
 def _groups(line: Line, partner: int, *, may_be_alone: bool) -> Iterator[set[int]]:
