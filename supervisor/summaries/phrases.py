@@ -32,7 +32,7 @@ _THINKING: Final = lazy_re(
     r"(?:wants|is asking|asked|has asked|needs|would like) me to (?:summar|read|write a summ|create|produce|condense|extract)"
     r"|(?:(?:i|we) (?:need to|have to|should|will)|i['’]ll|let me|let['’]s)(?: first| start by| now)? "
     rf"(?:summar|read|look|go through|analy|parse|see|write|produce|think|figure){_ABOUT_IT}"
-    r"|(?:let['’]s|let me) (?:see|think)\b[.,:…]|the user (?:provided|gave|shared) (?:a|the|me|some)\b"
+    r"|(?:let['’]s|let me) (?:see|think)(?:\b[.,:…]| (?:about )?(?:what|how|which|this|it)\b)|the user (?:provided|gave|shared) (?:a|the|me|some)\b"
     r"|thinking process\b|my task is to\b)"
     r"|(?:(?:好的|好|嗯+|首先|那么|现在)[，,。…\s]{0,2})?(?:用户(?:让|要|想|希望|需要|要求)我(?:总结|概括|整理|把|对)"
     r"|(?:我们?|让我)(?:现在)?(?:需要|得|要|应该|来|先){0,3}(?:仔细)?(?:总结|阅读|看|分析|理解|通读|梳理|整理|读|提取)"
