@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pty
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -18,6 +21,7 @@ from recalld.supervisor.importing.staging import Staging
 from recalld.supervisor.importing.talk import Conversation, Said
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.import_logs import _who
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest
@@ -193,23 +197,25 @@ def test_import_keeps_the_words_of_the_owner_as_the_owners(world, log):
 
 
 @pytest.mark.parametrize(
-    ("language", "would", "nobody", "kept"),
+    ("language", "would", "nobody", "kept", "again"),
     [
         (
             "en",
             "Jonas (3), Mira (1). With `--me NAME`",
             "Ole is none of the people in it: Jonas (3), Mira (1)",
             "The words of Jonas are kept as yours.",
+            "All of them are in memory already.\nWhat was in memory already stays under the name that it has there; of what is new,",
         ),
         (
             "zh",
             "Jonas（3 条）、Mira（1 条）。加上 `--me 名字`",
             "里面没有“Ole”，有的是：Jonas（3 条）",
             "“Jonas”的话算作你说的。",
+            "全都已在记忆里。\n已在记忆里的消息仍记在原来的名下；新消息里，“Jonas”的话才算作你说的。",
         ),
     ],
 )
-def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsys, language, would, nobody, kept):
+def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsys, language, would, nobody, kept, again):
     path = str(made.whatsapp(log))
 
     def printed(*more: str) -> str:
@@ -220,7 +226,34 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
     assert nobody in printed("--me", "Ole")
     assert dated(world) == {}
     assert kept in printed("--me", "JONAS ")
+    assert again in printed("--me", "Jonas")
     assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")
+
+
+def test_import_takes_the_name_that_is_spelled_like_it(world, log):
+    people = {"Anna": 2, "anna": 1}
+    call = Call([], {})
+    assert [_who(call, me, people, asks=False) for me in ("anna", "Anna", "ANNA")] == ["anna", "Anna", "Anna"]
+
+
+def test_import_asks_who_you_are_without_what_would_move_the_cursor(world, log):
+    path = made.whatsapp(log)
+    path.write_text(path.read_text(encoding="utf-8").replace("Jonas", "Jo\x1b]0;pwn\x07nas"), encoding="utf-8")
+    ours, theirs = pty.openpty()
+    words = ("import", str(path), "--now", "2026-01-31T10:00:00Z")
+    command = [sys.executable, "-m", "recalld", "-w", str(world.root), *words]
+    with subprocess.Popen(
+        command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, env={**os.environ, "RECALLD_LANGUAGE": "en"}
+    ) as asks:
+        os.close(theirs)
+        asked = b""
+        while b"for none of them" not in asked:
+            asked += os.read(ours, 4096)
+        os.write(ours, b"\n")
+        asks.communicate()
+    os.close(ours)
+    assert rb"Jo\x1b]0;pwn\x07nas (3)" in asked
+    assert b"\x1b]0" not in asked
 
 
 def test_import_of_whatsapp_in_another_order_of_dates_adds_nothing_twice(world, log):

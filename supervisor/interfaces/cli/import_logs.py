@@ -19,6 +19,7 @@ from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # 
 from recalld.supervisor.interfaces.cli.output import as_json, progress, wire
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest
+from recalld.supervisor.text.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,12 +90,13 @@ def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
     if not me and asks and people and sys.stdin.isatty() and sys.stderr.isatty():
         before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C ends the question, too
         try:
-            me = typer.prompt(call.render(Text("importing.who", people=_people(people))), "", show_default=False, err=True)
+            asked = printable_line(call.render(Text("importing.who", people=_people(people))))
+            me = typer.prompt(asked, "", show_default=False, err=True)
         finally:
             signal.signal(signal.SIGINT, before)
     if not me.strip():
         return ""
-    found = next((name for name in people if _folded(name) == _folded(me)), None)
+    found = min((name for name in people if _folded(name) == _folded(me)), key=lambda name: name != me.strip(), default=None)
     if found is None:
         code = "importing.nobody" if people else "importing.no_people"
         raise BadRequest("--me", Text(code, name=me, **({"people": _people(people)} if people else {})))
@@ -165,7 +167,9 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
         if done.left:
             told.append(Text("importing.stopped", count=done.left))
         if done.people:
-            code = "importing.me" if done.me else "importing.me_would" if dry_run else "importing.me_unknown"
+            is_all_new = done.added == done.messages or done.left
+            named = "importing.me" if is_all_new else "importing.me_from_now"
+            code = named if done.me else "importing.me_would" if dry_run else "importing.me_unknown"
             told.append(Text(code, **({"name": done.me} if done.me else {"people": _people(done.people)})))
         if done.undated:
             told.append(Text("importing.undated", count=done.undated))

@@ -22,6 +22,7 @@ TEXTS: Final = {
     "known": "All of them are in memory already.",
     "locked": "another program is writing to it",
     "me": "The words of {name} are kept as yours.",
+    "me_from_now": "What was in memory already stays under the name that it has there; of what is new, the words of {name} are kept as yours.",
     "me_unknown": "All are kept by their names: {people}. Whose words are yours was not said: with `--me NAME` they are, from the next import on.",
     "me_would": "All would be kept by their names: {people}. With `--me NAME` the words of that one are kept as yours.",
     "nobody": "{name} is none of the people in it: {people}; nothing was added",
