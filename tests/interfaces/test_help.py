@@ -82,6 +82,7 @@ def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, mo
         ("append hello there", "append --role user --text 'hello there'"),
         ("inject what about the ferry", "inject --query 'what about the ferry'"),
         ("restore 备份.tar", "backup restore '备份.tar' --into DIR"),
+        ("restore h.json", "restore --from h.json"),
     ],
 )
 def test_command_that_wants_words_otherwise_says_how(words, typed, capsys, monkeypatch):

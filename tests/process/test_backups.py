@@ -72,7 +72,7 @@ def test_restore_says_what_a_person_with_only_a_backup_can_do(recalld, tmp_path,
     alone = Command(there, RECALLD_LANGUAGE=language, XDG_DATA_HOME=str(tmp_path / "没有"))
     there.parent.mkdir()
     said = ended(alone.start("backup", "restore", file, "--into", str(there))).err
-    assert (as_of in said, f"`recalld -w '{there}' forget`" in said, said.count("\n")) == (True, True, 1)
+    assert (as_of in said, f"`recalld -w '{there}' forget --help`" in said, said.count("\n")) == (True, True, 1)
     known = ended(recalld.start("-w", str(recalld.root), "backup", "restore", file, "--into", str(tmp_path / "二"))).err
     assert known == "", "the workspace that made it knows what was forgotten since"
     named = ("-w", str(other_root), "backup", "restore", file, "--into", str(tmp_path / "三"))

@@ -58,7 +58,7 @@ def _before(ctx: Context, workspace: Folder = None, now: Now = None, _version: V
     call.given_workspace, call.given_now = workspace, now
 
 
-#: How each command that is given words wants them; who has only a backup takes it to `restore`.
+#: How each command that is given words wants them.
 _WANTED: Final = {
     "recalld forget": "forget --match {}",
     "recalld chat": "chat --message {}",
@@ -68,8 +68,10 @@ _WANTED: Final = {
     "recalld inject": "inject --query {}",
     "recalld context": "context --query {}",
     "recalld summarize": "summarize --session {}",
-    "recalld restore": "backup restore {} --into DIR",
+    "recalld restore": "restore --from {}",
 }
+#: Who has only a backup of a whole workspace takes it to `restore`, too.
+_WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 
 #: The error that typer raises for wrong arguments: click's class in older versions, a copy of it in newer ones.
 _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -127,5 +129,7 @@ def _with_option(argv: list[str], command: str, said: str) -> Text | None:
         return None
     from recalld.supervisor.text.printable import shortened
 
+    if command == "recalld restore" and words[-1].endswith(".tar"):
+        form = _WANTED_OF_TAR
     given = form.format(shlex.quote(shortened(" ".join(words[1:]))))
     return Text("usage.words_alone", command=f"recalld -w {typed(Path(place))} {given}" if place else f"recalld {given}")

@@ -21,5 +21,5 @@ TEXTS: Final = {
     "no_file": "{file} 不是文件；请核对路径",
     "no_history": "{path} 是整个工作区的备份，不是 history.json 的副本；请用 `recalld backup restore FILE --into DIR` 解开它",
     "other_memory": "-w：这份备份不是 {root} 的，没有用它。",
-    "as_of": "恢复的是 {time} 时的记忆；那之后忘掉的内容会跟着回来。请用 `recalld -w {into} forget` 再忘一次；忘掉它们的工作区还在的话，也可以用 `-w` 指明它，重新恢复一次。",
+    "as_of": "恢复的是 {time} 时的记忆；那之后忘掉的内容会跟着回来。要再忘一次，方法见 `recalld -w {into} forget --help`；忘掉它们的工作区还在的话，也可以用 `-w` 指明它，重新恢复一次。",
 }

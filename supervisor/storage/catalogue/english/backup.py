@@ -21,5 +21,5 @@ TEXTS: Final = {
     "no_file": "{file} is not a file; check the path",
     "no_history": "{path} is a backup of a whole workspace, no copy of history.json; `recalld backup restore FILE --into DIR` unpacks it",
     "other_memory": "-w: {root} is not the workspace that this backup was made from, and was not used.",
-    "as_of": "the memory is as it was on {time}; anything that was forgotten after that is in it again. `recalld -w {into} forget` takes it out; or, where you still have the workspace that forgot it, restore once more with `-w` and that one.",
+    "as_of": "the memory is as it was on {time}; anything that was forgotten after that is in it again. `recalld -w {into} forget --help` says how to forget it again; or, where you still have the workspace that forgot it, restore once more with `-w` and that one.",
 }
