@@ -10,7 +10,7 @@ TEXTS: Final = {
     "not_imported": "{path} 不能导入：{why}；{mend}。",
     "not_found": "{path} 不存在；请核对路径，它从工作区算起。",
     "nothing_asked": "还没有向记忆提过问题，没有可解释的；用 `recalld inject --query` 提一个。",
-    "no_turn": "没有 {path} 这一轮：编号的样子是 {newest}，这是最近一轮；看它直接用 `recalld why`，turns/ 里每一轮有一个文件。",
+    "no_turn": "没有 {path} 这一轮：编号形如 {newest}，这是最近一轮；看它直接用 `recalld why`，turns/ 里每一轮有一个文件。",
     "stale_line": "{ref} 不是现在那一行的编号：{found}；什么也没有改。",
     "bad_file": "{path} 读不了：{why}；{mend}，它没有被覆盖。",
     "unchangeable": "{path} 不能改动：{why}；{mend}。文件保持原样。",
