@@ -2,7 +2,8 @@
 How secrets look: forms that are unmistakable, commands that take one, numbers of cards, and what looks random.
 
 What only looks random is a secret unless the text says what else it is: commits, digests, ids, order numbers and parts of an
-address or a path are not secrets. `secret_labels.py` finds secrets next to a word for them. Pure.
+address or a path are not secrets. `secret_labels.py` finds secrets next to a word for them, `secret_changes.py` those told
+apart from it. Pure.
 
 Each search begins with a letter or a sign of its own and looks at a limited number of characters around it, so that the work
 grows with the text and no faster, whatever is pasted.
@@ -15,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.secret_changes import changed
 from recalld.supervisor.text.secret_labels import Found, beginnings, changes, in_columns, labelled
 from recalld.supervisor.text.secret_openings import openings, pairs
 
@@ -148,6 +150,7 @@ def found_secrets(text: str) -> Iterator[Found]:
     yield from in_columns(text, lower)
     yield from openings(lower)
     yield from pairs(text, lower)
+    yield from changed(text, lower)
     yield from _commands(text, lower)
     yield from _cards(text, lower)
     yield from _persons(text, lower)

@@ -45,7 +45,7 @@ _OPENED_ZH: Final = (
     "|验证|驗證|校验|驗証|验証|安全|动态|恢复|备用|配对|登录|授权|短信|密保|房门|自行车锁|箱锁"
 )
 #: A word for a secret. Its group says how the value has to look.
-_LABEL: Final = lazy_re(
+LABEL: Final = lazy_re(
     rf"""
       (?P<password>pass(?:word|wd|phrase|code|wort)|kennwort|contrase[ñn]a|mot\ de\ passe|senha|wachtwoord|парол[ьяюе]|pwd
         |口令|密[码碼]|パスワード|비밀번호)
@@ -62,13 +62,13 @@ _LABEL: Final = lazy_re(
     re.VERBOSE,
 )
 #: Each label contains one of these; and the most characters of a label.
-_STEMS: Final = tuple(
+STEMS: Final = tuple(
     """
     pass kennwort contrase senha wachtwoord парол pwd pw 口令 密 パスワード 비밀번호 key secret token cookie 钥匙 令牌 私钥 code
     combination     combo pin puk otp cvv cvc cv2 码 碼 暗証番号 код seed phrase words mnemonic 助记词
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-_LABEL_CHARS: Final = 40
+LABEL_CHARS: Final = 40
 #: What may be between a word for a secret and the secret. *weak*: nothing but a blank.
 _JOINT: Final = lazy_re(
     r"""
@@ -180,7 +180,7 @@ _HAN: Final = lazy_re(r"[\u3040-\u30ff\u4e00-\u9fff]")
 #: Names of algorithms, files and formats, which have digits as a password has.
 _FORM_NAME: Final = lazy_re(
     r"(?:sha|md|base|utf|aes|rsa|oauth|v|id_ed|ed|ipv|http|hs|rs|es)[-_]?\d{1,5}(?:[-_]\w+)?"
-    r"|id_rsa|wifi\d|pbkdf2|argon2\w*|s3|k8s"
+    r"|id_rsa|1password|wifi\d|pbkdf2|argon2\w*|s3|k8s"
 )
 
 
@@ -192,12 +192,12 @@ def labelled(text: str, lower: str) -> Iterator[Found]:
     ['pin is 8841']
     """
     at = 0
-    for start, end in around(lower, _STEMS, _LABEL_CHARS):
+    for start, end in around(lower, STEMS, LABEL_CHARS):
         at = max(at, start)
-        while at < end and (match := _LABEL.search(lower, at, end)):
+        while at < end and (match := LABEL.search(lower, at, end)):
             at = match.end()
             kind = match.lastgroup or ""
-            if _inside_a_word(lower, match, kind):
+            if inside_a_word(lower, match, kind):
                 continue
             found = _after(text, lower, match, kind) or _before(text, lower, match)
             if found:
@@ -251,7 +251,7 @@ def in_columns(text: str, lower: str) -> Iterator[Found]:
         top = text.rfind("\n", max(0, ruler.start() - _MOST_HEADER), ruler.start()) + 1
         cells = lower[top : ruler.start()].split("|") if ruler.start() - top < _MOST_HEADER else []
         columns = {
-            n for n, cell in enumerate(cells) if (label := _LABEL.fullmatch(cell.strip(" *"))) and label.lastgroup != "seed"
+            n for n, cell in enumerate(cells) if (label := LABEL.fullmatch(cell.strip(" *"))) and label.lastgroup != "seed"
         }
         row = _ROW.match(text, ruler.end()) if columns else None
         while row:
@@ -266,7 +266,7 @@ def in_columns(text: str, lower: str) -> Iterator[Found]:
             row = _ROW.match(text, row.end())
 
 
-def _inside_a_word(lower: str, match: re.Match[str], kind: str) -> bool:
+def inside_a_word(lower: str, match: re.Match[str], kind: str) -> bool:
     """Return whether the label is only a part of another word: compass, spin, tokenizer."""
     before = lower[match.start() - 1 : match.start()]
     return kind != "password" and match[0][0].isascii() and before.isascii() and before.isalpha()

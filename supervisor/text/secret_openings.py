@@ -264,12 +264,12 @@ def _halves(pattern: str, stems: Iterable[str], text: str, lower: str) -> Iterat
         for match in _compiled(pattern, flags=re.VERBOSE)[0].finditer(lower, start, end):
             half = match.lastgroup or ""
             word = text[slice(*match.span(half))]
-            is_word = half == "any" or (half.startswith("after_") and _is_rare(word, is_name=half != "after_mail"))
+            is_word = half == "any" or (half.startswith("after_") and is_rare(word, is_name=half != "after_mail"))
             if is_mixed(word, _SHORTEST_SECRET) or (is_word and word.lower() not in PROSE):
                 yield Found(*match.span(half), _LOGIN_WORDS)
 
 
-def _is_rare(word: str, *, is_name: bool) -> bool:
+def is_rare(word: str, *, is_name: bool) -> bool:
     """Return whether the word may be a password: in no list of ordinary words, and where a name may stand, not one."""
     from recalld.supervisor.text.tokenizer import stem  # imported here, since few texts have such a pair
     from recalld.supervisor.text.word_frequency import rarity_asked
