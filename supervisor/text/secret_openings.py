@@ -54,22 +54,29 @@ _ALONE: Final = rf"{_NO_TIME}{_LONG_CODE}(?=[ ]?(?:\Z|[\n.;,!?，。；！？、
 _NOTE_BEGINS: Final = r"(?:\A|(?<=[\n.;:,，。；：、(（•*]))[ *•-]{0,3}(?:the |our |my |我?的?)?"
 _NOTE_ENDS: Final = r"(?=[ ]?(?:\Z|[\n.;,，。；、)）]))"
 _NOTE_NUMBER: Final = r"(?!(?:19|20)\d\d(?!\d))(?!\d{1,4}00(?!\d))\d"
+#: A price ends in 0, 8 or 9; a size is of round numbers, "80-40-60"; what is counted is in the plural, "2500 lumens".
+_NO_PRICE: Final = r"(?<![089])(?![.,]\d)"
+_UNMEASURED: Final = rf"(?P<code>(?!\d0(?:-\d0)+(?!\d)){_TURNS})"
+_UNCOUNTED: Final = rf"(?P<code>[#*]?{_NOTE_NUMBER}{{4,6}}[#*]?)(?![a-z0-9_%/])(?![.,:-]\d)(?! (?!always)[a-z]+s(?![a-z]))"
+_TYPED_ZH: Final = rf"(?P<code>{_NOTE_NUMBER}{{4,8}})"
+_THEN_OPEN: Final = r"(?=[ ]?(?:\Z|[\n.;,，。；、)）]|[就即可能来去以便]{0,3}[打解]?开))"
+#: Before a number: "code" alone may be that of a post or of a catalogue.
+_THE_CODE: Final = r"(?:(?:the|its|(?:the |its )?(?:new|old)) code(?: is(?: now)?|:)?|code(?: is(?: now)?|:))"
 _NOTE_CODE: Final = rf"(?P<code>{_NOTE_NUMBER}{{4,6}})(?![.,]\d)"
 #: A number after the thing that it opens, then a number that is typed, before that thing.
 _CODES: Final = (
     rf"{_BEFORE}(?:{_LOCK})(?:'s)?{_THERE}(?:{_SIGN}){_CODE}",
     rf"{_BEFORE}(?:keypad|padlock|lock ?box|key ?box) {_LONG_CODE}",
     rf"{_BEFORE}(?:luggage|suitcase|bike|cable|number) lock (?P<code>\d(?:-\d){{2,3}})(?![a-z0-9_%/-])",
-    rf"{_NOTE_BEGINS}(?:luggage|suitcase|bike|cable|number) lock {_NOTE_CODE}{_NOTE_ENDS}",
-    rf"{_NOTE_BEGINS}(?:safe|vault|strongbox|lock|padlock) (?P<code>{_TURNS}){_NOTE_ENDS}",
-    rf"{_BEFORE}(?:set|changed?|reset) (?:the|my|our|her) (?:[a-z]+ )?(?:{_LOCK}|{_ENTRANCE}|alarm) to {_NO_TIME}{_LONG_CODE}",
+    rf"{_BEFORE}(?:set|changed?|reset) (?:the|my|our|her) (?:[a-z]+ )?(?:{_LOCK}|{_ENTRANCE}|alarm) to {_NO_TIME}{_UNCOUNTED}",
     rf"{_BEFORE}(?:{_ENTRANCE})(?:'s)?{_THERE}(?:{_SIGN}){_LONG_CODE}",
     rf"{_BEFORE}alarm(?:'s)?{_THERE}(?:{_SIGN}){_ALONE}",
     rf"{_BEFORE}(?:phone|ipad|tablet|laptop|screen)(?:'s)? unlock {_ALONE}",
     rf"{_BEFORE}alarm(?: is)? (?:disarmed|turned off|switched off|silenced|off) (?:with|by) {_LONG_CODE}",
-    rf"{_BEFORE}{_TYPE} {_LONG_CODE} (?:on|at|into) (?:the|its) (?:panel|keypad|pad|display)(?![a-z])",
-    rf"{_BEFORE}to (?:get in(?:to)?|open|enter|unlock) (?:the |our )?(?:[a-z]+ ){{0,2}}?(?:{_BARRED}),? {_TYPE} {_LONG_CODE}",
-    rf"{_BEFORE}(?:{_BARRED})[^\n.;]{{0,40}}?, (?:and )?(?:the |its )?(?:new |old )?code(?: is(?: now)?|:)? {_LONG_CODE}",
+    rf"{_BEFORE}{_TYPE} {_UNCOUNTED} (?:on|at|into) (?:the|its) (?:panel|keypad|pad)(?![a-z]| (?:of|for) )",
+    rf"{_BEFORE}to (?:get in(?:to)?|open|enter|unlock) (?:the |our )?(?:[a-z]+ ){{0,2}}?(?:{_BARRED}),? {_TYPE} {_UNCOUNTED}",
+    rf"{_BEFORE}(?:{_BARRED})[^\n.;,]{{0,40}}?, (?:and )?{_THE_CODE} {_LONG_CODE}",
+    rf"{_BEFORE}(?:{_LOCK}|{_ENTRANCE}|alarm)[^\n.;,]{{0,40}}?, code {_LONG_CODE}{_NOTE_ENDS}",
     rf"{_BEFORE}{_TYPE} {_LONG_CODE} to (?:disarm|unlock|turn (?:off )?the alarm)(?![a-z])",
     rf"{_BEFORE}(?:opens?|unlocks?)(?: it)? (?:with|by|using) (?:the )?{_OPENING}",
     rf"{_BEFORE}(?:suitcase|luggage|locker|padlock|lock)(?:'s)?{_THERE} (?:opens?|unlocks?) (?:with|by|using) {_CODE}",
@@ -77,16 +84,26 @@ _CODES: Final = (
 )
 _CODES_ZH: Final = (
     rf"(?:{_LOCK_ZH})(?:{_SIGN_ZH}){_CODE}",
-    rf"(?:门禁|电子锁|智能锁|指纹锁|门锁|的锁|钥匙盒|密码[盒箱]) ?{_LONG_CODE}",
-    rf"(?:保险[柜箱]|储物柜|柜子|[车箱柜挂门]锁) ?[转拨用按输是:：]? ?(?P<code>{_TURNS})(?=[ ]?(?:\Z|[\n，。；、]|[打解]?开))",
-    rf"{_NOTE_BEGINS}(?:行李|拉杆|旅行)箱 ?(?P<code>{_NOTE_NUMBER}{{3,4}}){_NOTE_ENDS}",
-    rf"(?:行李|拉杆|旅行|皮)箱(?:子)?(?:用|转到?|拨到?|按) ?{_CODE}",
-    rf"(?:面板|键盘|密码盘)上?(?:输入?|按) ?{_LONG_CODE}",
+    rf"(?:门禁|电子锁|智能锁|指纹锁|门锁|的锁) ?{_LONG_CODE}",
+    rf"(?:(?:保险[柜箱]|[车箱柜挂门]锁) ?[转拨用按输是:：]?|(?:储物柜|柜子) ?[转拨用按输]) ?{_UNMEASURED}{_THEN_OPEN}",
+    rf"(?:行李|拉杆|旅行|皮)箱(?:子)?(?:用|转到?|拨到?|按) ?(?P<code>\d{{3}}|{_TURNS}){_THEN_OPEN}",
+    rf"(?:面板|密码盘)上?输入? ?{_TYPED_ZH}(?=[ ]?(?:\Z|[\n，。；、！）]|[就来可能再去]))",
+    rf"[门锁警柜][^\n。！？；]{{0,12}}(?:面板|键盘|密码盘)上?(?:输入?|按) ?{_TYPED_ZH}{_NOTE_ENDS}",
     rf"密码锁 ?{_CODE}",
-    rf"(?:(?:手机|平板|电脑|屏幕)的?解锁|车锁) ?{_ALONE}",
+    rf"(?:手机|平板|电脑|屏幕)的?解锁 ?{_ALONE}",
     rf"(?:{_ENTRANCE_ZH})(?:{_SIGN_ZH}){_LONG_CODE}",
     rf"(?:输入?|按|拨|键入|用)(?:密码|代码|数字)? ?{_LONG_CODE} ?[，,]?[就即可能来去以便]{{0,3}}[开解打]{{1,2}}{_NO_OPENING}",
 )
+#: A lock and its number and nothing else, as in a note; a sentence with another number is a list of prices or of sizes.
+_BARE: Final = (
+    rf"{_NOTE_BEGINS}(?:bike|cable|number) lock (?P<code>{_NOTE_NUMBER}{{4,5}}){_NOTE_ENDS}",
+    rf"{_NOTE_BEGINS}(?:luggage|suitcase) lock (?P<code>\d{{3}}){_NO_PRICE}{_NOTE_ENDS}",
+    rf"{_NOTE_BEGINS}(?:safe|vault|strongbox|lock|padlock) {_UNMEASURED}{_NOTE_ENDS}",
+    rf"{_NOTE_BEGINS}(?:行李|拉杆|旅行)箱 ?(?P<code>\d{{3}}){_NO_PRICE}{_NOTE_ENDS}",
+    rf"(?:密码[盒箱]|钥匙盒|车锁) ?{_ALONE}",
+)
+_NUMBER_BEFORE: Final = lazy_re(r"\d[^\n。！？；!?;]{0,40}\Z")
+_NUMBER_BEHIND: Final = lazy_re(r"[^\n。！？；!?;]{0,40}?\d")
 #: A house, before its door.
 _HOUSE: Final = "cottage|cabin|chalet|villa|front|back|side|garage|main|cellar|barn|house|shed|holiday home|summer house"
 _HOUSE_ZH: Final = "小木?屋|别墅|老家|乡下|民宿|院子?|家里?|前|后|大|单元|车库|地库|地下室|仓库"
@@ -152,6 +169,16 @@ _GOES_ON: Final = (
     r"\s?[,;(，；、（]?\s?(?:(?:and|with|but|it|its|the|a|has|needs|no)\s){0,5}"
     r"(?:pass(?:word|phrase|code)|(?:pw|key)(?![a-z])|密码|口令)(?![^\n]{0,20}(?:same|一样|相同))"
 )
+#: What is said where something else is signed in to, or typed elsewhere: "the wifi is bad, sign in with Microsoft365".
+_WORKS: Final = (
+    r"(?!(?:bad|slow|down|weak|gone|broken|drops?|fails?|dead|works?|page|bill|app|account|out|off|when|while)(?![a-z]))"
+)
+_WORKS_ZH: Final = (
+    "连不|不[好行通稳]|断|[慢卡差坏]|搜|浏览器|表|作业|型号|网址|地址|网站|页|新闻|耳机|鼠标|键盘|音箱|充电|打印|手柄|关键"
+)
+_PRODUCT: Final = (
+    "microsoft|google|office|windows|firefox|chrome|safari|bluetooth|keyword|iphone|android|outlook|facebook|whatsapp"
+)
 _NETWORK: Final = rf"""
     {_NAME}(?:{_BEFORE}(?:wi-?fi|wlan|hotspot|guest\ network)(?![a-z])|(?:访客|客人|客用)网络|无线网?|热点)
       (?:['’]s(?=\s)|\s(?:at|in|of|for)(?:\s[a-z]{{1,16}}){{1,3}}?(?=\sis\s|\s?[:=]))?
@@ -161,9 +188,10 @@ _NETWORK: Final = rf"""
     |{_BEFORE}(?:wi-?fi|wlan|hotspot)\skey(?:\sis\s|\s?[:=]\s?|\s)[\"'“`]?
       (?P<of_network>(?!wpa|wep|802)(?![a-z_-]{{0,60}}(?:19|20)\d\d)[^\s/，。；,;\"'”`]{{8,63}})
     |{_BEFORE}(?:wi-?fi|wlan|hotspot|guest\ network)(?![a-z])(?:,?\s(?:just\s|please\s|you\s)?(?:use|enter|type)
-        |[^\n.;!?]{{0,50}}?\s(?:log|sign|get|connect)\s(?:in|on|to\sit|)\s?with|(?<=on\sthe\swifi)\swith)\s[\"'“`]?
-      (?P<typed>(?!wpa|wep|802|\d){_NO_NAME}[^\s/，。；,;\"'”`]{{8,63}})
-    |(?:wi-?fi|wlan|无线|热点)[^\n。！？]{{0,30}}?(?:输入?|填)\s?[「“\"]?(?P<filled>(?!wpa|wep|802|https?:|www|\d)[!-~]{{8,63}})
+        |(?:\s{_WORKS}[^\s.;!?]+){{0,9}}?\s(?:log|sign|get|connect)\s(?:in|on|to\sit|)\s?with|(?<=on\sthe\swifi)\swith)\s[\"'“`]?
+      (?P<typed>(?!wpa|wep|802|\d|{_PRODUCT}){_NO_NAME}[^\s/，。；,;\"'”`]{{8,63}})
+    |(?:wi-?fi|wlan|无线(?:网(?!络课))?|热点(?!新闻|话题|问题|事件))(?:(?!{_WORKS_ZH})[^\n。！？]){{0,30}}?(?<!搜索)(?:输入?|填)\s?[「“\"]?
+      (?P<filled>(?!wpa|wep|802|https?:|www|\d|{_PRODUCT})[!-~]{{8,63}})
     |{_BEFORE}(?:root|admin|administrator)\s/\s(?P<on_server>[^\s/，。；,;]{{5,60}})\s(?:on|for|at)\s(?:the\s|my\s|our\s)?
       (?:routers?|servers?|nas|camera|modem|switch|vpn|database)(?![a-z])
     """
@@ -239,10 +267,16 @@ def openings(lower: str) -> Iterator[Found]:
             continue
         signed = _SIGNED if "#" in part or "*" in part else ()
         chinese = () if part.isascii() else (*_CODES_ZH, _NOTE_ZH)
-        for pattern in _compiled(*_CODES, _NOTE, *chinese, *signed, *turns):
-            for match in pattern.finditer(part):
-                if code_end := end_of_code(lower, start + match.end("code")):
-                    yield Found(start + match.start("code"), code_end, _CODE_WORDS, lower[start:end])
+        found = [one for pattern in _compiled(*_CODES, _NOTE, *chinese, *signed, *turns) for one in pattern.finditer(part)]
+        bare = (one for pattern in _compiled(*_BARE) for one in pattern.finditer(part))
+        for match in (*found, *(one for one in bare if not _has_another_number(part, one))):
+            if code_end := end_of_code(lower, start + match.end("code")):
+                yield Found(start + match.start("code"), code_end, _CODE_WORDS, lower[start:end])
+
+
+def _has_another_number(part: str, match: re.Match[str]) -> bool:
+    """Return whether the sentence of the match has a number besides its own: it is a list of prices, or of sizes."""
+    return bool(_NUMBER_BEFORE.search(part, 0, match.start("code")) or _NUMBER_BEHIND.match(part, match.end("code")))
 
 
 def pairs(text: str, lower: str) -> Iterator[Found]:
