@@ -64,8 +64,8 @@ _ENGLISH: Final = lazy_re(
     rf"(?:{_ORDER}{_WHAT})?|^{_ORDER}{_WHAT}|\b(?:please|thanks|thank you)\W*$",
     re.IGNORECASE,
 )
-#: What people type for and, you, are, please and thanks; it is not searched for.
-_SHORTHAND: Final = lazy_re(r"(?<![\w'’.-])(?:n|u|r|ur|pls|plz|thx)(?![\w'’.-])")
+#: What people type for and, you, are, please and thanks, and words that say whose or whether; they are not searched for.
+_SHORTHAND: Final = lazy_re(r"(?<![\w'’.-])(?:n|u|r|ur|pls|plz|thx|ever|mine|ours)(?![\w'’.-])", re.IGNORECASE)
 #: The words that ask what was on a day, or which day or time it is.
 _WHICH: Final = lazy_re(
     r"发生|\bhappen\w*|几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"

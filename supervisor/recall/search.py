@@ -24,7 +24,7 @@ from recalld.supervisor.index.literal import hits_of, literal_terms, newest_and_
 from recalld.supervisor.index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from recalld.supervisor.protocol.marks import only_pinned
 from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.query.parse import Query, parse_query
+from recalld.supervisor.query.parse import REQUEST_WEIGHT, Query, parse_query
 from recalld.supervisor.query.subject import as_typed, subject_of
 from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.recall.ended import of_today
@@ -284,9 +284,11 @@ class Search:
         def is_known(run: str) -> bool:
             return self.is_readable and any(self.frequency(word) for word in tokens(run))
 
-        wanted = list(passed) or literal_terms(query.text, is_known)
-        if all(len(word) == 1 and not word.isascii() for word in query.words):
-            wanted += [word for word in query.words if not is_known(word)]  # a part of another word there: 猫 of 猫叫
+        asked = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
+        parts = (part for part in literal_terms(query.text, is_known) if not {*tokens(part)} <= query.words.keys() - {*asked})
+        wanted = list(passed) or list(parts)
+        if all(len(word) == 1 and not word.isascii() for word in asked):
+            wanted += [word for word in asked if not is_known(word)]  # a part of another word there: 茶 of 绿茶
         if not self.knows_all:
             wanted += [part for word in query.words for part in literal_terms(word, is_known) if part not in wanted]
         if not wanted:
