@@ -59,7 +59,10 @@ _IS_STORED_FENCE: Final = lazy_re(r"```[\w+#.-]{0,20}", re.ASCII)
 _LAID_OUT: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])[ \t]+\S|[ \t]*\|.*\||(?: {2,}|\t)\S")
 _LEAST_LAID_OUT: Final = 2
 _HEADING_MARK: Final = lazy_re(r"#{1,6}[ \t]+")
-_LONG_GAP: Final = lazy_re(rf"[^\S\n]{{{_MOST_BLANKS + 1},}}")
+_COMMENT_MARK: Final = lazy_re(r"#{1,6}(?: |\Z)")
+_LONG_GAP: Final = lazy_re(rf" {{{_MOST_BLANKS + 1},}}")
+#: Blanks of other widths: behind one a mark would not be seen as such.
+_OTHER_BLANK: Final = lazy_re(r"[^\S ]")
 
 #: The words for the roles; English ones are those of the messages.
 _ROLES: Final[Mapping[Language, Mapping[str, str]]] = {
@@ -82,7 +85,7 @@ _ESCAPED: Final = (
     (lazy_re(r"`(?=``)|(?<=`)`(?=`)|(?<=``)`|~(?=~~)|(?<=~)~(?=~)|(?<=~~)~"), r"\\\g<0>"),
     (lazy_re(r"\[(?=[^\[\]\n]{0,400}\.md\b|history\.json\b|truncated\])", re.IGNORECASE), r"\\["),
     (lazy_re(r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+)\])", re.IGNORECASE), r"[\\"),
-    (lazy_re(rf"(?<![^ ])\|(?![^ ])|\|(?= ?(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\|"),
+    (lazy_re(rf"(?<![^ ])\|(?![^ ])|\|(?= *(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\|"),
     (lazy_re(rf"\A(?=\[(?!{_HIDDEN})|#{{1,6}}(?:\s|\Z)|(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\"),
 )
 #: Matches every text that a pattern of _ESCAPED could match.
@@ -183,7 +186,7 @@ def _escaped_line(line: str, *, is_code: bool) -> str:
     """Return the line, escaped; a comment at the beginning of one of code gets a blank, since a backslash would change it."""
     words = line.strip(" ")
     indent = " " * (len(line) - len(line.lstrip(" ")))
-    if is_code and (comment := _HEADING_MARK.match(words)):
+    if is_code and (comment := _COMMENT_MARK.match(words)):
         return (indent or " ") + comment[0] + escaped(words[comment.end() :])
     return indent + escaped(words)
 
@@ -199,7 +202,7 @@ def _prose_line(line: str) -> str:
 
 def _code_line(line: str) -> str:
     """Return a line of code as it is, without what can't be seen."""
-    shown = _visible(line.expandtabs(_TAB)).rstrip()
+    shown = _OTHER_BLANK.sub(" ", _visible(line.expandtabs(_TAB))).rstrip()
     return _LONG_GAP.sub(" " * _MOST_BLANKS, shown)
 
 

@@ -18,6 +18,7 @@ from recalld.supervisor.query.intent import said_of
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.query.related_words import SAME
 from recalld.supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,6 +41,8 @@ _OWN: Final = 0.5
 _SAID_APART: Final = 0.7
 #: The same where the passage has a word that means nearly the same: 亚铁 for 铁剂.
 _NEARLY: Final = 0.5
+#: How rare in the language a character is at least that may stand for a word: 搬 for 搬家, but not 离 for 离婚.
+_HALF: Final = 0.4
 
 
 @dataclass(frozen=True)
@@ -115,9 +118,10 @@ def unknown_subject(gate: Gate, query: Query, is_there: Callable[[str], bool]) -
     That is so where it is asked whether something was talked about (我们聊过滑雪吗), and in a question about oneself whose
     rarest word is English.
     """
-    told = {word: gate.worth[word] for word in tokens(said_of(query.text)) if word in gate.worth}
+    told = [word for word in tokens(said_of(query.text)) if word in gate.worth]
     if told and not any(map(is_there, told)):
-        return told
+        halves = [char for char in query.characters if rarity_asked(char) >= _HALF and any(char in word for word in told)]
+        return dict.fromkeys((*told, *halves, *(other for word in told for other in query.related.get(word, ()))), 1.0)
     subject = max(gate.worth, key=lambda word: gate.worth[word], default="")
     is_unknown = query.is_own and subject.isascii() and subject.isalpha() and not is_there(subject)
     return gate.worth if is_unknown else {}

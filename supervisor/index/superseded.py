@@ -53,15 +53,19 @@ _MOVED: Final = lazy_re(
     r"|[改挪换转移调推约][到去至]|改[在成约]?(?=[周星礼下明后\d一二三四五六七八九十])",
     re.IGNORECASE,
 )
-#: Signs that something is over, or not where it was.
+#: Signs that something is over. That somebody is ill or away for a while is none.
 _OVER: Final = lazy_re(
-    r"\b(?:clos(?:ed|ing)|shut(?:ting)?|(?:is|was|['\u2019]s) full|died|dead|broken?|packed (?:up|in)|gone|went back"
-    r"|(?<!the )left|leaving|retir(?:ed|ing)|quit|cancel\w*|poorly|ill|off sick|on leave|double[ -]?booked|let (?:us|me) down"
-    r"|fell through|sold|booked (?:up|out)|(?:is|['\u2019]s) off|stopped|given up|gave up|ditched|binned|scrapped|swapped"
-    r"|switched from|replaced|moved (?:away|out|on)|no more|no longer|done with|finished with|fed up with|instead of|not at)\b"
-    r"|关[了门张停闭]|倒闭|跑路|搬[走家]|没[了位空房货]|满[了员]|坏了|退[了掉休租]|停[了业掉用产]|辞[了职退]|离职|走了|回老家|请假|休[假息]"
-    r"|病了|生病|住院|[扭摔伤断崴]了|取消|黄了|收回|卖[了掉]|闭馆|歇业|死了|丢了|报废|封了|拆[了迁]|没戏|不[做干用去吃喝开租行在]了"
-    r"|换掉|撂挑子",
+    r"\b(?:clos(?:ed|ing)|shut(?:ting)? (?:down|for)|retir(?:ed|ing)|quit|cancel\w*|double[ -]?booked|fell through|stopped"
+    r"|given up|gave up|ditched|binned|scrapped|swapped|switched from|replaced|moved (?:away|out|on)|no more|no longer"
+    r"|done with|finished with|fed up with|instead of|not at)\b"
+    r"|关[了门张停闭]|倒闭|跑路|搬走|退[了掉租]|停[业掉用产]|辞[了职退]|离职|取消|黄了|收回|闭馆|歇业|封了|拆[了迁]"
+    r"|不[做干去租]了|换掉|撂挑子",
+    re.IGNORECASE,
+)
+#: The same where the message goes on to say what is instead: "polo died. got a secondhand yaris", but not "left Hackney at 8".
+_MAY_BE_OVER: Final = lazy_re(
+    r"\b(?:died|dead|broken?|packed (?:up|in)|gone|went back|(?<!the )left|leaving|sold|booked (?:up|out)|let (?:us|me) down"
+    r"|(?:is|was|['\u2019]s) (?:full|off))\b|没[了位空房货]|满[了员]|坏了|走了|搬家|回老家|卖[了掉]|死了|丢了|报废",
     re.IGNORECASE,
 )
 
@@ -103,7 +107,7 @@ def _may_be_over(query: Query, best: Scored) -> bool:
 def _values(query: Query, best: Scored, corpus: Corpus) -> dict[str, float]:
     """Return the rarest words of the best answer that the question does not have: what it answers, and not what is asked."""
     asked = {*query.words, *(other for others in query.related.values() for other in others)}
-    said_in = [{*tokens(_OVER.sub(" ", sentence))} for sentence in _SENTENCE.findall(best.passage.text)]
+    said_in = [{*tokens(_MAY_BE_OVER.sub(" ", _OVER.sub(" ", sentence)))} for sentence in _SENTENCE.findall(best.passage.text)]
     there = {word for words in said_in if not asked.isdisjoint(words) for word in words - asked}
     worth = {word: corpus.idf(word) for word in there if _may_end(word)}
     return dict(sorted(without_values(worth).items(), key=lambda one: -one[1])[:_WORDS])
@@ -123,8 +127,10 @@ def _is_newer(one: Scored, best: Scored) -> bool:
 
 def _says_over(one: Scored, values: Mapping[str, float]) -> bool:
     """Return whether the passage says, of one of the *values* of the best answer, that it is over."""
-    for clause in CLAUSE.findall(one.passage.text):
-        for sign in _OVER.finditer(clause):
+    clauses = CLAUSE.findall(one.passage.text)
+    for place, clause in enumerate(clauses):
+        goes_on = any(_topic(other) for other in clauses[place + 1 :])
+        for sign in (*_OVER.finditer(clause), *(_MAY_BE_OVER.finditer(clause) if goes_on else ())):
             beside = {*tokens(clause[: sign.start()])[-_BESIDE:], *tokens(clause[sign.end() :])[:_BESIDE]}
             if beside & values.keys():
                 return True

@@ -80,6 +80,7 @@ _SAID_OF: Final = lazy_re(
     rf"|(?:上次|之前|以前){_TALK}[到起]?(?P<d>.{{1,12}}?)(?:的时候|时)"
     rf"|(?P<e>[^\s，。]{{1,12}}?)[那这]?件?事情?(?:我们?|咱们?|你|之前|以前|上次){{1,3}}.{{0,4}}{_TALK}"
 )
+_ASKS: Final = lazy_re("[我你的谁几怎咋啥哪]|什么|多少")
 _WANTS: Final = lazy_re(
     r"\b(?:I|we)(?:'d\b| (?:need|want|would|wish|wonder|could|can|can't|should|must|have to|(?:do not |don't |didn't )?know"
     r"|think|mean)\b)",
@@ -191,11 +192,12 @@ def said_of(question: str) -> str:
 
     >>> [said_of(text) for text in ("我们聊过滑雪吗", "有没有提到过陶艺", "关于搬家我们聊了什么", "上次聊攀岩的时候说了啥")]
     ['滑雪', '陶艺', '搬家', '攀岩']
-    >>> said_of("我说过几点出发"), said_of("上次说的那家店叫啥")
-    ('', '')
+    >>> [said_of(text) for text in ("我说过几点出发", "我说过几点的飞机吗", "你上次提到的药是什么", "我们聊到哪了吗")]
+    ['', '', '', '']
     """
     found = _SAID_OF.search(question.strip())
-    return next(filter(None, found.groups()), "") if found else ""
+    what = next(filter(None, found.groups()), "") if found else ""
+    return "" if _ASKS.search(what) else what
 
 
 def role_asked_for(asking: str) -> str:

@@ -86,7 +86,7 @@ def latest_nth_of_month(match: re.Match[str], today: date) -> Days | None:
     """Return the last such day that is not after *today*; None if it is of a month to come."""
     found = nth_of_month(match, today)
     if found and found.first > today and match.groupdict().get("near") is None and match["month"][0] not in _BACK:
-        return nth_of_month(match, date(today.year - 1, found.first.month, 1))
+        return nth_of_month(match, date(found.first.year - 1, found.first.month, 1))
     return found if found and found.first <= today else None
 
 

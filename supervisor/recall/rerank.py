@@ -191,7 +191,7 @@ def add_found(
     """
     Return *hits* and the other passages that were *found*, in their new order; no hit is lost, and no score is lowered.
 
-    There are no others where a hit has nearly all of the question's words.
+    There are no others where a hit that tells, and is not the assistant's, has nearly all of the question's words.
 
     A passage that was found gets up to half of the best hit's score added, by its share of the highest score found; without
     hits up to half of 1. What the assistant said gets half of that, unless *role* says that its words are asked for. To the
@@ -204,7 +204,8 @@ def add_found(
         return None
     most = max((hit.rank for hit in hits), default=0.0) or 1.0
     there = {(hit.unit.path, hit.unit.start) for hit in hits}
-    is_answered = any((hit.worth or 0.0) >= _ANSWERED for hit in hits)
+    told = (hit for hit in hits if hit.unit.role != "assistant" and not hit.unit.asks)
+    is_answered = any((hit.worth or 0.0) >= _ANSWERED for hit in told)
     more = passages(found.near.keys()) if found.near and not is_answered else ()
     new = [(Hit(passage, 0.0), found.near[passage.unit]) for passage in more if (passage.path, passage.start) not in there]
 

@@ -80,7 +80,8 @@ def _word(letter: str) -> str:
     return rf"(?P<word>{letter}+(?:(?:[.'’\-]|_+){letter}+)*(?:\+\+|\#(?!\w))?)"
 
 
-#: Before 改 where it says what something became: 家教改八点, 车改停到. 更改到 is one verb. And before 叫 after an animal: 猫叫土豆.
+#: Before 改 where it says what something became: 家教改八点, 车改停到.
+#: 更改到 is one verb. And before 叫 behind an animal: 猫叫土豆.
 _CHANGE: Final = lazy_re(
     "(?<=[^修更批涂篡悔整删窜串撺劳土])"
     r"(?=改[到成在为停放住约去用订由叫坐乘走吃喝穿买送寄发每周星礼下上明后早晚中零一二两三四五六七八九十\d])"
@@ -206,8 +207,8 @@ def _han_words(run: str, after: str, *, whole: bool) -> Iterator[tuple[str, str]
     """
     Yield each word of a run as written and as its token, which differ where the run is traditional Chinese.
 
-    A run is cut in two before a change, which the character *after* it may tell, and before what an animal is called: jieba makes
-    车改, a reform, of 车改停到, and 猫叫, a mewing, of 猫叫土豆.
+    A run is cut in two before a change, which the character *after* it may tell, and before what an animal is called: jieba
+    makes 车改, a reform, of 车改停到, and 猫叫, a mewing, of 猫叫土豆.
     """
     known = to_simplified(run)
     parts = _CHANGE.split(known + after)

@@ -13,6 +13,7 @@ from recalld.supervisor.index.documents import encode_passage
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.ranking import rank, stands_alone, verdict
 from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.unknown_words import known_words
 from recalld.supervisor.text.tokenizer import tokens
 from tests.world import message
 
@@ -103,6 +104,22 @@ def test_verdict_is_closed_where_what_was_talked_about_is_nowhere(question):
     said = ["我们聊过装修的事，之前没有提过", "上次说有没有时间", "周五之前要给韩总交总结"]
     assert ranked(parse_query(question, TODAY), said) == {}
     assert said[0] in ranked(parse_query(question.replace("滑雪", "装修"), TODAY), said)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("上次聊搬家的时候说了啥", "下个月搬到苏州去住"),
+        ("我们聊过滑雪吗", "去崇礼滑了两天"),
+        ("我们聊过几点的飞机吗", "我们聊过航班，七点半起飞"),
+    ],
+)
+def test_verdict_is_open_where_half_of_what_was_talked_about_is_said(question, said):
+    def frequency(word):
+        return int(word in tokens(said))
+
+    query = known_words(parse_query(question, TODAY), frequency, lambda word: float(frequency(word)))
+    assert said in ranked(query, [said, "周五之前要交总结"])
 
 
 def test_verdict_is_small_where_only_the_asker_is_known():

@@ -70,6 +70,11 @@ def test_dates_resolves_each_expression_to_its_days(said, days):
     assert [span.days.label for span in spans(said, TODAY)] == [days]
 
 
+@pytest.mark.parametrize("said", ["the first Thursday in March", "3月第一个周四"])
+def test_dates_of_the_year_that_was_are_those_of_the_year_of_the_question(said):
+    assert [span.days.label for span in spans(said, date(2026, 11, 25))] == ["2026-03-05"]
+
+
 @pytest.mark.parametrize(
     "said", [said for said in re.findall(r"(\S+) \d{4}", CHINESE) if re.search(r"\d", said) and "/" not in said]
 )

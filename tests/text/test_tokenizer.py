@@ -19,6 +19,7 @@ from recalld.supervisor.text.word_frequency import rarity
         ("家里有一只猫", "猫"),
         ("今天车改停到C区26了", "车停哪里"),  # jieba's words are 车改, a reform of car pools,
         ("家教改8点了", "家教几点来"),  # and 教改
+        ("猫叫土豆", "猫多重"),  # and 猫叫
         ("装的是 Python 3.11，不是 3.12", "3.11"),
         ("这段用 C++ 写，那段用 C#", "C++ 的那段"),
         ("模型换成 gpt-4o-mini 了", "GPT-4o-mini"),
