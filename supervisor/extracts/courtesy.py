@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.cues import has_data
-from recalld.supervisor.extracts.replies import is_reply
+from recalld.supervisor.extracts.replies import is_question, is_reply
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_small_talk
 from recalld.supervisor.text.tokenizer import HAN
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from recalld.supervisor.protocol.dated_file import Block
+
+#: Words of what an assistant answers to a courtesy, at most, where that is one, too.
+_ANSWER_WORDS: Final = 24
 #: Words of which a clause of a courtesy has at most so many, and how many a Han character is worth.
 _WORDS: Final = 4
 _HAN_WORD: Final = 0.75
@@ -44,6 +51,29 @@ _OF_CONVERSATION: Final = lazy_re(
     r"|[你您这些]+.{0,8}(?:建议|方法|主意|陪伴|支持|倾听)|聊聊?[吧天吗。，]|想聊|下次再|跟你分享",
     re.IGNORECASE,
 )
+
+
+def are_courtesies(blocks: Iterable[Block]) -> bool:
+    """
+    Return whether the messages are nothing but courtesies and what the assistant answers to them.
+
+    Such an answer is short and has no data: "Hello! How can I help you today?". A question of its is none where a yes or a no
+    follows.
+    """
+    before: Block | None = None
+    is_asked = False
+    for block in blocks:
+        is_courteous = is_small_talk(block.text)
+        if block.role == "assistant" and before and before.role == "user" and not is_courteous:
+            if has_data(block.text) or count_words(block.text) > _ANSWER_WORDS:
+                return False
+            is_asked = is_question(block.text.strip())
+        elif not is_courteous or (is_asked and is_reply(block.text.strip())):
+            return False
+        else:
+            is_asked = False
+        before = block
+    return True
 
 
 def is_thanks(text: str) -> bool:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from recalld.supervisor.extracts.candidates import NOBODY, Line, lines_of
 from recalld.supervisor.extracts.corrections import taken_back
+from recalld.supervisor.extracts.courtesy import are_courtesies
 from recalld.supervisor.extracts.cues import has_cue, takes_back
 from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, joint
 from recalld.supervisor.extracts.worth import is_of_the_day
@@ -128,7 +129,7 @@ def extract(
     the period's existing summary; its lines may be quoted like those of the messages. *room* is the kind whose budget it has,
     where that is another one.
     """
-    if all(is_small_talk(block.text) for block in blocks):
+    if are_courtesies(blocks):
         return ""
     language = language_of("\n".join(clean(block.text) for block in blocks if block.role != "tool"))
     noon = datetime.combine(date.fromisoformat(f"{period}-01"[: len("2026-01-28")]), _NOON, zone)

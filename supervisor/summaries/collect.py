@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.coverage import may_replace
 from recalld.supervisor.archive.flags import Failure
+from recalld.supervisor.extracts.courtesy import are_courtesies
 from recalld.supervisor.protocol.period import Period, period_of_group
 from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.protocol.task import NO_ANSWER, NewerVersion, task_id
@@ -21,15 +22,15 @@ from recalld.supervisor.storage.errors import Conflict
 from recalld.supervisor.summaries.llm_state import note_answer, note_result, waits_of
 from recalld.supervisor.summaries.meanwhile import NOTHING, stand_after_refusals
 from recalld.supervisor.summaries.quality import Verdict, judge, reject_form
-from recalld.supervisor.summaries.reading import material_of
+from recalld.supervisor.summaries.reading import blocks_of, material_of
 from recalld.supervisor.summaries.retry import Backoff, refused_mark
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.record import record
-from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
+    from zoneinfo import ZoneInfo
 
     from recalld.supervisor.archive.coverage import ExistingSummary
     from recalld.supervisor.archive.memory_folder import MemoryFolder
@@ -154,7 +155,7 @@ def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingS
     """Return whether the text may become the summary of its sources; *empty*: it says that there is nothing to record."""
     archive = stores.use.config.archive
     if empty:
-        return Verdict(None if _all_chitchat(stores.memory, result) else "empty", NOTHING)
+        return Verdict(None if _all_chitchat(stores.memory, result, archive.zone) else "empty", NOTHING)
     if result.extract:
         return Verdict(reject_form(result.text, archive.summarise_chars), result.text)
     continued = existing.text if existing and not (existing.extract or result.redo) else ""
@@ -162,10 +163,9 @@ def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingS
     return judge(result.text, material, archive.summarise_chars)
 
 
-def _all_chitchat(memory: MemoryFolder, result: Result) -> bool:
+def _all_chitchat(memory: MemoryFolder, result: Result, zone: ZoneInfo) -> bool:
     """Return whether the sources are only small talk by the supervisor's own rule, so that "nothing to record" is right."""
-    texts = (text for source in result.sources for text in memory.message_texts(source.name))
-    return all(is_small_talk(text) for text in texts)
+    return are_courtesies(blocks_of(memory, (source.name for source in result.sources), zone))
 
 
 def _write(stores: _Stores, result: Result, verdict: Verdict, period: Period, now: datetime, *, empty: bool) -> None:

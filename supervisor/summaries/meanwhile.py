@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.extracts.courtesy import are_courtesies
 from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.storage.clock import local_day, to_wire
 from recalld.supervisor.storage.error_collector import ErrorCollector
@@ -105,13 +106,14 @@ def needs_no_model(blocks: list[Block], text: str, period: Period, config: Confi
     """
     Return whether a model has nothing to add to the extract *text* of the messages.
 
-    So it is where a day has fewer than `summarize.least` words, and where the extract has every message whole.
+    So it is where a day has fewer than `summarize.least` words, where all are courtesies, and where the extract has every
+    message whole.
     """
     least, said = config.summarize.least, [block.text for block in blocks if not is_small_talk(block.text)]
     if not least:
         return False
     is_short = period.kind == "day" and sum(map(count_words, said)) < least
-    return is_short or quotes_all(text, said)
+    return is_short or are_courtesies(blocks) or quotes_all(text, said)
 
 
 def write_extract(

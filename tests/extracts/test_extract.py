@@ -638,6 +638,31 @@ def test_extract_of_courtesies_alone_is_empty():
         assert day(("user", "好的"), ("user", text)) == ""
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Hi!", "Hello! How can I help you today?", "Thanks a lot!", "You're welcome! Let me know if there's anything else."),
+        ("你好", "你好！有什么可以帮你的吗？", "太感谢了", "不客气，随时找我。"),
+    ],
+)
+def test_extract_of_courtesies_and_what_is_answered_to_them_is_empty(said):
+    assert day(*zip(("user", "assistant") * 20, said * 10, strict=True)) == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Hi!", "Good morning! The train to Bergen leaves at 9:40."),
+        ("Hi!", "Hello! Shall I delete the old backups?", "yes"),
+        ("你好", "你好！要把旧的备份删掉吗？", "好的"),
+        ("早", "早上好！医生的预约改到周四下午三点了。"),
+        ("Hi!", "Hello! " + "The gate at the back of the garden is open again and the dog ran out into the road. " * 2),
+    ],
+)
+def test_extract_has_what_is_answered_to_a_greeting_if_it_tells_something(said):
+    assert bullets(day(*zip(("user", "assistant", "user"), said, strict=False)))
+
+
 @pytest.mark.parametrize("text", ["```\n```", "那就这样吧"])
 def test_extract_quotes_something_unless_every_message_is_a_courtesy(text):
     assert bullets(day(("user", "好的"), ("user", text)))

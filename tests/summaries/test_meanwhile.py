@@ -253,10 +253,18 @@ def test_no_model_is_asked_for_a_day_of_few_words(world):
     assert len(world.model.requests) == 1
 
 
-@pytest.mark.parametrize("said", [("Hi!", "Thanks a lot!"), ("你好呀！", "太感谢了")], ids=["en", "zh"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Hi!", "Hello! How can I help you today?", "Thanks a lot!", "You're welcome! Let me know if you need more."),
+        ("你好呀！", "你好！有什么可以帮你的吗？", "太感谢了", "不客气，随时找我。"),
+    ],
+    ids=["en", "zh"],
+)
 def test_no_model_is_asked_for_a_day_of_greetings(world, said):
     world.reopen(LITTLE)
-    world.write([message(f"1-{n}", f"2026-01-10T09:{n:02}", said[n % 2]) for n in range(40)])
+    roles = ("user", "assistant")
+    world.write([message(f"1-{n}", f"2026-01-10T09:{n:02}", said[n % 4], role=roles[n % 2]) for n in range(40)])
     world.settle()
     assert world.model.requests == []
     assert "empty: true" in head(world, "2026-01-10")
