@@ -70,7 +70,7 @@ _REASONS: Final = {
     "lost": Text("model.reason_unreadable"),
 }
 #: The damage in `fsck`'s list that a quick check finds, too.
-_SEEN_QUICKLY: Final = frozenset({"error.bad_file"} | {f"check.{name}" for name in ("not_whole", "cut_off", "attachment.gone")})
+_SEEN_QUICKLY: Final = frozenset({"error.bad_file", "fsck.not_whole", "fsck.ends_early"})
 
 #: The sentences that say that messages are lost with their files.
 _LOST: Final = ("status.days_lost", "status.redacted_lost")

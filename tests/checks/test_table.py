@@ -22,7 +22,7 @@ from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.connections import HOOK_LATE, Connection, render_connections
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadConfig, NewerFormat
 from tests.world import WITHOUT_MODEL, World, message_on, talk
@@ -342,6 +342,20 @@ def test_every_view_ends_where_a_newer_version_has_written(broken: Broken):
     for view in (verdict, account):
         with pytest.raises(NewerFormat):
             view(broken.look())
+
+
+@pytest.mark.parametrize(
+    ("harm", "mends"),
+    [
+        (a_file_that_is_cut_off_between_two_messages, ("fsck --accept 2026", "forget --removed", "fsck --repair")),
+        (a_file_without_its_head, ("fsck --repair",)),
+    ],
+)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_doctor_names_once_a_file_that_lost_a_part_and_what_can_be_done(broken: Broken, harm, mends, language):
+    harm(broken)
+    (fault,) = [one for one in examine(broken.look(), None) if one.state == "bad"]
+    assert [mend for mend in mends if mend in render(fault.why, language)] == [*mends]
 
 
 def test_doctor_says_once_why_the_configuration_is_refused(broken: Broken):

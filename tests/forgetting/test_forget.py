@@ -337,10 +337,10 @@ def test_forget_names_the_backups_that_were_made_by_hand(world: World, tmp_path:
 
 def test_forget_takes_back_that_files_are_damaged_which_it_mends(world: World) -> None:
     file = next(path for path in world.root.rglob("*2026-01-10*.md") if "summary" not in path.parts)
-    file.write_text(file.read_text("utf-8").rpartition("<!--")[0], "utf-8")
+    file.with_name("2026-01-11-twice.md").write_text(file.read_text("utf-8") + "\n这句是后来写的\n", "utf-8")
     account(Look(world.ws, world.clock(), {}))
     assert "doctor.damage" in world.read(".recalld/found.json").decode()
-    forget(world, "removed")
+    forget(world, "day", "2026-01-10")
     assert (
         world.ws.files.disk.stat(world.ws.paths.found) is None
         or "doctor.damage" not in world.read(".recalld/found.json").decode()
