@@ -167,8 +167,8 @@ ROWS: Final = (
     ),
     Undone(
         "secrets beside the answer are shown",
-        "_shared(secret, words) >= most",
-        "_shared(secret, words) > -9",
+        "is_alone=is_alone) >= most",
+        "is_alone=is_alone) > -9",
         "tests/context/test_secrets.py",
     ),
     Undone(
