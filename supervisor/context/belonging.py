@@ -12,7 +12,7 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.parse import SURNAMED
+from recalld.supervisor.query.parse import SURNAMED, SURNAMES
 from recalld.supervisor.query.related_words import same_words
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
@@ -45,12 +45,16 @@ _ONE: Final = {
     "电脑": "笔记本",
     "大门": "家门 房门 入户门",
     "客人": "访客",
-    "老婆": "媳妇",
+    "husband": "老公 丈夫",
+    "wife": "老婆 妻子 媳妇",
+    "work": "offic 公司 办公室 单位",
     "home": "家 家里 家中 我家 自家",
 }
-#: Banks whose short name is cut otherwise than the long one.
+#: Banks whose short name is cut otherwise than the long one, and 先生 and 太太, which are kin where no name is before them.
 _BANKS: Final = {"招行": "招商银行", "工行": "工商银行", "建行": "建设银行", "农行": "农业银行", "交行": "交通银行"}
-_BANK: Final = lazy_re("|".join(_BANKS))
+_SPOUSES: Final = {"先生": "老公", "太太": "老婆"}
+_OTHERWISE: Final = _BANKS | _SPOUSES
+_SPELLED: Final = lazy_re(rf"{'|'.join(_BANKS)}|(?:(?<=[我她])|(?<![{HAN}]))(?:{'|'.join(_SPOUSES)})")
 _SAME: Final = {token: one for one, others in _ONE.items() for token in others.split()}
 
 #: The head of a phrase: a word for a secret, or what is locked, which is a word of the phrase itself.
@@ -76,7 +80,7 @@ _ARTICLE: Final = r"(?:the|my|our|your|his|her|their|that|an?)"
 #: Before a head: "our router ", "at the cabin, the new wifi "; behind it: " at my parents' place".
 _BEFORE: Final = lazy_re(
     rf"(?:(?<![\w'’-])(?:at|in|for)\s(?:{_ARTICLE}\s)?(?:{_WORD}[\s,]+){{1,3}}(?:the|my|our)\s(?:new\s|current\s)?)?"
-    rf"(?:(?<![\w'’-])(?:my|our|his|her|their)\s)?(?:{_WORD}\s){{0,4}}\Z",
+    rf"(?:(?<![\w'’-])(?:my|our|his|her|their|the|an?)\s)?(?:{_WORD}\s){{0,4}}\Z",
     re.IGNORECASE,
 )
 _BEHIND: Final = lazy_re(
@@ -100,16 +104,28 @@ _PEOPLE_ZH: Final = lazy_re(
     "|孩子|宝宝|哥哥?|姐姐?|弟弟?|妹妹?|叔叔?|伯伯|阿姨|姑姑|姑妈|舅舅|舅妈|姨妈|嫂子|[男女]?朋友|同学|同事|邻居|隔壁|室友|房东|租客|老板"
     rf"|领导|客户|[小阿](?![区屋店院学])[{HAN}](?=[的家])"
 )
-_POSSESSOR: Final = lazy_re(r"(?<![\w'’-])(?!(?:What|Who|It|That|There|Here|Let|How|Where|Today)['’])([A-Z][a-z]+)['’]s?(?!\w)")
+#: 李雷的, 李雷家: a surname, then signs that are in no list of words.
+_NAME_ZH: Final = lazy_re(rf"(?:(?<![{HAN}])|(?<=[下是把道给]))[{SURNAMES}][{HAN}]{{1,2}}?(?=的|家|手机|微信|电脑)")
+#: "Tom's", or "tom's" without an article before it, as "the router's" has one.
+_POSSESSOR: Final = lazy_re(
+    r"(?<![\w'’-])(?:(?:the|an?|my|our|your|his|her|their|this|that)\s(?:[a-z]+\s){0,2}(?-i:[a-z]+)['’]s?(?!\w)"
+    r"|(?!(?:what|who|it|he|she|that|there|here|let|how|where|when|why|to(?:day|night|morrow)|yesterday|week|month|year|one)['’])"
+    r"(?P<name>[a-z]+)['’]s(?!\w)"
+    r"|(?P<capital>(?-i:[A-Z])[a-z]+)['’](?!\w))",
+    re.IGNORECASE,
+)
 _OWN: Final = lazy_re(r"(?<!\w)(?:my|our|mine)(?!\w)|[我咱]|自己|自家|家里", re.IGNORECASE)
-_THEIRS: Final = lazy_re(r"(?<!\w)(?:his|her|their)(?!\w)|[他她]", re.IGNORECASE)
+_THEIRS: Final = lazy_re(r"(?<!\w)(?:his|her|their)(?!\w)|(?<![其吉])[他她](?![发设写说留改定取])", re.IGNORECASE)
 #: Places of others, whose secrets are told with the place, and places that are not one's home.
 _AWAY: Final = "hotel hostel airbnb motel cafe café restaur bar pub airport 酒店 民宿 咖啡店 咖啡馆 咖啡厅 餐厅 饭店 机场"
 _PLACES: Final = f"{_AWAY} librari school work offic gym 图书馆 学校 公司 办公室 单位 健身房"
 #: Words for one's home, of which a question has one and who tells a secret has another.
 _HOME: Final = "home hous flat apart front main 大门 门锁"
-#: Whose things are also the user's: "the iPad" is the children's.
+#: Whose things are also the user's: "the iPad" is the children's. What is the school's is the child's, by any name.
 _CHILDREN: Final = "child 孩子 宝宝"
+_SCHOOLS: Final = "school kindergarten nurseri 学校 幼儿园"
+#: Where the door and the lock are one.
+_HOUSES: Final = "shed garag cellar barn cabin cottag attic 车库 地下室 仓库"
 #: Words that say nothing about whose or what's secret it is, and the least rarity of one that does.
 NAMES_NOTHING: Final = frozenset(
     """
@@ -139,16 +155,22 @@ class Said:
     """What a text has: its *words* and *people*, and its *signs*, since a Chinese word may be cut otherwise there."""
 
     words: frozenset[str]
+    people: frozenset[str]
     signs: frozenset[str]
 
     def lacks(self, words: frozenset[str]) -> frozenset[str]:
-        """Return those of the words that it has not."""
-        return frozenset(one for one in words - self.words if not (_HAS_HAN.match(one) and self.signs.issuperset(one)))
+        """Return those of the words that it has not; "PureGym" is a gym."""
+        return frozenset(one for one in words - self.words - self.people if not self._has_as_part(one))
+
+    def _has_as_part(self, word: str) -> bool:
+        if _HAS_HAN.match(word):
+            return self.signs.issuperset(word)
+        return word in _all(_PLACES) and any(other.endswith(word) for other in self.words)
 
 
 def said(text: str) -> Said:
     """Return what the text has."""
-    return Said(words_of(text) | _people(text), frozenset(f"{text}子"))
+    return Said(words_of(text), _people(text), frozenset(f"{text}子"))
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -162,7 +184,11 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    return tokens(_BANK.sub(lambda match: _BANKS[match[0]], text.lower()))
+    return tokens(_spelled(text.lower()))
+
+
+def _spelled(text: str) -> str:
+    return _SPELLED.sub(lambda match: _OTHERWISE[match[0]], text)
 
 
 @lru_cache(maxsize=10_000)
@@ -201,13 +227,19 @@ def told_belonging(text: str, secret: Secret) -> Belonging:
 def agree(asked: Belonging, told: Belonging, question: Said, near: Said) -> bool:
     """Return whether the secret may be the one that is asked for; *near* is what the text around it has."""
     if asked.people:
-        if near.lacks(asked.people - _all(_CHILDREN)) and not told.is_theirs:
+        is_schools = not told.is_own and bool(near.words & asked.words & _all(_SCHOOLS))
+        if near.lacks(asked.people - _all(_CHILDREN)) and not (told.is_theirs or is_schools):
+            return False
+    elif asked.is_theirs:
+        if told.is_own or not (told.is_theirs or told.people or near.people or told.words & _all(_PLACES)):
             return False
     elif asked.is_own and (told.is_theirs or question.lacks(told.people)):
         return False
     only_asked, only_told = near.lacks(asked.words), question.lacks(told.words)
     if only_asked & _all(_PLACES if told.is_own else _AWAY):
         return False
+    if asked.words & told.words & _all(_HOUSES):
+        only_asked, only_told = only_asked - {"door", "lock"}, only_told - {"door", "lock"}
     return not (only_asked and only_told) or only_asked | only_told <= _all(_HOME)
 
 
@@ -230,15 +262,18 @@ def _belonging(text: str, *, is_phrase: bool) -> Belonging:
     found = _tokens(text) if is_phrase else []
     whole = (one for one in found if not any(one != other and one in other and _HAS_HAN.match(one) for other in found))
     words = frozenset(filter(_is_telling, map(_same, whole))) - NAMES_NOTHING - ({"home"} if people else set())  # theirs
-    return Belonging(words, people, not people and bool(_OWN.search(text)), not people and bool(_THEIRS.search(text)))
+    return Belonging(
+        words, people, not people and bool(_OWN.search(text)), is_phrase and not people and bool(_THEIRS.search(text))
+    )
 
 
 def _people(text: str) -> frozenset[str]:
     """Return the people that the text names besides the user, a word for each."""
-    kin = (_same(match[0]) for match in _PEOPLE_ZH.finditer(text))
+    kin = (_same(match[0]) for match in _PEOPLE_ZH.finditer(_spelled(text)))
     surnamed = (match[0] for match in SURNAMED.finditer(text))
-    named = words_of(" ".join(match[1] for match in _POSSESSOR.finditer(text)))
-    return frozenset((*kin, *surnamed, *named)) | (words_of(text) & _all(_PEOPLE))
+    named = words_of(" ".join(match["name"] or match["capital"] or "" for match in _POSSESSOR.finditer(text)))
+    full = (match[0] for match in _NAME_ZH.finditer(text) if rarity_asked(match[0]) == 1.0)
+    return frozenset((*kin, *surnamed, *named, *full)) | (words_of(text) & _all(_PEOPLE))
 
 
 def _is_telling(word: str) -> bool:

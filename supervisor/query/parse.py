@@ -173,12 +173,12 @@ _PERSON: Final = lazy_re(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
 #: A capitalised word inside a sentence is probably a name: whom "she" means, or what the question is about.
 NAMED: Final = lazy_re(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
 #: The most common Chinese surnames, with what is said after or before them: 王医生, 小林. Alone they are common words.
-_SURNAMES: Final = (
+SURNAMES: Final = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔"
     "白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
 )
 SURNAMED: Final = lazy_re(
-    rf"[小老]([{_SURNAMES}])|([{_SURNAMES}])(?:医生|大夫|护士|老师|教授|导师|博士|律师|教练|经理|主任|总监?|老板|师傅|[院校局处科部队班]长|先生|女士"
+    rf"[小老]([{SURNAMES}])|([{SURNAMES}])(?:医生|大夫|护士|老师|教授|导师|博士|律师|教练|经理|主任|总监?|老板|师傅|[院校局处科部队班]长|先生|女士"
     r"|小姐|太太|同学|阿姨|叔叔?|伯伯|大爷|爷爷|奶奶|哥|姐|嫂|工)"
 )
 #: A nickname in a place for a person or a pet: 给小满挑, 给慢慢的. As words 满 and 慢慢 are common.

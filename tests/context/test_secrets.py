@@ -200,6 +200,16 @@ def test_redactor_shows_not_even_the_only_secret_unless_it_is_named(question, to
         ("我的自行车锁密码", "小美的自行车锁是7719"),
         ("家里电脑密码是多少", "单位电脑密码是copper556"),
         ("家里门锁密码是多少", "家里的无线密码是plum-otter-31"),
+        ("his phone pin?", "My phone PIN is 8841."),
+        ("their wifi password?", "The wifi password is plum-otter-31."),
+        ("tom's wifi password", "The wifi password is plum-otter-31."),
+        ("my friend's wifi password", "My wifi password is plum-otter-31."),
+        ("my bike lock code", "The bike shed door code is 3306."),
+        ("李雷的手机密码", "手机密码是771903。"),
+        ("李雷家的wifi密码", "韩梅梅家的wifi密码是plum8821。"),
+        ("我的手机密码", "李雷的手机密码是771903。"),
+        ("她的手机密码", "我的手机密码是771903。"),
+        ("我老公的门禁密码", "王先生家的门禁密码是4471。"),
     ],
 )
 def test_redactor_shows_no_secret_of_somebody_or_something_else(question, told):
@@ -227,6 +237,23 @@ def test_redactor_shows_no_secret_of_somebody_or_something_else(question, told):
         ("王阿姨家密码锁怎么开", "王阿姨家门锁密码是5150"),
         ("我在健身房，柜子密码多少", "健身房储物柜密码3921"),
         ("保险柜怎么打开，密码多少？", "保险箱密码183307。"),
+        ("alarm code at work", "The office alarm code is 4471."),
+        ("gym locker code", "My locker at PureGym opens with 3921."),
+        ("shed door code", "The garden shed lock is 3921."),
+        ("Leo's school portal password", "school portal: password Maple-22x"),
+        ("his phone pin", "Tom has a new phone, his phone PIN is 8841."),
+        ("their wifi password", "The wifi password at the hotel is plum-otter-31."),
+        ("tom's door code", "Tom's door code is 4471."),
+        ("the guest room's wifi password", "The guest wifi password is plum-otter-31."),
+        ("what's today's door code", "The door code is 4471."),
+        ("单位门禁密码", "公司门禁密码是4471。"),
+        ("我老公的手机密码", "先生的手机密码是771903。"),
+        ("我太太的手机密码", "我老婆的手机密码是771903。"),
+        ("王先生家门禁密码", "王先生家的门禁密码是4471。"),
+        ("她的手机密码", "妈妈换了手机，她的手机密码是771903。"),
+        ("李雷手机密码多少", "李雷的手机密码是771903。"),
+        ("他告诉我的门禁密码", "门禁密码是4471。"),
+        ("其他wifi密码", "wifi密码是plum8821。"),
     ],
 )
 def test_redactor_shows_the_secret_however_it_is_called(question, told):
@@ -237,6 +264,20 @@ def test_redactor_shows_the_users_own_secret_before_those_of_others():
     texts = ("Mum's phone PIN is 2580.", "My phone PIN is 7719.")
     assert block("phone PIN?", *texts) == "Mum's phone PIN [hidden].\nMy phone PIN is 7719."
     assert block("mum's phone PIN?", *texts) == "Mum's phone PIN is 2580.\nMy phone PIN [hidden]."
+
+
+@pytest.mark.parametrize(
+    ("question", "nowhere", "there"),
+    [
+        ("wifi password at work", "The wifi password is plum-orchid-77.", "The office wifi password is grape-lemon-55."),
+        ("alarm code at the office", "The alarm code is 8812.", "The alarm code at work is 4471."),
+        ("公司wifi密码", "wifi密码是plum8821。", "办公室wifi密码是grape5533。"),
+        ("单位的wifi密码是多少", "家里wifi密码是plum8821。", "公司wifi密码是grape5533。"),
+    ],
+)
+def test_redactor_prefers_the_secret_of_the_place_to_one_of_none(question, nowhere, there):
+    shown = block(question, nowhere, there).split("\n")
+    assert (shown[0] == nowhere, shown[1]) == (False, there)
 
 
 def test_redactor_hides_matches_of_user_patterns():
