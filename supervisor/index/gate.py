@@ -10,6 +10,7 @@ number was measured (docs/explanation/recall.md).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.query.intent import said_of
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.query.related_words import SAME
+from recalld.supervisor.query.weight import LIGHT_VERBS
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
 
@@ -41,6 +44,8 @@ _OWN: Final = 0.5
 _SAID_APART: Final = 0.7
 #: The same where the passage has a word that means nearly the same: 亚铁 for 铁剂.
 _NEARLY: Final = 0.5
+#: The verb of "what car do I drive": what is asked about is the car.
+_LAST_VERB: Final = lazy_re(r"\b(?:do|does|did|will|can|should) (?:I|we|you|(?:my|our) \w+) (\w+)\W*\Z", re.IGNORECASE)
 #: How rare in the language a character is at least that may stand for a word: 搬 for 搬家, but not 离 for 离婚.
 _HALF: Final = 0.4
 
@@ -122,6 +127,9 @@ def unknown_subject(gate: Gate, query: Query, is_there: Callable[[str], bool]) -
     if told and not any(map(is_there, told)):
         halves = [char for char in query.characters if rarity_asked(char) >= _HALF and any(char in word for word in told)]
         return dict.fromkeys((*told, *halves, *(other for word in told for other in query.related.get(word, ()))), 1.0)
-    subject = max(gate.worth, key=lambda word: gate.worth[word], default="")
-    is_unknown = query.is_own and subject.isascii() and subject.isalpha() and not is_there(subject)
+    verbs = {*tokens(" ".join(_LAST_VERB.findall(query.text)))} & gate.worth.keys()
+    things = [word for word in gate.worth if word not in verbs and word not in LIGHT_VERBS]
+    subject = max(things, key=lambda word: gate.worth[word], default="")
+    is_nowhere = not is_there(subject) and not any(map(is_there, verbs))
+    is_unknown = query.is_own and subject.isascii() and subject.isalpha() and is_nowhere
     return gate.worth if is_unknown else {}
