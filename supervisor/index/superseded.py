@@ -86,7 +86,12 @@ def with_what_ended(
         return [*hits]
     values = _values(query, best, corpus)
     known = {one.candidate.source for one in hits[:LOOKED_AT]}
-    told = [Scored(one, 0.0) for one in found(values) if one.source not in known] if values else []
+    about = {*values, *best.own(query.words)}
+    told = [
+        Scored(one, 0.0)
+        for one in (found(values) if values else ())
+        if one.source not in known and _may_be_later(one, best) and not about.isdisjoint(one.text.split())
+    ]
     newer = [one for one in (*hits[1:LOOKED_AT], *told) if _is_newer(one, best)]
     over = [one for one in newer if _says_over(one, values) or _says_moved(query, one, best, values)]
     if not over:
@@ -115,6 +120,12 @@ def _values(query: Query, best: Scored, corpus: Corpus) -> dict[str, float]:
 
 def _may_end(word: str) -> bool:
     return (word.isascii() or len(word) > 1) and not word[0].isdigit() and not is_day(word) and rarity_asked(word) >= _RARE
+
+
+def _may_be_later(one: Candidate, best: Scored) -> bool:
+    """Return whether a candidate may be a later telling of the user's, by what can be seen without decoding it."""
+    days = one.day, best.candidate.day
+    return one.role != "assistant" and not one.asks and bool(days[0] and days[1] and days[0] >= days[1])
 
 
 def _is_newer(one: Scored, best: Scored) -> bool:
