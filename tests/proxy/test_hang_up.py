@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.process.command import until
-from tests.proxy.model_server import MUTE, chat_stream
+from tests.proxy.model_server import MUTE, chat, chat_stream
 
 if TYPE_CHECKING:
     from tests.proxy.conftest import Proxied
@@ -47,13 +47,21 @@ def test_hang_up_ends_the_request_to_the_server(proxied: Proxied, reset):
     assert until(lambda: proxied.model.gone > before)
 
 
-def test_hang_up_in_a_stream_keeps_half_an_answer_that_is_marked(proxied: Proxied):
+def test_hang_up_in_a_stream_keeps_the_question_and_nothing_of_an_answer(proxied: Proxied):
     proxied.play(endless())
     before = proxied.model.gone
     hang_up_at(proxied, word="海鲜")
     assert until(lambda: proxied.model.gone > before)
-    answer = proxied.history(2)[1]
-    assert (answer["role"], answer["text"], answer["cut"]) == ("assistant", "花生，海鲜", True)
+    proxied.play(chat("周五。"))
+    proxied.ask("部署在哪天？")
+    assert [text for _, text in proxied.kept(3)] == ["第 0 次：我对什么过敏？", "部署在哪天？", "周五。"]
+
+
+def test_hang_up_behind_the_end_of_an_answer_keeps_it(proxied: Proxied):
+    whole = chat_stream("花生", "，", "海鲜。")
+    proxied.play(whole._replace(pieces=whole.pieces[:-1], waits=True))  # without "[DONE]", which clients do not wait for
+    hang_up_at(proxied, word='"stop"')
+    assert proxied.kept(2)[1] == ("assistant", "花生，海鲜。")
 
 
 @pytest.mark.proof

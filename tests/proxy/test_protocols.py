@@ -169,8 +169,35 @@ def test_answer_is_the_words_of_one_that_calls_no_tool(kind, reply, said):
     assert (found.text, found.is_whole) == (said, True)
     if is_stream:
         cut = read_answer(kind, data[: len(data) // 2], is_stream=True)
-        assert not cut.is_whole
-        assert said.startswith(cut.text)
+        assert (cut.text, cut.is_whole) == ("", False)
+
+
+def streamed(reply: Any, without: str = "", *more: dict[str, Any]) -> bytes:
+    """The stream without the event that has this word, and with more events before the end."""
+    pieces = [piece for piece in reply.pieces if not without or without.encode() not in piece]
+    return b"".join([*pieces[:-1], *(b"data: %s\n\n" % json.dumps(event).encode() for event in more), pieces[-1]])
+
+
+FAILED = {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}}
+ABORTED = {"choices": [{"index": 0, "delta": {}, "finish_reason": "abort"}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "said"),
+    [
+        ("chat", streamed(chat_stream("花", "生。"), '"stop"'), "花生。"),  # "[DONE]" is an end
+        ("chat", streamed(chat_stream("花", "生。"), "[DONE]"), "花生。"),  # so is a `finish_reason`
+        ("chat", streamed(chat_stream("花", "生", end=False)), ""),
+        ("chat", streamed(chat_stream("花", "生。"), '"stop"', FAILED), ""),  # "[DONE]" behind an error
+        ("chat", streamed(chat_stream("花", "生。"), '"stop"', ABORTED), ""),
+        ("messages", streamed(message_stream("花", "生"), '"message_stop"'), ""),
+        ("messages", streamed(message_stream("花", "生"), "", FAILED), ""),
+        ("responses", streamed(response_stream("花", "生"), "response.completed"), ""),
+        ("responses", streamed(response_stream("花", "生"), "response.completed", {"type": "response.failed"}), ""),
+    ],
+)
+def test_answer_is_talk_once_it_ended_as_its_protocol_says(kind, data, said):
+    assert read_answer(kind, data, is_stream=True).text == said
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"null", b'{"choices": []}', b"<html>", b'{"choices": [{"message": 3}]}'])

@@ -118,6 +118,21 @@ def test_path_that_leaves_the_upstream_is_404(proxied: Proxied, path):
     assert not proxied.model.got
 
 
+def test_headers_that_connection_names_are_passed_on_by_neither_side(proxied: Proxied):
+    hop = (("Connection", "X-Hop"), ("connection", "keep-alive, x-Second"), ("X-Hop", "1"), ("X-Second", "2"), ("X-End", "3"))
+    proxied.play(chat("好。")._replace(headers=(*chat().headers, *hop)))
+    answer = proxied.ask(QUESTION, **{"Connection": "X-Mine, Keep-Alive", "X-Mine": "1", "X-End": "2"})
+    got = proxied.model.got[0].headers
+    assert ("x-mine" in got, got["x-end"], "x-mine" in got.get("connection", "")) == (False, "2", False)
+    assert ({"x-hop", "x-second"} & {*answer.headers}, answer.headers["x-end"]) == (set(), "3")
+
+
+def test_key_goes_into_its_header_though_connection_names_it(proxied: Proxied):
+    proxied.service.world.ws.environ = {"OPENAI_API_KEY": "sk-1"}
+    proxied.ask(QUESTION, Connection="authorization")
+    assert proxied.model.got[0].headers["authorization"] == "Bearer sk-1"
+
+
 # ── what is kept ─────────────────────────────────────────────────────────────
 
 
@@ -179,12 +194,13 @@ def test_tool_calls_and_results_are_not_kept_and_the_block_stays(proxied: Proxie
     assert "<memory>" in one["content"]
 
 
-def test_answer_that_breaks_off_is_marked_as_cut_and_the_client_sees_it(proxied: Proxied):
-    reply = chat_stream("花生", "，", end=False, breaks=True)
-    proxied.play(reply)
+def test_answer_that_breaks_off_is_not_kept_and_the_client_sees_it(proxied: Proxied):
+    proxied.play(chat_stream("花生", "，", end=False, breaks=True))
     with pytest.raises(Exception, match=r"peer closed|incomplete"):
         proxied.ask(QUESTION)
-    assert proxied.history(2)[1] | {"cut": True} == proxied.history(2)[1]
+    proxied.play(chat("周五。"))
+    proxied.ask("部署在哪天？")
+    assert proxied.kept(3) == [("user", QUESTION), ("user", "部署在哪天？"), ("assistant", "周五。")]
 
 
 @pytest.mark.parametrize("value", ["no", "NO", "false"])

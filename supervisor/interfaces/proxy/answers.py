@@ -1,8 +1,8 @@
 """
 The words of a model's answer, from the bytes of a response: a whole object, or a stream of server-sent events. Pure.
 
-An answer that calls a tool is not the final one, and no talk. One whose end is missing is cut: the server or the client went
-away in the middle.
+An answer that calls a tool is not the final one, and no talk. Nor is one that did not end as its protocol says it ends: the
+server failed or went away in the middle, or the client did.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Kinds of parts and of items with which a model calls a tool of the client.
 _CALLS: Final = frozenset({"tool_use", "function_call", "custom_tool_call", "computer_call", "local_shell_call"})
+#: The end of a stream of chat completions.
+_DONE: Final = "[DONE]"
+#: A `finish_reason` that is none of the API: the server gave up.
+_FAILED: Final = ("error", "abort")
 
 
 @record
@@ -35,8 +39,8 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """What the assistant said."""
-        return "" if self.calls else spoken(self.words)
+        """What the assistant said; "" until it is whole."""
+        return spoken(self.words) if self.is_whole and not self.calls else ""
 
 
 def read_answer(kind: Kind, data: bytes, *, is_stream: bool) -> Answer:
@@ -44,7 +48,11 @@ def read_answer(kind: Kind, data: bytes, *, is_stream: bool) -> Answer:
     answer = Answer()
     try:
         for one in _events(data) if is_stream else (json.loads(data),):
+            if one == _DONE:
+                return replace(answer, is_whole=answer.is_whole or kind == "chat")
             if isinstance(one, dict):
+                if one.get("error"):  # the end may follow all the same
+                    return replace(answer, is_whole=False)
                 answer = (_STREAMED if is_stream else _WHOLE)[kind](answer, one)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
         return replace(answer, is_whole=False)
@@ -53,9 +61,9 @@ def read_answer(kind: Kind, data: bytes, *, is_stream: bool) -> Answer:
 
 def _events(data: bytes) -> Iterator[Any]:
     for line in data.splitlines():
-        if line.startswith(b"data:") and line[5:6] and line[5:].strip() not in (b"", b"[DONE]"):
+        if line.startswith(b"data:") and line[5:].strip():
             try:
-                yield json.loads(line[5:])
+                yield _DONE if line[5:].strip() == _DONE.encode() else json.loads(line[5:])
             except ValueError:
                 return  # the last one, cut off
 
@@ -77,6 +85,8 @@ def _chat_piece(answer: Answer, found: Mapping[str, Any]) -> Answer:
 
 
 def _said(answer: Answer, message: Mapping[str, Any], ended: object) -> Answer:
+    if ended in _FAILED:
+        raise ValueError(ended)
     words = words_of(message.get("content")) or message.get("refusal") or ""
     calls = bool(message.get("tool_calls") or message.get("function_call")) or ended in ("tool_calls", "function_call")
     return Answer(answer.words + words, answer.is_whole or bool(ended), answer.calls or calls, answer.id)
@@ -96,7 +106,7 @@ def _response_piece(answer: Answer, found: Mapping[str, Any]) -> Answer:
     match found.get("type"):
         case "response.output_text.delta" | "response.refusal.delta":
             return replace(answer, words=answer.words + found["delta"])
-        case "response.completed" | "response.incomplete" | "response.failed":
+        case "response.completed" | "response.incomplete":
             whole = _response(answer, found["response"])
             return replace(whole, words=whole.words or answer.words)
         case "response.created":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from recalld.supervisor.interfaces.http.gate import PROXY
+from recalld.supervisor.interfaces.http.gate import MOST_MODEL, PROXY
 from recalld.supervisor.interfaces.http.problem import Refused
 from recalld.supervisor.interfaces.proxy.answers import read_answer
 from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
@@ -43,8 +43,6 @@ V = TypeVar("V")
 #: The header with which a request is neither recorded nor given memory.
 RECORD: Final = "x-recalld-record"
 _NO: Final = ("no", "false", "0")
-#: The most bytes of an answer that is read.
-_MOST_ANSWER: Final = 16 << 20
 #: The characters of a question that show its language.
 _MOST_READ: Final = 1_000
 #: Turns whose block is kept for the requests in which a model gets the result of a tool, and sessions whose extract is kept.
@@ -299,9 +297,9 @@ async def _pass_on(response: Any, send: Send, data: bytearray | None) -> None:
     )
     try:
         async for piece in response.aiter_raw():
+            if data is not None and len(data) < MOST_MODEL:
+                data += piece  # first: a client may hang up with the last piece in its hands
             await send({"type": "http.response.body", "body": piece, "more_body": True})
-            if data is not None and len(data) < _MOST_ANSWER:
-                data += piece
     except (httpx2.HTTPError, httpx2.StreamError):
         return
     await send({"type": "http.response.body", "body": b""})

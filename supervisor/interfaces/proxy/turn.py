@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.interfaces.proxy.talk import MOST_SESSION, digest, first_session, named_session
 from recalld.supervisor.operations.history import AppendRequest, append
@@ -113,13 +113,12 @@ def keep_question(site: Site, turn: Turn) -> None:
 
 
 def keep_answer(site: Site, turn: Turn, answer: Answer) -> None:
-    """Add what was answered; half an answer is marked as `cut`. One without words, or that calls a tool, is not talk."""
+    """Add what was answered, if it is whole. One without words, or that calls a tool, is not talk."""
     if answer.text:
-        more: dict[str, Any] = {"response": answer.id} if answer.id else {}
-        _append(site, turn, "assistant", answer.text, **more, **({} if answer.is_whole else {"cut": True}))
+        _append(site, turn, "assistant", answer.text, **({"response": answer.id} if answer.id else {}))
 
 
-def _append(site: Site, turn: Turn, role: str, text: str, **more: Any) -> None:
+def _append(site: Site, turn: Turn, role: str, text: str, **more: str) -> None:
     identity = f"proxy-{digest(turn.session, turn.place, role)}"
     where = {"session": turn.session, "channel": _CHANNEL, **more}
     message = {"id": identity, "role": role, "text": text, "createdAt": to_wire(site.clock()), **where}

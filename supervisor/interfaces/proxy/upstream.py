@@ -99,15 +99,11 @@ def sent_headers(
     headers: Iterable[tuple[bytes, bytes]], config: Config, environ: Mapping[str, str], *, is_read: bool
 ) -> list[tuple[bytes, bytes]]:
     """Return the headers for the server, in their order; an answer that *is_read* here has to come uncompressed."""
-    found, key_in = [], b""
-    for name, value in headers:
-        if name in (b"authorization", b"x-api-key"):
-            key_in = key_in or name
-        is_left_out = name.decode("latin-1") in _NOT_SENT or name.startswith(_OURS) or (is_read and name == b"accept-encoding")
-        if not is_left_out:
-            found.append((name, value))
+    given = [*headers]
+    key_in = next((name for name, _ in given if name in (b"authorization", b"x-api-key")), b"")
+    found = [(name, value) for name, value in _passed(given, _NOT_SENT) if not name.startswith(_OURS)]
     if is_read:
-        found.append((b"accept-encoding", b"identity"))
+        found = [*(header for header in found if header[0] != b"accept-encoding"), (b"accept-encoding", b"identity")]
     key = find_key(config.llm.api_key_env, environ)
     if key != NO_KEY:
         found.append((b"x-api-key", key.encode()) if key_in == b"x-api-key" else (b"authorization", f"Bearer {key}".encode()))
@@ -116,4 +112,11 @@ def sent_headers(
 
 def returned_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers for the client, in their order; a cookie of the server would be one of recalld's own page."""
-    return [(name.lower(), value) for name, value in headers if name.lower().decode("latin-1") not in _NOT_RETURNED]
+    return _passed([(name.lower(), value) for name, value in headers], _NOT_RETURNED)
+
+
+def _passed(headers: list[tuple[bytes, bytes]], stay: frozenset[str]) -> list[tuple[bytes, bytes]]:
+    """Return the headers but those that *stay*, and those that a header `Connection` names (RFC 9110, 7.6.1)."""
+    named = b",".join(value for name, value in headers if name == b"connection").decode("latin-1").lower()
+    left_out = stay | {name.strip() for name in named.split(",")}
+    return [(name, value) for name, value in headers if name.decode("latin-1") not in left_out]
