@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.protocol.attachments import digest_in_name, holds, joined, separated
 from recalld.supervisor.storage.by_content import keep_by_content
 from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.storage.foreign_name import place_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,7 @@ class Attachments:
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a file, None where it is gone or holds other bytes than it did."""
         version = None
-        if digest_in_name(name):
-            with suppress(OSError, Busy):  # a link or a folder in its place
-                version = self._files.read_stable(self._paths.root / name, most=_MOST_BYTES)
+        if digest_in_name(name) and (place := place_below(self._paths.root, name)):
+            with suppress(OSError, Busy):  # a folder in its place
+                version = self._files.read_stable(place, most=_MOST_BYTES)
         return version.data if version and holds(name, version.data) else None

@@ -11,6 +11,7 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from recalld.supervisor.storage.foreign_name import parts_of
 from recalld.supervisor.storage.move_across import move_across
 from recalld.supervisor.storage.noting import note
 from recalld.supervisor.storage.replaced_texts import ReplacedTexts
@@ -57,7 +58,8 @@ class Trash:
     def bring_back(self, names: Sequence[str]) -> bool:
         """Move these files back to originals/; False, and nothing is moved, where one is gone or its place is taken."""
         places = {self._paths.trash / name: self._paths.original(name) for name in names}
-        if any(self._files.disk.stat(old) is None or self._files.disk.stat(new) for old, new in places.items()):
+        is_kept = all(parts_of(name, from_here=True) == (name,) for name in names)
+        if not is_kept or any(self._files.disk.stat(old) is None or self._files.disk.stat(new) for old, new in places.items()):
             return False
         for old, new in places.items():
             self._files.make_folder(new.parent, lasting=True)

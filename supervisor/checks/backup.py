@@ -22,12 +22,13 @@ from recalld.supervisor.checks.fsck import fsck
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.paths import LOST_AND_FOUND, MOST_FOLDERS, QUEUE_FOLDERS, WorkspacePaths, day_of_name
+from recalld.supervisor.protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone, machine_zone, to_wire
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
 from recalld.supervisor.storage.files import FILE_MODE, Files, FileVersion, is_left_behind
+from recalld.supervisor.storage.foreign_name import MOST_FOLDERS
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.workspace import Workspace

@@ -108,8 +108,8 @@ def whatsapp_files(source: Source) -> list[str]:
     """Return the text files of the source that begin like an export of WhatsApp's."""
     found = []
     for name in source.named("*.txt"):
-        with source.open(name) as file:
-            head = file.read(4_000).decode("utf-8", "replace").splitlines()
+        with source.text(name, "replace") as file:
+            head = file.read(4_000).splitlines()
         if any(_WHATSAPP.match(line) for line in head[:3]):
             found.append(name)
     return found
@@ -206,9 +206,9 @@ def _entries(source: Source, name: str) -> Iterator[tuple[re.Match[str], re.Matc
         if found:
             yield found, _NAME.fullmatch(found["said"])
 
-    with source.open(name) as file:
+    with source.text(name) as file:
         for line in file:
-            text = line.decode("utf-8", "replace").rstrip("\r\n")
+            text = line.rstrip("\r\n")
             if _WHATSAPP.match(text):
                 yield from entry()
                 held = [text]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.importing.source import NotImported
-from recalld.supervisor.protocol.paths import is_unfinished
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.protocol.paths import is_foreign, is_unfinished
+from recalld.supervisor.storage.foreign_name import place_below
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
@@ -25,13 +24,15 @@ class Copied:
     """
     How many notes there are, and how many of them were *copied*; the others are there already, but for two kinds.
 
-    *different* ones have the name of a note that is there with other words, *too_large* ones can't be searched.
+    *different* ones have the name of a note that is there with other words, *too_large* ones can't be searched. *left_out* are
+    no notes: links, and names that lead elsewhere, or where a note has the name of a folder.
     """
 
     notes: int
     copied: int
     different: tuple[str, ...]
     too_large: tuple[str, ...]
+    left_out: tuple[str, ...]
     folder: Path
 
 
@@ -43,18 +44,23 @@ def notes_of(source: Source) -> list[str]:
 
 def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
     """Copy the notes that are not there yet; a note is never overwritten. NotImported for one that is no text."""
-    folder = ws.paths.memory / "notes" / (source.path.stem or "imported")
+    folder = f"notes/{source.path.stem.lstrip('.') or 'imported'}"  # what is hidden is never read
     new: list[tuple[Path, bytes]] = []
     different: list[str] = []
     too_large: list[str] = []
+    left_out = [*source.left_out]
     names = notes_of(source)
-    for name in names:
-        data, place = source.read(name), folder / name
+    places = {name: place_below(ws.paths.memory, f"{folder}/{name}", from_here=True) for name in names}
+    taken = {*places.values()}
+    for name, place in places.items():
+        data = source.read(name)
         try:
             data.decode()
         except UnicodeDecodeError:
-            raise NotImported(source.path / name, Text("importing.no_text"), Text("importing.save_utf8")) from None
-        if len(data) > _MOST_BYTES:
+            raise source.no_utf8(name) from None
+        if place is None or is_foreign(name) or any(above in taken or above.is_file() for above in place.parents):
+            left_out.append(name)
+        elif len(data) > _MOST_BYTES:
             too_large.append(name)
         elif (version := ws.files.read_stable(place)) is None:
             new.append((place, data))
@@ -63,4 +69,11 @@ def copy_notes(ws: Workspace, source: Source, *, dry_run: bool) -> Copied:
     for place, data in () if dry_run else new:
         ws.files.make_folder(place.parent)
         ws.files.create(place, data)
-    return Copied(notes=len(names), copied=len(new), different=tuple(different), too_large=tuple(too_large), folder=folder)
+    return Copied(
+        notes=len(names) + len(source.left_out),
+        copied=len(new),
+        different=tuple(different),
+        too_large=tuple(too_large),
+        left_out=tuple(left_out),
+        folder=ws.paths.memory / folder,
+    )

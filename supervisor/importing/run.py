@@ -55,7 +55,8 @@ class Imported:
     *kinds* are what was read, *notes* how many Markdown notes next to it were not copied. *unread* counts what could not be
     read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked for, and *days_of_calls* how many
     days the cap of calls makes of that; None without a model. *people* are the persons in the export of a messenger, and how
-    much each said; *me* is the one whose words are the owner's, "" for none.
+    much each said; *me* is the one whose words are the owner's, "" for none. *left_out* was not read: links, and names that
+    lead elsewhere.
     """
 
     messages: int
@@ -74,6 +75,7 @@ class Imported:
     notes: int = 0
     people: dict[str, int] = field(default_factory=dict)
     me: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 def bring_in(
@@ -96,11 +98,13 @@ def bring_in(
     source = Source(path)
     try:
         kinds = kinds_of(source)
-        if not kinds and notes_of(source):
+        if not kinds and (notes_of(source) or (source.left_out and not source.names)):
             return copy_notes(ws, source, dry_run=dry_run)
         if not kinds:
             for error in source.unread_databases.values():
                 raise error
+            if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
+                raise source.no_utf8(encoded)
             why = Text("importing.unknown" if any(map(source.has_bytes, source.names)) else "importing.empty")
             raise NotImported(path, why, Text("importing.kinds", kinds=labels()))
         named = [*dict.fromkeys(kind.label for kind in kinds)]
@@ -127,7 +131,8 @@ def bring_in(
             staged.me = who(people)
             has_client = any(kind.homes for kind in kinds)
             done = _Import(ws, staged, unread, now, has_client=has_client).run(control, dry_run=dry_run)
-            return replace(done, kinds=tuple(named), notes=len(notes_of(source)), people=people, me=staged.me)
+            done = replace(done, kinds=tuple(named), notes=len(notes_of(source)), left_out=tuple(source.left_out))
+            return replace(done, people=people, me=staged.me)
     finally:
         source.close()
 

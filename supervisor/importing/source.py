@@ -1,23 +1,27 @@
 """
 The file, folder or ZIP archive that is imported: the names of its members, and each as JSON, as lines, or as bytes.
 
-Nothing is unpacked to the disk, so no name in an archive can leave a folder. A large file is read piece by piece.
+No member is read that is a link, or whose name leads elsewhere. A large file is read piece by piece.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import zipfile
 import zlib
 from codecs import BOM_UTF8
 from contextlib import closing, contextmanager
+from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest, from_os_error
-from recalld.supervisor.storage.lenient_json import parse_json
+from recalld.supervisor.storage.foreign_name import is_below, parts_of
+from recalld.supervisor.storage.lenient_json import not_utf8, parse_json
+from recalld.supervisor.text.decoding import encoding_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,14 +58,15 @@ class Source:
     """
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
-    An archive in the folder or archive is opened too, one level deep. BadRequest if there is nothing, NotImported if an archive
-    is damaged, encrypted, or shrinks more than text does.
+    An archive in the folder or archive is opened too, one level deep. *left_out* are the names of what is no member. BadRequest
+    if there is nothing, NotImported if an archive is damaged, encrypted, or shrinks more than text does.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._members: dict[str, tuple[zipfile.ZipFile | None, str]] = {}
         self._archives: list[zipfile.ZipFile] = []
+        self.left_out: list[str] = []
         self._keys: dict[str, frozenset[str]] = {}
         self._tables: dict[str, frozenset[str]] = {}
         #: The databases that were asked for their tables and can't be read, each with why.
@@ -79,7 +84,7 @@ class Source:
         if path.is_dir():
             for folder, folders, files in os.walk(path):
                 folders.sort()
-                for name in sorted(files):
+                for name in sorted([*files, *(one for one in folders if Path(folder, one).is_symlink())]):
                     self._add(Path(folder, name))
         elif path.exists():
             self._add(path)
@@ -87,13 +92,15 @@ class Source:
             raise BadRequest("import", Text("importing.no_path", path=path))
 
     def _add(self, path: Path) -> None:
-        if path.is_symlink() and path != self.path:
-            return  # it may lead anywhere; one that is named is meant
+        relative = path.relative_to(self.path).as_posix() if path != self.path else path.name
+        if path.is_symlink() and path != self.path:  # one that is named is meant
+            if not is_below(path, self.path):  # else what it leads to is a member itself
+                self.left_out.append(relative)
+            return
         if not path.is_file():
             if path == self.path:
                 raise BadRequest("import", Text("importing.no_file", path=path))
             return
-        relative = path.relative_to(self.path).as_posix() if path != self.path else path.name
         if zipfile.is_zipfile(path):
             self._open_archive(path, f"{relative}/" if path != self.path else "", deep=True)
         elif path.suffix.lower() == ".zip":
@@ -108,16 +115,21 @@ class Source:
             raise NotImported(self.path, Text("importing.no_archive"), Text("importing.download_again")) from None
         self._archives.append(archive)
         for info in archive.infolist():
+            parts = parts_of(info.orig_filename)
+            name, is_link = prefix + "/".join(parts), stat.S_ISLNK(info.external_attr >> 16)
             if info.is_dir() or len(self._members) >= _MOST_MEMBERS:
+                continue
+            if not parts or is_link or name in self._members:
+                self.left_out.append(prefix + info.filename)
                 continue
             if info.flag_bits & 1:
                 raise NotImported(self.path, Text("importing.encrypted"), Text("importing.decrypt"))
             if info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1):
                 raise NotImported(self.path, Text("importing.bomb", name=info.filename), Text("importing.unpack_yourself"))
             if deep and info.filename.lower().endswith(".zip"):
-                self._open_archive(archive.open(info), f"{prefix}{info.filename}/", deep=False)
+                self._open_archive(archive.open(info), f"{name}/", deep=False)
             else:
-                self._members[prefix + info.filename] = (archive, info.filename)
+                self._members[name] = (archive, info.filename)
 
     def close(self) -> None:
         """Close the archives."""
@@ -147,6 +159,14 @@ class Source:
         """Return the path of a member that is a file of its own, None for one in an archive."""
         archive, inner = self._members[name]
         return None if archive else Path(inner)
+
+    @contextmanager
+    def text(self, name: str, errors: str = "strict") -> Iterator[TextIOWrapper]:
+        """Open a text in UTF-8, or in UTF-16 with its mark; NotImported, with what converts it, for another."""
+        with closing(self.open(name)) as file:
+            encoding = "utf-16" if encoding_of(file.read(2)) == "UTF-16" else "utf-8-sig"
+        with self.reading(name), TextIOWrapper(self.open(name), encoding, errors, "\n") as text:
+            yield text
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a member; NotImported for one of more than 100 MB, or one that is cut off."""
@@ -283,14 +303,25 @@ class Source:
         """Raise what goes wrong while a member is read as NotImported, with the member's name."""
         try:
             yield
-        except (zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError, sqlite3.Error) as error:
+        except UnicodeDecodeError:
+            raise self.no_utf8(name) from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, sqlite3.Error) as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # the bits above say which lock
                 raise NotImported(self._place(name), Text("importing.locked"), Text("importing.close_or_copy")) from None
             raise self._damaged(name, Text("importing.cut_off")) from None
         except Exception as error:
             if not type(error).__module__.startswith("ijson"):  # imported only where a large file is read
                 raise
-            raise self._damaged(name, Text("importing.cut_off")) from None
+            raise self._damaged(name, self.encoded(name) or Text("importing.cut_off")) from None
+
+    def no_utf8(self, name: str) -> NotImported:
+        """Return that a text is in another encoding, with the command that converts it where that is known."""
+        return NotImported(self._place(name), self.encoded(name) or Text("importing.no_text"), Text("importing.save_utf8"))
+
+    def encoded(self, name: str) -> Text | None:
+        """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
+        with closing(self.open(name)) as file:
+            return not_utf8(file.read(_MOST_AT_ONCE), self.file(name))
 
     def _damaged(self, name: str, why: Any) -> NotImported:
         return NotImported(self._place(name), why, Text("importing.download_again"))

@@ -16,12 +16,12 @@ import tarfile
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from recalld.supervisor.protocol.paths import MOST_FOLDERS
 from recalld.supervisor.protocol.tar import Member, members
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire
 from recalld.supervisor.storage.disk import open_outside
 from recalld.supervisor.storage.errors import BadBackup, NewerFormat
+from recalld.supervisor.storage.foreign_name import LONGEST_NAME, parts_of
 from recalld.supervisor.storage.lenient_json import parse_json
 from recalld.supervisor.text.record import record
 
@@ -38,9 +38,6 @@ LIST: Final = "recalld-backup.json"
 _CHUNK: Final = 1 << 20
 #: Times that a file system can hold, in nanoseconds from 1970.
 _LATEST_NS: Final = 1 << 62
-#: Bytes that a file system takes for a name and for a path.
-_LONGEST_NAME: Final = 255
-_LONGEST_PATH: Final = 4096
 #: Bytes of the list for itself and for a file, at most, not counting the path; JSON writes a byte of that in six at most.
 _OF_A_LINE: Final = 512
 
@@ -170,12 +167,8 @@ class BackupFile:
     def _check(self, members: Sequence[Member]) -> None:
         """Raise BadBackup unless the files are those of the list, each once and inside the folder."""
         for member in members:
-            parts = member.name.split("/")
-            if not {"", ".", ".."}.isdisjoint(parts):
-                raise BadBackup(self._path, Text("backup.leads_out", name=member.name))
-            longest, size = max(len(os.fsencode(part)) for part in parts), len(os.fsencode(member.name))
-            if "\0" in member.name or longest > _LONGEST_NAME or size > _LONGEST_PATH or len(parts) > MOST_FOLDERS + 1:
-                raise BadBackup(self._path, Text("backup.bad_name", name=member.name[:_LONGEST_NAME]))
+            if "/".join(parts_of(member.name, from_here=True)) != member.name:
+                raise BadBackup(self._path, Text("backup.bad_name", name=member.name[:LONGEST_NAME]))
         listed = {entry.path: entry.size for entry in self.contents.files} | {LIST: members[-1].size}
         there = {member.name: member.size for member in members}
         if (

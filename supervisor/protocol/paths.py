@@ -16,6 +16,7 @@ from typing import Final
 from recalld.supervisor.protocol.period import Period, read_period
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
+from recalld.supervisor.storage.foreign_name import LONGEST_NAME, is_below
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
@@ -27,8 +28,6 @@ WORKERS: Final = 8
 LOST_AND_FOUND: Final = "lost+found"
 #: The folder of a fleet's own state, beside its workspaces.
 FLEET: Final = ".fleet"
-#: Folders in one another that a backup has at most: one path might otherwise create thousands of folders.
-MOST_FOLDERS: Final = 64
 #: Network file systems, and FUSE, where locks are whatever the program behind it makes of them.
 NETWORK: Final = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
@@ -43,8 +42,6 @@ _ANY_DATED: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
 SLUG_CHARS: Final = 32
 #: Paths of the long-term file; the first one that exists is used.
 LONG_TERM: Final = ("memory.md", "MEMORY.md", "memory/MEMORY.md")
-#: The most bytes of a file name, on every common file system.
-_LONGEST_NAME: Final = 255
 #: Names of files that editors, git and synchronisers leave, and of hidden and temporary files.
 _UNFINISHED: Final = lazy_re(
     r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*\.tmp"
@@ -173,7 +170,7 @@ def day_of_name(name: str) -> date | None:
     """Return the day in the name of a dated file, or of a note named like one; None for other names."""
     match = _ANY_DATED.fullmatch(name)
     try:
-        if not match or is_foreign(name) or len(os.fsencode(name)) > _LONGEST_NAME:
+        if not match or is_foreign(name) or len(os.fsencode(name)) > LONGEST_NAME:
             return None
         return date.fromisoformat(match[1])
     except ValueError:  # no such day, or a name that no disk can hold
@@ -215,15 +212,9 @@ def is_on_local_disk(paths: WorkspacePaths) -> bool:
 
 def check_inside(paths: WorkspacePaths) -> None:
     """Raise BadConfig where a folder that recalld writes to leads outside the workspace now."""
-    root = os.path.realpath(paths.root)
     for folder in (*paths.folders, *_entries(paths.originals)):
-        place = os.path.realpath(folder)
-        if place != root and not place.startswith(root + os.sep):
-            name = paths.relative(folder)
-            raise BadConfig(
-                name,
-                Text("config.leads_out", path=place),
-            )
+        if not is_below(folder, paths.root):
+            raise BadConfig(paths.relative(folder), Text("config.leads_out", path=os.path.realpath(folder)))
 
 
 def filesystem_kind(path: Path | str, mounts: str) -> str:

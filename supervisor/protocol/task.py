@@ -17,6 +17,7 @@ from recalld.supervisor.protocol.message import ATTEMPTS_END
 from recalld.supervisor.protocol.summary_file import Source, can_be_named
 from recalld.supervisor.storage.catalogue import restored, stored
 from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.foreign_name import parts_of
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.record import record
 
@@ -222,7 +223,7 @@ def _parse_period(raw: dict[str, Any]) -> Task:
         period=_text(raw, "period"),
         zone=_text(raw, "zone"),
         sources=_sources(raw),
-        material=tuple(str(name) for name in _list(raw, "material")),
+        material=_material(raw),
         previous=_text(raw, "previous", ""),
         previous_digest=_text(raw, "previousDigest", ""),
         redo=raw.get("redo") is True,
@@ -344,6 +345,13 @@ def _one_of(raw: dict[str, Any], key: str, allowed: tuple[str, ...]) -> Any:
     if found not in allowed:
         raise ValueError(f"{key} is {found!r}, not one of {', '.join(allowed)}")
     return found
+
+
+def _material(raw: dict[str, Any]) -> tuple[str, ...]:
+    names = tuple(str(name) for name in _list(raw, "material"))
+    if not all(parts_of(name, from_here=True) for name in names):
+        raise ValueError("material leads out of the folder")
+    return names
 
 
 def _sources(raw: dict[str, Any]) -> tuple[Source, ...]:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import stat
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from recalld.supervisor.index.hit import BY_ID
@@ -22,6 +21,7 @@ from recalld.supervisor.protocol.paths import LONG_TERM, day_of_name, is_foreign
 from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
+from recalld.supervisor.storage.foreign_name import parts_of
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.record import record
 
@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.group_search import Parts
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.files import Files
-
-
-#: Bytes of the longest name of a file; Linux, NAME_MAX.
-_LONGEST_NAME: Final = 255
 
 
 @record
@@ -194,20 +190,11 @@ class LineReader:
 
 def _parts_of(path: str) -> tuple[str, ...]:
     """Return the names in the path; BadRequest if no file of memory can have such a path."""
-    parts = PurePosixPath(path).parts
-    climbs = ".." in PurePosixPath(path.lower().replace("%2e", ".").replace("%2f", "/")).parts  # also as in a URI
-    no_name = "\0" in path or not _can_be_named(parts)
-    if not parts or path.startswith("/") or climbs or no_name or not (path.endswith(".md") or digest_in_name(path)):
+    parts = parts_of(path, from_here=True)
+    stays = parts_of(path.lower().replace("%2e", ".").replace("%2f", "/"), from_here=True)  # also as in a URI
+    if not stays or parts != PurePosixPath(path).parts or not (path.endswith(".md") or digest_in_name(path)):
         raise BadRequest("path", Text("lines.no_memory_file", path=path))
     return parts
-
-
-def _can_be_named(parts: Sequence[str]) -> bool:
-    """Return whether files can have these names: most lone surrogates stand for no byte, and a name may be too long."""
-    try:
-        return all(len(os.fsencode(part)) <= _LONGEST_NAME for part in parts)
-    except UnicodeEncodeError:
-        return False
 
 
 def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:

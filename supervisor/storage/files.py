@@ -24,6 +24,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.storage.errors import TEMPORARY, Busy, Conflict
+from recalld.supervisor.storage.foreign_name import LONGEST_GIVEN, shortened
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
@@ -349,7 +350,7 @@ class Files:
 
     def _temporary_name(self, path: Path) -> Path:
         while True:
-            temporary = path.with_name(f".{path.name}.{self._token}-{next(self._count)}.tmp")
+            temporary = path.with_name(f".{shortened(path.name, LONGEST_GIVEN)}.{self._token}-{next(self._count)}.tmp")
             if self.disk.stat(temporary) is None:  # else a process with the same number left it in a crash
                 self._given.append(temporary)
                 return temporary

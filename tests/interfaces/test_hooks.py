@@ -193,5 +193,15 @@ def test_project_of_is_the_repository_around_the_folder(tmp_path):
     assert project_of({"cwd": str(inner)}, {}) == str(tmp_path / "shop")
     assert project_of({"workspace_roots": [str(inner)]}, {}) == str(tmp_path / "shop")
     assert project_of({"cwd": "/elsewhere"}, {"CLAUDE_PROJECT_DIR": str(inner)}) == str(tmp_path / "shop")
-    for odd in ({}, {"cwd": 5}, {"cwd": "src"}, {"cwd": "/a\0b"}, {"workspace_roots": []}, [], None):
+    for odd in (
+        {},
+        {"cwd": 5},
+        {"cwd": "src"},
+        {"cwd": "/a\0b"},
+        {"cwd": "/\ud800"},
+        {"cwd": "/a" * 100_000},
+        {"workspace_roots": []},
+        [],
+        None,
+    ):
         assert project_of(odd, {}) == ""

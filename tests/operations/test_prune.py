@@ -131,3 +131,10 @@ def test_trash_is_emptied_after_its_days(world: World) -> None:
         world.round()
         assert pruned.exists() == is_left
     assert world.fsck().lost == []
+
+
+def test_bring_back_takes_no_name_that_leads_out_of_the_trash(world):
+    world.write([message("1", "2026-01-20T09:00")])
+    (world.root / "trash").mkdir(mode=0o700)
+    assert not world.ws.trash.bring_back(["../history.json"])
+    assert [one["id"] for one in world.history()] == ["1"]

@@ -89,7 +89,7 @@ ANSWERS: Final = {
         "import . --dry-run",
         [
             *("messages", "added", "left", "conversations", "days", "first", "last", "undated", "unread", "unreadFile"),
-            *("calls", "daysOfCalls", "kinds", "notes", "people", "me"),
+            *("calls", "daysOfCalls", "kinds", "notes", "people", "me", "leftOut"),
         ],
     ),
     "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),

@@ -185,6 +185,8 @@ def test_task_id_depends_on_group_sources_attempt_and_previous_digest(other):
         {"sources": [7]},
         {"sources": [{"name": "x", "digest": "y", "count": "z"}]},
         {"material": {"a": 1}},
+        {"material": ["../../../../etc/hostname"]},
+        {"material": ["/etc/hostname"]},
         {"attempt": -1},
         {"attempt": True},
         {"priority": "高"},

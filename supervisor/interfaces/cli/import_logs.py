@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _STOPPED = 130
 #: The orders that `--dates` takes.
 _ORDERS = ("dmy", "mdy", "ymd")
-#: People of a group that are named one by one.
-_MOST_PEOPLE = 12
+#: People of a group, and files that were left out, that are named one by one.
+_MOST_NAMED = 12
 
 
 def import_logs(
@@ -70,7 +70,9 @@ def import_logs(
     who = partial(_who, call, me, asks=not (dry_run or json))
     for path in paths:
         with _control() as control:
-            done = bring_in(ws, path.absolute(), at, control, branches=branches, dates=dates, who=who, dry_run=dry_run)
+            done = bring_in(
+                ws, Path(os.path.abspath(path)), at, control, branches=branches, dates=dates, who=who, dry_run=dry_run
+            )
         call.show(as_json(wire(asdict(done))) if json else _told(call, done, ws.zone, dry_run=dry_run))
         if left := getattr(done, "unread", None):
             file, count = getattr(done, "unread_file", None), sum(left.values())
@@ -78,7 +80,7 @@ def import_logs(
         is_stopped |= bool(getattr(done, "left", 0))
         if is_stopped:
             break
-        is_whole &= not (left or getattr(done, "different", ()) or getattr(done, "too_large", ()))
+        is_whole &= not (left or done.left_out or getattr(done, "different", ()) or getattr(done, "too_large", ()))
     if is_stopped:
         raise typer.Exit(_STOPPED)
     if not is_whole:
@@ -109,8 +111,8 @@ def _folded(name: str) -> str:
 
 def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
     """Return who said how much, the first of many."""
-    shown = (Text("importing.person", name=name, count=count) for name, count in [*people.items()][:_MOST_PEOPLE])
-    rest = len(people) - _MOST_PEOPLE
+    shown = (Text("importing.person", name=name, count=count) for name, count in [*people.items()][:_MOST_NAMED])
+    rest = len(people) - _MOST_NAMED
     return (*shown, *([Text("importing.other_people", count=rest)] if rest > 0 else []))
 
 
@@ -149,7 +151,7 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
 
     if isinstance(done, Copied):
         code = "importing.notes_would" if dry_run else "importing.notes"
-        known = done.notes - done.copied - len(done.different) - len(done.too_large)
+        known = done.notes - done.copied - len(done.different) - len(done.too_large) - len(done.left_out)
         told = [Text(code, notes=done.notes, copied=done.copied, known=known, folder=done.folder)]
         told += [Text("importing.note_differs", name=name) for name in done.different]
         told += [Text("importing.note_too_large", name=name) for name in done.too_large]
@@ -179,6 +181,10 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
             told.append(Text("importing.calls", calls=done.calls, days=done.days_of_calls))
         elif done.added and not done.left and not dry_run:
             told.append(Text("importing.next"))
+    if done.left_out:
+        others = max(0, len(done.left_out) - _MOST_NAMED)
+        names = [*done.left_out[:_MOST_NAMED], *(["…"] if others else [])]
+        told.append(Text("importing.left_out", count=len(done.left_out), names=names))
     return "\n".join(map(call.render, told))
 
 

@@ -74,9 +74,13 @@ def project_of(event: object, environ: Any) -> str:
     if not given and isinstance(event, dict):
         roots = event.get("workspace_roots")
         given = event.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
-    if not isinstance(given, str) or not os.path.isabs(given) or "\0" in given:
+    if not isinstance(given, str) or not os.path.isabs(given):
         return ""
+    from recalld.supervisor.storage.foreign_name import parts_of
+
     folder = start = os.path.normpath(given)
+    if not parts_of(f"root{start}", from_here=True):  # it is absolute, but else as every name out of a file
+        return ""
     while folder != os.path.dirname(folder):
         if os.path.exists(os.path.join(folder, ".git")):
             return folder

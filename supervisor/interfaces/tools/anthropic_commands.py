@@ -17,6 +17,7 @@ from recalld.supervisor.protocol.marks import pins_more, with_marks_of
 from recalld.supervisor.protocol.paths import is_foreign
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.foreign_name import LONGEST_GIVEN, LONGEST_NAME
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
@@ -28,9 +29,6 @@ _MOST_LINES: Final = 999_999
 _WIDTH: Final = 6
 #: Lines that are shown above and below the one that was replaced.
 _AROUND: Final = 2
-_LONGEST_NAME: Final = 255
-#: The most bytes of a new name: the names of its kept versions, and of the temporary files for these, are longer.
-_LONGEST_GIVEN: Final = 200
 #: An encoded dot, slash, backslash or NUL; or a backslash, which is a slash on other systems.
 _ODD: Final = lazy_re(r"%(?:2e|2f|5c|00)|\\", re.IGNORECASE)
 
@@ -148,7 +146,7 @@ def parts_of(path: str) -> tuple[str, ...]:
         raise Refused(f"Path {path} would escape {ROOT} directory")
     for part in parts:
         is_plain = part == without_surrogates(part) and not is_foreign(part) and not _ODD.search(part)
-        if not is_plain or len(part.encode()) > _LONGEST_NAME:
+        if not is_plain or len(part.encode()) > LONGEST_NAME:
             raise BadRequest("path", Text("memory_tool.never_read", name=part))
     return parts
 
@@ -157,8 +155,8 @@ def check_name(parts: Sequence[str], path: str) -> None:
     """Raise an error if no file may be made here: no search would find it, or no copy of its old text could be kept."""
     if not parts:
         raise BadRequest("path", Text("lines.is_folder", path=path))
-    if long := next((part for part in parts if len(part.encode()) > _LONGEST_GIVEN), ""):
-        raise BadRequest("path", Text("memory_tool.long_name", name=long, count=len(long.encode()), most=_LONGEST_GIVEN))
+    if long := next((part for part in parts if len(part.encode()) > LONGEST_GIVEN), ""):
+        raise BadRequest("path", Text("memory_tool.long_name", name=long, count=len(long.encode()), most=LONGEST_GIVEN))
     for part in parts[:-1]:
         if part.endswith(".md"):
             raise BadRequest("path", Text("memory_tool.file_name", name=part))

@@ -1,0 +1,186 @@
+"""An import of a source whose names lead elsewhere, or whose text is in another encoding: nothing is written there, or garbled."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.importing.notes import Copied
+from recalld.supervisor.importing.run import Imported, bring_in
+from recalld.supervisor.importing.source import NotImported
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.storage.control import UNLIMITED
+from tests.importing import made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.world import World
+
+CHAT = "2026/9/14 09:02 - 小雨: 周五去体检\n2026/9/14 09:03 - 阿明: 好的，我陪你\n"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A folder for what is imported, outside of the workspace."""
+    folder = tmp_path / "log"
+    folder.mkdir()
+    return folder
+
+
+def packed(folder: Path, *names: str, link: str = "") -> Path:
+    """A ZIP archive of notes, each of which holds its own name; *link* is one of them that leads to a file of the machine."""
+    with zipfile.ZipFile(folder / "笔记.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, f"# {name[:40]}\n")
+        if link:
+            info = zipfile.ZipInfo(link)
+            info.external_attr = (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(info, "/etc/passwd")
+    path = folder / "笔记.zip"
+    path.write_bytes(path.read_bytes().replace(b"NUL", b"\0__"))  # zipfile writes no such name
+    return path
+
+
+def copied(world: World, path: Path, *, dry_run: bool = False) -> Copied:
+    done = bring_in(world.ws, path, world.clock(), UNLIMITED, dry_run=dry_run)
+    assert isinstance(done, Copied)
+    return done
+
+
+def written(world: World) -> set[str]:
+    notes = world.root / "memory" / "notes"
+    return {path.relative_to(notes).as_posix() for path in notes.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "name", ["{out}/AGENTS.md", "../up.md", "a/../../up.md", "C:\\x.md", "a\\b.md", "\x1b[31m.md", "aNUL.md"]
+)
+def test_import_of_notes_leaves_out_a_name_that_leads_elsewhere(world, log, tmp_path, name):
+    name = name.format(out=tmp_path / "out")
+    before = {*tmp_path.rglob("*.md")}
+    path = packed(log, "好.md", name)
+    for dry_run in (True, False):
+        done = copied(world, path, dry_run=dry_run)
+        assert (done.notes, done.copied, len(done.left_out)) == (2, 1, 1)
+    assert written(world) == {"笔记/好.md"}
+    assert {*tmp_path.rglob("*.md")} - before == {world.root / "memory/notes/笔记/好.md"}
+
+
+def test_import_of_notes_leaves_out_links_and_a_note_below_a_note(world, log):
+    done = copied(world, packed(log, "夹.md", "夹.md/里.md", "./夹.md", link="链接.md"))
+    assert sorted(done.left_out) == ["./夹.md", "夹.md/里.md", "链接.md"]
+    assert written(world) == {"笔记/夹.md"}
+
+
+def test_import_of_a_folder_leaves_out_links_that_lead_out_of_it(world, log, tmp_path):
+    (tmp_path / "别处").mkdir()
+    (tmp_path / "别处" / "b.md").write_text("# b\n")
+    (log / "a.md").write_text("# a\n")
+    (log / "外.md").symlink_to(tmp_path / "别处" / "b.md")
+    (log / "外面").symlink_to(tmp_path / "别处")
+    (log / "内.md").symlink_to("a.md")
+    assert copied(world, log).left_out == ("外.md", "外面")
+    assert written(world) == {"log/a.md"}
+
+
+def test_import_of_notes_follows_no_link_in_memory(world, log, tmp_path):
+    (tmp_path / "别处").mkdir()
+    (world.root / "memory" / "notes").mkdir(parents=True)
+    (world.root / "memory" / "notes" / "笔记").symlink_to(tmp_path / "别处")
+    assert copied(world, packed(log, "a.md")).left_out == ("a.md",)
+    assert [*(tmp_path / "别处").iterdir()] == []
+
+
+def test_import_of_notes_shortens_a_name_that_no_disk_takes(world, log):
+    path = packed(log, "很长" * 60 + ".md", "很长" * 60 + "一.md", "n" * 249 + ".md", "深" * 90 + "/里.md")
+    assert (copied(world, path).copied, copied(world, path).copied) == (4, 0)
+    assert all(len(part.encode()) <= 255 for name in written(world) for part in name.split("/"))
+    assert f"笔记/{'n' * 249}.md" in written(world)
+
+
+@pytest.mark.parametrize("name", [".库", "..", "x.md/.."])
+def test_import_of_a_folder_of_any_name_stays_below_notes(world, log, name, monkeypatch):
+    (log / "x.md").mkdir()
+    (log / ".库").mkdir()
+    for folder in (log, log / ".库"):
+        (folder / "a.md").write_text("# a\n")
+    monkeypatch.chdir(log / "x.md" if name == ".." else log)
+    run_command(commands(), Call(["-w", str(world.root), "import", name], {}))
+    assert {"库/a.md"} <= written(world) | ({"库/a.md"} if name != ".库" else set())
+    assert {path.name for path in (world.root / "memory").glob("*.md")} == set()
+    assert all("/" in one and not one.startswith(".") for one in written(world))
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "Left out: 2. These are links, or their names lead elsewhere or can't be those of files: ../上.md, 链接.md"),
+        ("zh", "有 2 个没有导入，它们是链接，或者名字指向别处、不能作文件名：../上.md、链接.md"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [["--dry-run"], []])
+def test_import_says_what_it_left_out(world, log, capsys, language, sentence, dry_run):
+    path = str(packed(log, "好.md", "../上.md", link="链接.md"))
+    code = run_command(commands(), Call(["-w", str(world.root), "import", path, *dry_run], {"RECALLD_LANGUAGE": language}))
+    assert (code, sentence in capsys.readouterr().out) == (65, True)
+
+
+def test_import_of_a_chat_says_what_it_left_out_of_the_archive(world, log):
+    with zipfile.ZipFile(log / "WhatsApp Chat with 小雨.zip", "w") as archive:
+        archive.writestr("_chat.txt", CHAT)
+        archive.writestr("../../_chat.txt", CHAT.replace("周五", "周六"))
+    done = bring_in(world.ws, log / "WhatsApp Chat with 小雨.zip", world.clock(), UNLIMITED)
+    assert isinstance(done, Imported)
+    assert (done.added, done.left_out) == (2, ("../../_chat.txt",))
+
+
+def test_import_of_an_archive_with_no_good_name_says_so(world, log, capsys):
+    path = packed(log, "/a.md", "../b.md")
+    assert run_command(commands(), Call(["-w", str(world.root), "import", str(path)], {})) == 65
+    assert "Left out: 2." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_import_of_whatsapp_reads_utf8_and_utf16_with_its_mark(world, log, encoding):
+    path = log / "与小雨的 WhatsApp 聊天.txt"
+    path.write_bytes(CHAT.encode(encoding))
+    done = bring_in(world.ws, path, world.clock(), UNLIMITED)
+    assert isinstance(done, Imported)
+    assert done.people == {"小雨": 1, "阿明": 1}
+    assert [one["text"] for one in world.history()] == ["周五去体检", "好的，我陪你"]
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "gb18030", "utf-16-le"])
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_import_of_whatsapp_refuses_another_encoding(world, log, encoding, is_packed):
+    path, text = log / "_chat.txt", CHAT + ("2026/9/14 09:04 - 小雨: 㐂𠮷\n" if encoding == "gb18030" else "")
+    path.write_bytes(text.encode(encoding))
+    if is_packed:
+        with zipfile.ZipFile(log / "小雨.zip", "w") as archive:
+            archive.write(path, "_chat.txt")
+        path = log / "小雨.zip"
+    why = "no log and no export" if encoding == "utf-16-le" else f"iconv -f {encoding.upper()} -t UTF-8"
+    with pytest.raises(NotImported, match=why):
+        bring_in(world.ws, path, world.clock(), UNLIMITED)
+    assert world.history() == []
+
+
+def test_import_of_a_note_in_gbk_names_what_converts_it(world, log):
+    (log / "a.md").write_text("# 一\n")
+    (log / "b.md").write_bytes("# 妈妈对花生过敏\n".encode("gbk"))
+    with pytest.raises(NotImported, match=f"iconv -f GBK -t UTF-8 {log}/b.md"):
+        copied(world, log)
+    assert written(world) == set()
+
+
+def test_import_of_json_in_gbk_names_what_converts_it(world, log):
+    path = made.telegram(log)
+    path.write_bytes(path.read_text(encoding="utf-8").replace("The code is at", "密码放在抽屉里").encode("gbk", "ignore"))
+    with pytest.raises(NotImported, match="iconv -f GBK"):
+        bring_in(world.ws, path, world.clock(), UNLIMITED)
