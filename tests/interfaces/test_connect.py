@@ -487,6 +487,73 @@ def test_connect_in_a_project_writes_into_its_folder_alone(home, tmp_path):
     assert settings(project) == {}
 
 
+@pytest.mark.parametrize(
+    ("client", "link", "target"),
+    [
+        ("claude-code", "CLAUDE.local.md", ".bashrc"),
+        ("claude-code", ".claude", ".claude"),
+        ("gemini-cli", ".gemini/settings.json", ".gemini/settings.json"),
+        ("codex", "AGENTS.md", "notes/AGENTS.md"),
+    ],
+)
+def test_connect_in_a_project_refuses_a_file_outside_it(home, tmp_path, client, link, target):
+    (home / target).parent.mkdir(parents=True, exist_ok=True)
+    (home / target).write_text("{}") if "." in target[1:] or target == ".bashrc" else (home / target).mkdir()
+    project = tmp_path / "shop"
+    (project / link).parent.mkdir(parents=True)
+    (project / link).symlink_to(home / target)
+    before = settings(home)
+    with pytest.raises(BadFile, match=f"{re.escape(str(home / target))}.*, outside the project"):
+        machine(home, project=project).changes(client)
+    assert without_state(settings(home)) == before
+
+
+def test_disconnect_in_a_project_mends_what_was_written_outside(home, tmp_path):
+    project = tmp_path / "shop"
+    project.mkdir()
+    (home / ".bashrc").write_text("alias x=y\n<!-- recalld -->\n## Memory\n<!-- /recalld -->\n")
+    (project / "CLAUDE.local.md").symlink_to(home / ".bashrc")
+    disconnect(machine(home, project=project), "claude-code")
+    assert (home / ".bashrc").read_text() == "alias x=y\n"
+
+
+def test_connect_in_a_project_that_is_reached_by_a_link_writes_there(home, tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "link").symlink_to("shop")
+    connect(machine(home, project=tmp_path / "link"), "gemini-cli")
+    assert (tmp_path / "shop" / "GEMINI.md").exists()
+
+
+def test_connect_writes_a_paragraph_that_clients_share_once(home, tmp_path):
+    project = tmp_path / "shop"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("# 说明\n")
+    (project / "CLAUDE.local.md").symlink_to("AGENTS.md")
+    of, clients = machine(home, project=project), ("claude-code", "codex", "opencode")
+    of.apply([one for client in clients for one in of.changes(client)])
+    assert (project / "AGENTS.md").read_text().count("<!-- recalld -->") == 1
+    of.apply([one for client in clients for one in of.removals(client)])
+    assert (project / "AGENTS.md").read_text() == "# 说明\n"
+    assert of.known() == ()
+
+
+@pytest.mark.parametrize(("language", "head"), [("en", "To write it"), ("zh", "要写入")])
+def test_the_preview_names_the_file_and_the_command_that_writes_it(command, home, tmp_path, language, head):
+    project = tmp_path / "我的 店"
+    project.mkdir()
+    (project / "说明.md").touch()
+    (project / "GEMINI.md").symlink_to("说明.md")
+    said = command("connect", "gemini-cli", "--project", str(project), RECALLD_LANGUAGE=language).out
+    assert f"{project}/GEMINI.md → {project}/说明.md  " in said
+    run = f"connect gemini-cli --project '{project}' --yes`"
+    assert head in said
+    assert run in said
+    command("connect", "gemini-cli", "--project", str(project), "--yes")
+    assert f"dis{run}" in command("disconnect", "gemini-cli", "--project", str(project), RECALLD_LANGUAGE=language).out
+    shown = json.loads(command("connect", "gemini-cli", "--project", str(project), "--json").out)
+    assert shown["clients"][0]["files"][1]["file"] == f"{project}/说明.md"
+
+
 def test_connect_finds_clients_by_their_folder_or_their_command(home, tmp_path):
     (home / ".codex").mkdir()
     program = tmp_path / "bin" / "gemini"

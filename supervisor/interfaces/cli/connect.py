@@ -60,9 +60,9 @@ def connect(
     else:
         kind = "connect.workspace" if is_made else "connect.made_workspace" if writes else "connect.makes_workspace"
         head = [call.render(Text(kind, root=root))] if is_made or found else []
-        lines = [*head, *_rows(call, found, refused, every_line=dry_run, written=writes)]
+        named = _named(clients, machine)
+        lines = [*head, *_rows(call, found, refused, named, every_line=dry_run, written=writes)]
         end = _end("connect.done", "connect.all_there", done, refused) if writes or not done else "connect.how"
-        named = "".join(f" {client}" for client in clients or ())
         lines += ["", *_notes(call, found, machine), call.render(Text(end, named=named))]
         call.show("\n".join(lines if found or refused else [call.render(_none_found())]))
     _exit(refused)
@@ -91,8 +91,9 @@ def disconnect(
         others = [one for one in found if one.elsewhere]
         none = "connect.none_of_this" if others else "connect.none_there"
         end = _end("connect.gone", none, done, refused) if writes or not done else "connect.how_to_remove"
-        rows = _rows(call, [one for one in found if one in done or one in others], refused, every_line=dry_run, written=writes)
-        call.show("\n".join([*rows, *([""] if rows else []), call.render(Text(end))]))
+        shown, named = [one for one in found if one in done or one in others], _named(clients, machine)
+        rows = _rows(call, shown, refused, named, every_line=dry_run, written=writes)
+        call.show("\n".join([*rows, *([""] if rows else []), call.render(Text(end, named=named))]))
     _exit(refused)
 
 
@@ -145,6 +146,7 @@ def _rows(
     call: Call,
     changes: Sequence[Change],
     refused: Sequence[tuple[str, SupervisorError]],
+    named: str,
     *,
     every_line: bool,
     written: bool,
@@ -161,15 +163,25 @@ def _rows(
         for one in (one for one in of_it if one.kind != "absent"):
             what = call.render([Text(f"connect.{'paragraph_of' if n == 'paragraph' else n}") for n in one.wanted.what])
             kind = _DONE.get(one.kind, one.kind) if written else one.kind
-            rows.append("  " + call.render(Text(f"connect.{kind}", path=_short(one.wanted.path), what=what)))
+            rows.append("  " + call.render(Text(f"connect.{kind}", path=_shown(one), what=what)))
             if every_line and one.kind != "there":
                 lines = lines_put_in(one) if one.kind in ("add", "update") else lines_taken_out(one)
                 rows += [f"    {line}" for line in lines]
         if of_it and of_it[0].kind in ("remove", "delete", "absent"):
             others = dict.fromkeys(root for one in of_it for root in one.elsewhere)
-            rows += [f"  {call.render(Text('connect.elsewhere', client=title, root=quote(root)))}" for root in others]
+            rows += [
+                f"  {call.render(Text('connect.elsewhere', client=title, root=quote(root), named=named))}" for root in others
+            ]
         rows += [f"  {call.render(error)}" for name, error in refused if name == client]
     return rows
+
+
+def _named(clients: Sequence[str] | None, machine: Machine) -> str:
+    """Return the words of the command that say which clients and which project are meant, for a shell."""
+    from shlex import join
+
+    words = [*(clients or ()), *(("--project", str(machine.project)) if machine.project else ())]
+    return f" {join(words)}" if words else ""
 
 
 def _end(done: str, none: str, changed: Sequence[Change], refused: Sequence[object]) -> str:
@@ -209,6 +221,7 @@ def _as_data(
     for one in changes:
         row = {
             "path": str(one.wanted.path),
+            "file": str(one.file),
             "what": list(one.wanted.what),
             "change": one.kind,
             "elsewhere": list(one.elsewhere),
@@ -233,6 +246,8 @@ def _exit(refused: Sequence[tuple[str, SupervisorError]]) -> None:
         raise typer.Exit(refused[0][1].exit_code)
 
 
-def _short(path: Path) -> str:
+def _shown(change: Change) -> str:
+    """Return the path of a settings file, and behind an arrow the file that it is a link to, which is what is written."""
     home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+    paths = dict.fromkeys((change.wanted.path, change.file))
+    return " → ".join(f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path) for path in paths)

@@ -23,6 +23,7 @@ from recalld.supervisor.protocol.connections import Connection, parse_connection
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, SupervisorError, from_os_error
+from recalld.supervisor.storage.foreign_name import is_below
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class Machine:
         roots = dict.fromkeys(root for found in others.values() for root in found)
         found = []
         for one, file, before, text in read:
+            if self.project and not is_below(file, self.project):
+                raise BadSettings(one.path, Text("connect.leads_out", file=file), Text("connect.mend_leads_out"))
             known, base = self._known(one.path, roots), text
             keys = known.keys if known else ()
             with _told_of(one.path):
@@ -149,10 +152,13 @@ class Machine:
     def apply(self, changes: Sequence[Change]) -> None:
         """Write the changes, and what was put in; OSError as the errors of recalld."""
         kept = {(one.client, one.path): one for one in self.known()}
+        paragraphs = set[Path]()  # clients may share the file of it
         for one in changes:
             key = (one.client, str(one.wanted.path))
             try:
-                self._write(one)
+                if one.file not in paragraphs or one.wanted.form != "paragraph":
+                    self._write(one)
+                paragraphs |= {one.file} if one.wanted.form == "paragraph" else set()
             except OSError as error:
                 raise from_os_error(error, one.wanted.path) from error
             if one.kind in ("remove", "delete", "absent"):
