@@ -13,18 +13,17 @@ looks like it gets a backslash.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.hit import BY_ID, line_marks
+from recalld.supervisor.text.language import ROLES, Language
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.redact import HIDDEN
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-Language: TypeAlias = Literal["zh", "en"]
+    from collections.abc import Sequence
 
 HEADER: Final = "## Memory"
 #: The line after the header (`recall.note`); counted in the budget.
@@ -64,18 +63,13 @@ _LONG_GAP: Final = lazy_re(rf" {{{_MOST_BLANKS + 1},}}")
 #: Blanks of other widths: behind one a mark would not be seen as such.
 _OTHER_BLANK: Final = lazy_re(r"[^\S ]")
 
-#: The words for the roles; English ones are those of the messages.
-_ROLES: Final[Mapping[Language, Mapping[str, str]]] = {
-    "zh": {"user": "用户", "assistant": "助手", "system": "系统", "tool": "工具"},
-    "en": {},
-}
 #: Names of tags in chat templates, reasoning and quoted memory. Servers search any text for them, so the escape splits them.
 _MARKUP: Final = (
     r"system|user|assistant|tool|memory|memories|context|instructions?|think|thinking|thought|reasoning"
     r"|tool_calls?|tool_response|function_calls?|start_of_turn|end_of_turn|s|bos|eos|sys"
 )
 #: What a text, or a message after a bar, may not begin with: it would seem to be another speaker's.
-_SPEAKERS: Final = "|".join((*_ROLES["zh"], *_ROLES["zh"].values()))
+_SPEAKERS: Final = "|".join((*ROLES, *ROLES.values()))
 #: A mark of recalld's own, which gets no backslash: [hidden], and those that `recalld redact` writes.
 _HIDDEN: Final = "|".join([*(re.escape(mark[1:]) for mark in HIDDEN.values()), r"redacted(?:\]|:\ )", r"已隐去："])
 _ESCAPED: Final = (
@@ -264,7 +258,7 @@ def speaker(role: str, name: str = "", language: Language = "en") -> str:
     >>> speaker("user", "Anna"), speaker("user", "小周", "zh"), speaker("assistant", "", "zh")
     ('user Anna', '用户 小周', '助手')
     """
-    word = _ROLES[language].get(role) or escaped(_one_line(role))[:20]
+    word = (ROLES.get(role) if language == "zh" else "") or escaped(_one_line(role))[:20]
     return f"{word} {escaped(_one_line(name))}".strip()
 
 

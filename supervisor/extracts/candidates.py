@@ -30,6 +30,7 @@ from recalld.supervisor.extracts.replies import (
 from recalld.supervisor.extracts.sentences import clean, cut, end_of, last_clause, sentences, units
 from recalld.supervisor.extracts.worth import weight
 from recalld.supervisor.storage.clock import local
+from recalld.supervisor.text.language import ROLES
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import spelled
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 #: Who has no label: a person's notes, an earlier summary.
 NOBODY: Final = frozenset({"note", "summary"})
-#: The label of each speaker in Chinese; other roles are their own labels.
-_LABELS: Final = {"user": "用户", "assistant": "助手", "tool": "工具", "system": "系统"}
 _NAME_CHARS: Final = 40
 #: A speaker's name before the words, and the share of messages that have one where the conversation is one of named speakers.
 _NAME: Final = lazy_re(r"\s*([^\W\d_][\w.'’-]{0,19}(?: [A-Z][\w.'’-]{0,19})?)[:：]\s*(?=\S)")
@@ -195,7 +194,7 @@ def _speakers(blocks: Sequence[Block]) -> frozenset[str]:
 
 def _label(name: str, role: str, language: Language) -> str:
     """Return the speaker's label before the words, on one line: the name, else the role; "" where there is no speaker."""
-    who = cut(" ".join(clean(name).split()), _NAME_CHARS) or (_LABELS.get(role, role) if language == "zh" else role)
+    who = cut(" ".join(clean(name).split()), _NAME_CHARS) or (ROLES.get(role, role) if language == "zh" else role)
     return "" if role in NOBODY else f"{who}：" if language == "zh" else f"{who}: "
 
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 Language = Literal["zh", "en"]
 
+#: The roles in Chinese, as recalld writes them before what was said; in English a role is its own label.
+ROLES: Final = {"user": "用户", "assistant": "助手", "system": "系统", "tool": "工具"}
+
 #: So many of the newest texts show the language of the memory, each with so many characters.
 NEWEST: Final = 7
 _CHARS: Final = 1_000

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.text.language import ROLES
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.secret_forms import found_secrets
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.text.language import Language
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
-RULES: Final = 9
+RULES: Final = 10
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final[Mapping[Language, str]] = {"zh": "[已隐去]", "en": "[hidden]"}
 #: Full-width letters, digits and signs are matched as ASCII, characters without width are skipped. Chinese punctuation stays.
@@ -30,6 +31,13 @@ _FOLDED: Final = {
     **dict.fromkeys([0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE0080)]),
 }
 _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
+#: The label of a speaker, with which a line of an extract, a session or a summary begins, or goes on behind "→" and ";". Before
+#: "oz / …" it may be a person's word for a login, and stays.
+_SPEAKER: Final = lazy_re(
+    r"(?:(?:\A|(?<=\n))[ \t>*_+-]{0,8}(?:[(\[（]?(?:\d\d-\d\d )?\d?\d[:：]\d\d[)\]）]? |\d\d-\d\d )?|[→;\]] ?|；)"
+    rf"(?P<label>(?:{'|'.join([*ROLES, *ROLES.values()])})[*_]{{0,3}} ?[:：])(?!\s?[\w.@+-]{{1,64}}\s?/)",
+    re.IGNORECASE | re.ASCII,
+)
 #: The end of a sentence; a full stop ends one only before a blank, since addresses and numbers contain them.
 _SENTENCE_END: Final = lazy_re(r"[\n。！？；!?;]|\.(?=\s)")
 
@@ -75,11 +83,14 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
 
 
 def _matches(text: str) -> list[Found]:
-    """Return the matches in the folded text, with their places in *text*."""
+    """Return the matches in the folded text without the labels of speakers, with their places in *text*."""
     folded = text.translate(_FOLDED) if not _FOLDED_CHARS.isdisjoint(set(text)) else text
     places: Sequence[int] = range(len(text))
     if len(folded) < len(text):
         places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
+    for label in reversed(list(_SPEAKER.finditer(folded))):
+        start, end = label.span("label")
+        folded, places = folded[:start] + folded[end:], [*places[:start], *places[end:]]
     return [one._replace(start=places[one.start], end=places[one.end - 1] + 1) for one in found_secrets(folded)]
 
 

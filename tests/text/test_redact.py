@@ -154,3 +154,34 @@ def test_redacted_shows_the_name_of_a_picture_and_no_long_hex_key():
     name = "attachments/6b7fa434f92a8b80aab02d9bf1a12e49.png"
     assert redacted(f"钥匙 (image: {name})") == f"钥匙 (image: {name})"
     assert "6b7f" not in redacted("钥匙 6b7fa434f92a8b80aab02d9bf1a12e49")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "用户：我的航班号是 MU5582",
+        "- 09:02 用户：我的航班号是 MU5582",
+        "- 用户：小明 KX5582",
+        "user: flight MU5582",
+        "09:02 user: alice MU5582x",
+        "- 01-28 user: Alice, KX5582",
+        "助手：哪一班？ → 用户：航班 MU5582",
+        "- [工作] 用户：航班 MU5582；助手：好的",
+        "**User**: seat 14C, KX5582",
+    ],
+)
+def test_redacted_reads_a_line_without_the_label_of_its_speaker(line):
+    assert redacted(line, "…") == line
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("- 用户：登录：oz / Xk7392ab", "- 用户：登录：oz / …"),
+        ("user: my password is plum77", "user: my …"),
+        ("助手：密码？ → 用户：密码是 plum77，别忘了", "助手：密码？ → 用户：…，别忘了"),
+        ("user: oz / Xk7392ab", "user: oz / …"),
+    ],
+)
+def test_redacted_hides_a_secret_behind_a_speakers_label(line, shown):
+    assert redacted(line, "…") == shown
