@@ -11,6 +11,7 @@ from recalld.supervisor.protocol.paths import SLUG_CHARS
 from recalld.supervisor.text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.redact import redacted
+from recalld.supervisor.text.secret_labels import STEMS
 from recalld.supervisor.text.tokenizer import HAN, latin_words, stem
 from recalld.supervisor.text.word_frequency import is_known, rarity
 
@@ -24,7 +25,18 @@ _NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
 _SLUG_READS: Final = 20_000
 _SLUG_MARGIN: Final = 4_000
-_LATIN_WORD: Final = lazy_re(r"[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*")
+#: Words that are joined are one, and one with a digit may be a password: plum-otter-1931, falcon9x.
+_LATIN_WORD: Final = lazy_re(r"[a-z]{3,}(?:-[a-z]+)*")
+#: What a sentence has that tells a secret: a word for one, or the mark in the place of one.
+_HIDDEN: Final = "\0"
+_LATIN_STEMS, _OTHER_STEMS = ("|".join(one for one in STEMS if one.isascii() is latin) for latin in (True, False))
+_SECRET: Final = lazy_re(
+    rf"(?<![a-z])(?:(?:{_LATIN_STEMS})(?:s|word|code|phrase)?s?|wi-?fi|wlan)(?![a-z])|{_OTHER_STEMS}|门禁|門禁|{_HIDDEN}",
+    re.IGNORECASE,
+)
+#: A sentence with its end, and the ends of one that the next completes: "New password:", "The wifi?"
+_SENTENCE: Final = lazy_re(r"\s*\S.*?(?:[\n。！？；!?;]|\.(?=\s)|\Z)", re.DOTALL)
+_GOES_ON: Final = (":", "：", "?", "？")
 _HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 #: Pronouns and particles: a word with one of them is a piece of a sentence, such as 我会 and 哪些地方.
 _NO_NOUN: Final = frozenset("我你您他她它这那哪谁是让吗呢吧啊呀")
@@ -62,11 +74,12 @@ def slug_of(messages: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> st
     Return up to three of the most telling words of the messages (role, text) in kebab-case, "" when there are none.
 
     They are those of the people, and the assistant's only where the people have none. A word is more telling the more messages
-    contain it and the rarer it is in its language; courtesies are not. Of Chinese, nouns and names count, in pinyin. Text that
-    looks like a secret is left out, and so is all but the beginning of a very long message.
+    contain it and the rarer it is in its language; courtesies are not. Of Chinese, nouns and names count, in pinyin. A sentence
+    that may tell a secret is left out, and so is all but the beginning of a very long message.
     """
-    of_people = [text for role, text in messages if role not in _NO_PEOPLE]
-    return _most_telling(of_people, length) or _most_telling([text for role, text in messages if role in _NO_PEOPLE], length)
+    plain = list(_without_secrets(messages))
+    of_people = [text for role, text in plain if role not in _NO_PEOPLE]
+    return _most_telling(of_people, length) or _most_telling([text for role, text in plain if role in _NO_PEOPLE], length)
 
 
 def slugs_of(days: Sequence[Sequence[tuple[str, str]]], length: int = SLUG_CHARS) -> list[str]:
@@ -76,8 +89,7 @@ def slugs_of(days: Sequence[Sequence[tuple[str, str]]], length: int = SLUG_CHARS
 
 def _most_telling(texts: Sequence[str], length: int) -> str:
     counts: Counter[str] = Counter()
-    for text in texts:
-        plain = _beginning(text)
+    for plain in texts:
         counts.update(dict.fromkeys([*_latin(plain, length // 2), *_han(plain)], 1))
     has_han = not all(map(str.isascii, counts))
     stray = {word: _STRAY for word, count in counts.items() if has_han and count == 1 and word.isascii()}
@@ -107,10 +119,22 @@ def free_name(name_of: Callable[[str], str], slug: str, taken: Collection[str]) 
     return name
 
 
+def _without_secrets(messages: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the messages without the sentences that may tell a secret: with a word for one, or after one that asks for it."""
+    is_answer = False
+    for role, text in messages:
+        kept = ""
+        for sentence in _SENTENCE.findall(_beginning(text)):
+            has_word = _SECRET.search(sentence) is not None
+            kept += "" if has_word or is_answer else sentence
+            is_answer = has_word and sentence.rstrip().endswith(_GOES_ON)
+        yield role, kept
+
+
 def _beginning(text: str) -> str:
-    """Return the beginning of the text without its secrets, also without one that the limit would cut in two."""
+    """Return the beginning of the text with marks for its secrets, also for one that the limit would cut in two."""
     read = text[: _SLUG_READS + _SLUG_MARGIN]
-    shown = redacted(read)
+    shown = redacted(read, _HIDDEN)
     after = max(0, len(read) - _SLUG_READS)  # a mark is never longer than its secret: not more than this comes from the margin
     return shown[: max(0, len(shown) - after)]
 

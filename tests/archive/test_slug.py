@@ -95,6 +95,27 @@ def test_slug_of_contains_no_secret(secret):
         assert piece not in slug
 
 
+@pytest.mark.parametrize(
+    ("texts", "slug"),
+    [
+        (["wifi for guests is plum-otter-1931", "We bought a tent"], "tent-bought"),
+        (["客人的 wifi 是 plum-otter-1931", "周末去云台山"], "yuntaishan"),
+        (["门禁是水獭和李子。周末去云台山"], "yuntaishan"),
+        (["The new code:\n\notter tango. We bought a tent"], "tent-bought"),
+        (["What was the wifi password?", "otter tango", "We bought a tent"], "tent-bought"),
+        (["router.plum-otter_1931 and falcon9x, We bought a tent"], "tent-bought"),
+        (["the monkey and the keyhole, passing Kunming"], "keyhole-kunming-monkey"),
+    ],
+)
+def test_slug_of_has_nothing_of_a_sentence_that_may_tell_a_secret(texts, slug):
+    assert slug_of(by_user(texts)) == slug
+
+
+def test_slug_of_has_no_answer_to_a_question_for_a_secret():
+    said = [("assistant", "门禁密码是多少？"), ("user", "水獭李子"), ("user", "周末去云台山")]
+    assert slug_of(said) == "yuntaishan"
+
+
 def test_slug_of_reads_the_beginning_of_a_very_long_message():
     assert slug_of(by_user([f"部署到 cloudflare。{'花生 ' * 30_000}再试 kubernetes"])) == "cloudflare-huasheng-bushu"
 
