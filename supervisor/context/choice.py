@@ -17,8 +17,8 @@ from recalld.supervisor.text.record import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.context.render import Language
     from recalld.supervisor.index.hit import Hit
+    from recalld.supervisor.text.language import Language
 
 #: What the next best line of a file adds to the worth of the file, as a share of what the line before it added.
 _NEXT_LINE: Final = 0.3

@@ -14,9 +14,9 @@ from recalld.supervisor.text.language import language_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from recalld.supervisor.context.render import Language
     from recalld.supervisor.context.request import Asked
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.text.language import Language
 
 #: For each message of the block so many messages are read: results of tools are not shown, and no message is shown twice.
 _LOOKED_AT: Final = 3

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recalld.supervisor.context.history_window import WindowMessage
-    from recalld.supervisor.context.render import Language
+    from recalld.supervisor.text.language import Language
 
 #: `context.memory_in`
 MemoryPlace: TypeAlias = Literal["question", "system", "message"]

@@ -22,10 +22,10 @@ from recalld.supervisor.text.word_frequency import rarity_asked
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.context.render import Language
     from recalld.supervisor.context.request import Asked
     from recalld.supervisor.index.hit import Hit
     from recalld.supervisor.protocol.config_keys import Privacy
+    from recalld.supervisor.text.language import Language
 
 #: Characters of each hit in which secrets are compared, and of a secret's sentence before it.
 _COMPARED_CHARS: Final = 2_000
