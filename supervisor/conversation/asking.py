@@ -20,7 +20,6 @@ from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
 from recalld.supervisor.summaries.material import Material
 from recalld.supervisor.summaries.quality import judge
-from recalld.supervisor.text.facts import states_fact
 from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -119,6 +118,8 @@ class SummaryWriter:
             shown = quote(dialogue_of(part, language), language)
             texts.append(cleaned(await self._answer(name, language, {"current_summary": "", place: shown})))
         told = dict.fromkeys(text for text in texts if not says_nothing(text))
+        if not told:
+            return fold.so_far
         joined = self._judged(_JOINT.join(told), fold.read, "")
         return await self._fitting(f"{fold.so_far}{_JOINT}{joined}".strip(), fold.language)
 
@@ -154,14 +155,11 @@ class SummaryWriter:
         return room
 
     def _judged(self, answer: str, entries: Sequence[Entry], previous: str) -> str:
-        """Return the text without its wrappings; NoSummary if it can't be kept, or wrongly says that there is nothing to."""
+        """Return the text without its wrappings; NoSummary if it can't be kept."""
         text = cleaned(answer)
         text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
-        if says_nothing(text):
-            if not any(states_fact(entry.text) for entry in entries if not entry.head.startswith(_NOT_PEOPLE)):
-                return text
-            self.model.note_judged("empty", 0)
-            raise NoSummary(Text("model.nothing_but_is"), "empty")
+        if says_nothing(text):  # it is believed: no list of words knows better, and the conversation stays in its files
+            return text
         verdict = judge(text, self._material(entries, previous), self.max_chars * _TOO_LONG)
         self.model.note_judged(verdict.reason, verdict.unverified)
         if verdict.reason:

@@ -1,9 +1,8 @@
 """
 Whether a person's words state something: about themselves, a day, a number, a decision, or something to remember.
 
-When a model answers "nothing to record", the answer is accepted if the user's words state nothing (jokes, riddles, small talk).
-Otherwise the model would be asked, and paid, for the same conversation again. In doubt the words state a fact; the conversation
-stays in its files either way.
+What states nothing (jokes, riddles, small talk) is left out of the line that code writes about a session. In doubt the words
+state a fact; the conversation stays in its files either way.
 """
 
 from __future__ import annotations

@@ -219,11 +219,28 @@ def test_summarize_conversation_asks_nothing_where_there_is_nothing(messages):
 
 @pytest.mark.feature("000.20")
 @pytest.mark.parametrize("said", ["无需记录", "无需记录。", "**无需记录**", "Nothing to record."])
-def test_summarize_conversation_believes_nothing_to_record_of_small_talk(said):
-    assert summarize(Scripted(lambda _: said), [question("你好呀"), answer("你好！有什么可以帮你的吗？")]) == ""
-    with pytest.raises(NoSummary, match="there is") as refused:
-        summarize(Scripted(lambda _: said))
-    assert refused.value.reason == "empty"
+@pytest.mark.parametrize(
+    "talk",
+    [
+        [question("你好呀"), answer("你好！有什么可以帮你的吗？")],
+        [question("今天下雨吗？"), answer("小雨，24 度")],
+        [question("what time is my favourite show on tonight"), answer("At 21:00.")] * 12,
+        TALK,
+    ],
+)
+def test_summarize_conversation_believes_nothing_to_record_and_asks_once(said, talk):
+    model = Scripted(lambda _: said)
+    assert summarize(model, talk) == ""
+    assert len(model.prompts) == 1
+    assert summarize(model, talk, "旧的；一行") == "旧的；一行"
+
+
+def test_summarize_conversation_believes_nothing_of_each_exchange():
+    answers = iter(['{"summary": "仓库"}', *["无需记录"] * 4])
+    long = [question("第一件事" + "，把箱子搬到东边的仓库" * 12), answer("好的，记下了。" * 9)]
+    model = Scripted(lambda _: next(answers))
+    assert summarize(model, long * 3, "旧的") == "旧的"
+    assert 2 < len(model.prompts) <= 5
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ TEXTS: Final = {
     "fault_as": "{fault}（{about}）",
     "no_answer_within": "模型在 {seconds:g} 秒内没有回答",
     "raised": "模型抛出了 {kind}",
-    "nothing_but_is": "模型说没有值得记下的，其实有",
     "vague": "模型写得太空泛，几乎没提到说过的事",
     "no_summary": "模型写的不能用作摘要",
     "text_longer": "模型写的超过了 {most} 个字",

@@ -13,7 +13,6 @@ TEXTS: Final = {
     "fault_as": "{fault} ({about})",
     "no_answer_within": "the model did not answer within {seconds:g} s",
     "raised": "the model raised {kind}",
-    "nothing_but_is": "the model says that there is nothing to record, and there is",
     "vague": "the model's text is vague, and names hardly anything of the conversation",
     "no_summary": "the model's text can't become a summary",
     "text_longer": "the model's text is longer than {most} characters",
