@@ -245,6 +245,27 @@ def test_memory_write_says_which_line_it_wrote(memory, world):
     }
 
 
+@pytest.mark.feature("000.25")
+@pytest.mark.parametrize(
+    ("language", "known"), [("zh", "记忆里已有，在第 9 行（共 8 条）"), ("en", "in memory already, line 9 (8 in all)")]
+)
+def test_memory_write_says_that_a_line_is_there_already(memory, language, known):
+    tools = tools_of(memory, language=language)
+    tools.call("memory_write", {"content": "用户搬到了上海"})
+    again = tools.call("memory_write", {"content": "用户搬到了上海"})
+    assert (again.text, again.data["line"], again.data["new"]) == (known, 9, False)
+    marked = tools.call("memory_write", {"content": "用户搬到了上海 #shared"})
+    assert marked.text.splitlines()[0] == known, "the mark that it took away changes nothing"
+
+
+def test_memory_write_that_replaces_by_a_line_that_is_there_says_both(memory):
+    tools = tools_of(memory, language="zh")
+    old, new = (tools.call("memory_write", {"content": one}).data for one in ("用户住在泉州", "用户搬到了上海"))
+    again = tools.call("memory_write", {"content": "用户搬到了上海", "replaces": old["ref"]})
+    assert again.text.startswith(f"记忆里已有，在第 {new['line']} 行")
+    assert again.data["replaced"].startswith(f"{old['line']}@")
+
+
 def test_memory_write_names_the_line_that_every_door_names(memory, world):
     world.put("memory.md", "- 花生\n- 茶\n- 花生\n")
     assert tools_of(memory).call("memory_write", {"content": "- 花生"}).data["line"] == memory.write("- 花生").line == 3
@@ -297,7 +318,7 @@ def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_gro
         assert tools.openai()[-1]["function"]["description"] == tools.anthropic()[-1]["description"] == write.description
     assert [line.number for line in memory.read(recent=2).lines] == [9, 10]
     alone = tools_of(memory).call("memory_write", {"content": "周日去爬山 en"})
-    assert (alone.text, alone.data["new"]) == ("written to memory, line 10 (9 in all)", False)
+    assert (alone.text, alone.data["new"]) == ("in memory already, line 10 (9 in all)", False)
 
 
 def test_memory_write_in_a_group_does_not_know_the_words_of_a_hidden_line(memory):

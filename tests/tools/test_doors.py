@@ -145,7 +145,7 @@ TABLE = [
     read("[3] ", start_line=3, end_line=1),
     read("entries in memory: 7", start_line=6, end_line=6),
     write("用户搬到了上海", "written to memory, line 9 (8 in all)"),
-    write("用户搬到了上海", "written to memory, line 9 (8 in all)"),
+    write("用户搬到了上海", "in memory already, line 9 (8 in all)"),
     write("分\n两\r\n行  写 的\0", "written to memory, line 10 (9 in all)"),
     write("a|b；c", "written to memory, line 11 (10 in all)"),
     search("用户搬到了哪里", "上海"),

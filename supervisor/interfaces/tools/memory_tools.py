@@ -180,7 +180,7 @@ class MemoryTools:
             raise Conflict(made.path)
         total = len(lines)
         note = self._render(Text("longterm.mark_taken")) if unmarked != content else ""
-        saved = self._render(Text("longterm.written", line=line.number, total=total))
+        saved = self._render(replace(made, line=line.number, total=total).told())
         struck = self._render(Text("longterm.replaced", line=made.replaced)) if made.replaced else ""
         plain = "\n\n".join(filter(None, (saved, struck, note))) + self._refs([line])
         return WriteAnswer(
