@@ -89,7 +89,7 @@ HOMES: Final = {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in (
             *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "fleet", "forget", "import_logs"),
-            "pool",
+            *("memory", "pool"),
             *("long_term", "model", "programs", "service", "turn", "unit"),
         )
     },

@@ -130,6 +130,7 @@ def leaves(group: typer.core.TyperGroup, before: str = "") -> set[str]:
     return {
         leaf
         for name, one in group.commands.items()
+        if not one.hidden
         for leaf in (leaves(one, f"{before}{name} ") if hasattr(one, "commands") else {before + name})
     }
 

@@ -7,6 +7,7 @@ under the names of the command and the option.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.interfaces.cli.output import columns
@@ -85,11 +86,11 @@ def in_chinese(command: Any, words: tuple[str, ...] = ()) -> Any:
 
 
 def _help_of(name: str, option: str = "") -> str:
-    """Return the help of a command or an option: its own, or the one that all commands share."""
-    try:
-        return template(f"help.{name}", "zh")
-    except KeyError:
-        return template(f"help.option.{option}", "zh")
+    """Return the help of a command or an option: its own, that of the command that it is another name of, or that of all."""
+    for code in (name, name.removeprefix("memory.")):
+        with suppress(KeyError):
+            return template(f"help.{code}", "zh")
+    return template(f"help.option.{option}", "zh")
 
 
 def _render(code: str) -> str:

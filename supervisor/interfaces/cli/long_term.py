@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, wire
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.operations import long_term
 from recalld.supervisor.storage.catalogue import Text
@@ -136,15 +136,8 @@ def stats(
     """Count the lines of the long-term memory by source, and show their first and last day."""
     call: Call = ctx.obj
     found = call.perform(long_term.stats, long_term.StatsRequest(), workspace, now, session, chat)
-    if json:
-        call.show(as_json(found))
-    else:
-        call.show(
-            as_text(
-                {"total": found["total"], "sources": found["sources"], "dateRange": found["date_range"] or None},
-                call.renderer(),
-            )
-        )
+    shown = wire({**found, "date_range": found["date_range"] or None})
+    call.show(as_json(found) if json else as_text(shown, call.renderer()))
 
 
 def summarize(
@@ -162,8 +155,8 @@ def summarize(
     if json:
         fields: dict[str, object] = {"session": session, "line": None, "new": False}
         if made:
-            found = {"path": made.path, "total": made.total, "digest": made.digest, "text": made.text}
-            fields |= {"line": made.line, "new": made.is_new, **found}
+            fields |= {"line": made.line, "new": made.is_new, "path": made.path}
+            fields |= {"total": made.total, "digest": made.digest, "text": made.text}
         call.show(as_json(fields))
     elif made is None:
         call.say(Text("longterm.nothing_new"), 0)

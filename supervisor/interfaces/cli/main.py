@@ -24,6 +24,7 @@ MODULES: Final = {
     "turn": ("append", "inject", "context", "search", "get", "why", "index"),
     "long_term": ("write", "read", "delete", "stats", "summarize", "invalidate"),
     "forget": ("prune", "redact", "forget", "undo"),
+    "memory": ("memory",),
     "model": ("model",),
     "pool": ("pool",),
     "completion": ("completion",),

@@ -108,6 +108,8 @@ TEXTS: Final = {
     "hook": "回应客户端从标准输入送来的事件；由客户端运行，退出码总是 0。",
     "hook.client": "claude-code、codex、gemini-cli、cursor、opencode 或 openclaw",
     "index": "搜索索引，随时可以删掉。",
+    "memory": "`status`、`index rebuild`、`search` 和 `prune` 的别名。",
+    "memory.index": "根据文件重建索引，并计算缺少的向量；向量服务器没有应答时退出码为 69。",
     "index.rebuild": "根据文件重建索引，并计算缺少的向量；向量服务器没有应答时退出码为 69。",
     "index.status": "显示索引里有什么，以及记忆是否和它一致。",
     "init": "新建工作区；已有的内容一概不动。",

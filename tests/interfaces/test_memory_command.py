@@ -1,0 +1,70 @@
+"""`recalld memory …`: other names of four commands (supervisor/interfaces/cli/memory)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.main import commands
+from tests.world import WITH_MODEL, Diarist, World, at, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAID = (
+    message("m-may-000001", "2025-05-10T09:00", "花生过敏，点外卖备注一下。"),
+    message("m-jan-000002", "2026-01-30T09:00", "The launch is on 15 December."),
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = Diarist(tmp_path / "w", at("2026-01-31T10:00"), f'language = "en"\n{WITH_MODEL}')
+    world.write([*SAID])
+    world.settle()
+    return world
+
+
+@pytest.mark.feature("003.31")
+@pytest.mark.parametrize(
+    ("words", "other"),
+    [
+        ("memory status --json", "status --json"),
+        ("memory search 花生", "search 花生"),
+        (
+            "memory search 花生 --limit 1 --json --session telegram:group:家",
+            "search 花生 --limit 1 --json --session telegram:group:家",
+        ),
+        ("memory prune --recent-days 5 --summary-days 180 --keep-longterm --dry-run", "prune --dry-run"),
+        ("memory prune --recent-days 400 --dry-run", "prune --recent-days 400 --dry-run"),
+        ("memory prune --summary-days 0", "prune --summary-days 0"),
+    ],
+)
+def test_memory_command_does_what_the_command_of_its_own_does(world, words, other, capsys):
+    def answered(line: str) -> tuple[int, str, str]:
+        code = run_command(commands(), Call(["-w", str(world.root), "--now", "2026-01-31T02:00:00Z", *line.split()]))
+        return code, *capsys.readouterr()
+
+    answer = answered(words)
+    assert answer == answered(other)
+    assert answer[1] or answer[2]
+
+
+def test_memory_prune_moves_and_memory_index_reads_again(world, capsys):
+    line = ["-w", str(world.root), "--now", "2026-01-31T02:00:00Z"]
+    assert run_command(commands(), Call([*line, "memory", "prune"])) == 0
+    assert [path.name[:10] for path in world.paths.trash.iterdir()] == ["2025-05-10"]
+    capsys.readouterr()
+    assert run_command(commands(), Call([*line, "memory", "index"])) == 0
+    assert "files" in capsys.readouterr().out
+
+
+def test_list_of_commands_does_not_show_the_memory_group(capsys):
+    for argv in (["--help"], ["memory", "--help"]):
+        run_command(commands(), Call(argv, {"RECALLD_LANGUAGE": "en"}))
+    everything, group = capsys.readouterr().out.split("Usage: recalld memory")
+    assert "  memory  " not in everything
+    assert all(f"  {name} " in group for name in ("index", "status", "search", "prune"))
