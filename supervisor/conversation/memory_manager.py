@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
@@ -58,7 +57,7 @@ _JOINT: Final = "\n\n"
 
 class MemoryManager:
     """
-    The memory of one conversation: `conversation_summary`; `message_buffer`, the messages not in it yet; `messages`, all.
+    The memory of one conversation: `conversation_summary`, and `message_buffer`, the whole history, which only grows (004).
 
     *llm* is any object with `chat_stream(messages=…, temperature=…)`, which gives an iterator of texts or chunks, plain or
     asynchronous. None: nothing is summed up, and the oldest turns are not sent once they no longer fit. *settings* may have
@@ -79,8 +78,8 @@ class MemoryManager:
         deadline: Deadline = NEVER,
     ) -> None:
         self.conversation_summary = ""
-        self.message_buffer: list[dict[str, Any]] = []
-        self._left: list[dict[str, Any]] = []  # what has left the buffer
+        self._buffer: list[dict[str, Any]] = []
+        self._summed_up: dict[int, dict[str, Any]] = {}  # the messages of the buffer that the summary has, by their id()
         self._config = config = config or Config()
         self._limits = limits_of(config, settings)
         self._model = None if llm is None else model_of(llm)
@@ -118,12 +117,21 @@ class MemoryManager:
             self._take(raw)
 
     @property
+    def message_buffer(self) -> list[dict[str, Any]]:
+        """Every message of the conversation as it was given, those that are summed up, too (004)."""
+        return self._buffer
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
-        """Every message of the conversation, system prompts first, those that are summed up, too (004)."""
+        """The same, system prompts first."""
+        return sorted(self.message_buffer, key=lambda raw: raw.get("role") != "system")
+
+    @property
+    def pending(self) -> list[dict[str, Any]]:
+        """The messages that the summary does not have, without the system prompts."""
         with self._lock:
             self._refresh()
-            prompts = [raw for raw in self.message_buffer if raw.get("role") == "system"]
-            return [*prompts, *self._summed_up(), *self._messages()]
+            return self._messages()
 
     def needs_summary(self) -> bool:
         """Return whether the conversation takes more than its share of the context, or has more messages than the limit."""
@@ -204,11 +212,11 @@ class MemoryManager:
         """Sum up what is due; a failure is noted, and raised where a person asked."""
         async with self._alone():
             with self._lock:
-                count, conversation, sent = self._due(by_hand=by_hand), self._conversation(), self._messages()
+                count, conversation, waiting = self._due(by_hand=by_hand), self._conversation(), self._messages()
             if not count or self._model is None:
                 return False
             try:
-                await self._write(self._model, conversation, sent, count)
+                await self._write(self._model, conversation, waiting, count)
             except NoSummary as failure:
                 self._note(failure)
                 if by_hand:
@@ -217,8 +225,8 @@ class MemoryManager:
         self._emit("conversation_summarised", messages=count, tokens=estimate_tokens(self.conversation_summary))
         return True
 
-    async def _write(self, model: Model, conversation: Conversation, sent: Sequence[dict[str, Any]], count: int) -> None:
-        """Have the model sum up the *count* oldest messages, in pieces; the messages of a finished piece leave the buffer."""
+    async def _write(self, model: Model, conversation: Conversation, waiting: Sequence[dict[str, Any]], count: int) -> None:
+        """Have the model sum up the *count* oldest messages, in pieces; those of a finished piece are not sent any more."""
         oldest = conversation.said[:count]
         language = language_of("\n".join(one.text for one in oldest))
         places = dialogue(oldest, language)
@@ -236,24 +244,17 @@ class MemoryManager:
             await writer.add_piece(fold, name, values, place, room)
             at = places[-len(fold.left)][0] if fold.left else count
             if at in points and not (fold.left and fold.left[0].part):
-                self._keep(fold.so_far, sent[done:at])
+                self._keep(fold.so_far, waiting[done:at])
                 done = at
         if done < count:
-            self._keep(fold.so_far, sent[done:count])
+            self._keep(fold.so_far, waiting[done:count])
 
     def _keep(self, summary: str, covered: Sequence[dict[str, Any]]) -> None:
-        """Take the messages that the new summary has out of the buffer."""
+        """Take the new summary in place of the messages that it has."""
         with self._lock:
-            left = Counter(map(id, covered))
-            kept = []
-            for raw in self.message_buffer:
-                if left[id(raw)]:
-                    left[id(raw)] -= 1
-                    self._read.pop(id(raw), None)
-                    self._left.append(raw)
-                else:
-                    kept.append(raw)
-            self.message_buffer[:] = kept
+            for raw in covered:
+                self._summed_up[id(raw)] = raw
+                self._read.pop(id(raw), None)
             self.conversation_summary = summary
             self._failure = Failure()
 
@@ -284,20 +285,16 @@ class MemoryManager:
 
     def _take(self, raw: dict[str, Any]) -> None:
         """Take a message into the conversation."""
-        self.message_buffer.append(raw)
-
-    def _summed_up(self) -> list[dict[str, Any]]:
-        """Return the messages that are in the summary alone."""
-        return self._left
+        self._buffer.append(raw)
 
     def _messages(self) -> list[dict[str, Any]]:
-        return [raw for raw in self.message_buffer if raw.get("role") != "system"]
+        return [raw for raw in self._buffer if raw.get("role") != "system" and id(raw) not in self._summed_up]
 
     def _prompts(self) -> list[str]:
-        return [self._as_read(raw).text for raw in self.message_buffer if raw.get("role") == "system"]
+        return [self._as_read(raw).text for raw in self._buffer if raw.get("role") == "system"]
 
     def _last_question(self) -> Said | None:
-        found = (self._as_read(raw) for raw in reversed(self.message_buffer))
+        found = (self._as_read(raw) for raw in reversed(self._messages()))
         return next((one for one in found if one.is_question), None)
 
     def _conversation(self) -> Conversation:

@@ -89,7 +89,7 @@ class SessionMemory(MemoryManager):
         return self._kept.is_private or any(chat_of(one.block.fields).is_direct for one in self._of_session())
 
     def _of_session(self) -> list[SessionMessage]:
-        return [raw for raw in self.message_buffer if isinstance(raw, SessionMessage)]
+        return [raw for raw in self._buffer if isinstance(raw, SessionMessage)]
 
     def _refresh(self) -> None:
         """Read summary and messages from the workspace; a message that is the same as before stays the same object."""
@@ -105,15 +105,19 @@ class SessionMemory(MemoryManager):
         for block in blocks:
             before = known.get((block.id, block.created_at))
             messages.append(before if before is not None and before.block == block else SessionMessage(block))
-        prompts = [raw for raw in self.message_buffer if raw.get("role") == "system"]
+        prompts = [raw for raw in self._buffer if raw.get("role") == "system"]
         self._kept, self._failure, self.conversation_summary = kept, kept.failure, kept.text
-        self.message_buffer[:] = [*prompts, *(one for one in messages if one.block.role not in _PROMPTS)]
-        self._read = {id(raw): self._read[id(raw)] for raw in self.message_buffer if id(raw) in self._read}
+        self._summed_up.clear()  # what the summary has is left out above, by its place in the session
+        self._buffer[:] = [*prompts, *(one for one in messages if one.block.role not in _PROMPTS)]
+        self._read = {id(raw): self._read[id(raw)] for raw in self._buffer if id(raw) in self._read}
 
-    def _summed_up(self) -> list[dict[str, Any]]:
-        shown = {(one.block.id, one.block.created_at) for one in self._of_session()}
-        blocks = self._talk.read(self._session, self._clock()).blocks
-        return [SessionMessage(one) for one in blocks if one.role not in _PROMPTS and (one.id, one.created_at) not in shown]
+    @property
+    def message_buffer(self) -> list[dict[str, Any]]:
+        """The system prompts, and every message of the session that its files have."""
+        with self._lock:
+            prompts = [raw for raw in self._buffer if raw.get("role") == "system"]
+            blocks = self._talk.read(self._session, self._clock()).blocks
+            return [*prompts, *(SessionMessage(one) for one in blocks if one.role not in _PROMPTS)]
 
     def _take(self, raw: dict[str, Any]) -> None:
         if raw.get("role") == "system":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.conversation.analyzer import CHAR_THRESHOLD, KEEP_RECENT, MESSAGE_THRESHOLD, MessageAnalyzer, entries_of
+from recalld.supervisor.conversation.analyzer import MessageAnalyzer, entries_of
 from recalld.supervisor.conversation.asking import SummaryWriter, in_one_line
 from recalld.supervisor.conversation.own_model import model_of
 from recalld.supervisor.protocol.config import Config
@@ -38,8 +38,12 @@ class ConversationSummarizer:
 
     *provider* is any object with `chat_stream(messages=…, temperature=…)`, which gives an iterator of texts or of chunks, plain
     or asynchronous. *template* returns the prompts; context, temperature and time limit are those of `llm` in *config*;
-    after the *deadline* no model is waited for.
+    after the *deadline* no model is waited for. `should_summarize` and `get_messages_to_keep` are the analyzer's.
     """
+
+    analyzer = MessageAnalyzer()
+    should_summarize = analyzer.should_summarize
+    get_messages_to_keep = analyzer.split_messages
 
     def __init__(
         self,
@@ -52,7 +56,6 @@ class ConversationSummarizer:
     ) -> None:
         if char_limit < 1:
             raise ValueError(f"char_limit is {char_limit}, and must be 1 or more")
-        self.analyzer = MessageAnalyzer()
         self._model, self._char_limit, self._template = model_of(provider), char_limit, template
         self._deadline = deadline
         self._config = config or Config()
@@ -98,18 +101,3 @@ class ConversationSummarizer:
             limits=CallLimits(timeout=llm.timeout, deadline=self._deadline, temperature=llm.temperature),
             cjk_weight=weight,
         )
-
-    def should_summarize(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        message_threshold: int = MESSAGE_THRESHOLD,
-        char_threshold: int = CHAR_THRESHOLD,
-    ) -> bool:
-        """Return whether there are more messages, or more characters in them, than these."""
-        return self.analyzer.should_summarize(messages, message_threshold, char_threshold)
-
-    def get_messages_to_keep(
-        self, messages: Sequence[Mapping[str, Any]], keep_recent: int = KEEP_RECENT
-    ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-        """Return the messages to sum up and those to keep, the *keep_recent* newest."""
-        return self.analyzer.split_messages(messages, keep_recent)

@@ -71,7 +71,7 @@ def test_memory_manager_makes_the_two_example_rounds_of_004():
 
     assert talk.summarize()
     assert talk.conversation_summary == FIRST
-    assert talk.message_buffer == [{"role": "system", "content": SYSTEM}]
+    assert talk.pending == []
     talk.add(question("人工智能有哪些应用？"))
     talk.add(answer("人工智能在医疗、金融、教育等领域都有广泛应用。"))
     assert talk.summarize()
@@ -82,13 +82,42 @@ def test_memory_manager_makes_the_two_example_rounds_of_004():
     assert fenced(second) == [FIRST, "用户：人工智能有哪些应用？\n助手：人工智能在医疗、金融、教育等领域都有广泛应用。"]
 
 
-@pytest.mark.feature("004.13")
-def test_memory_manager_keeps_the_whole_conversation_beside_what_is_sent():
+@pytest.mark.feature("004.1", "004.13")
+def test_memory_manager_keeps_the_whole_history_and_sends_less_of_it():
     talk = manager(lambda _: SUMMARY, *TALK)
     talk.summarize()
     talk.add(question("当前问题"))
-    assert talk.messages == [{"role": "system", "content": SYSTEM}, *TALK, question("当前问题")]
+    assert talk.message_buffer == talk.messages == [{"role": "system", "content": SYSTEM}, *TALK, question("当前问题")]
     assert len(talk.recompose()) == 2
+
+
+def test_message_buffer_is_the_history_in_its_order_whatever_is_summed_up():
+    late = {"role": "system", "content": "用中文答。"}
+    talk = manager(lambda _: SUMMARY, *(TALK * 26), late, question("现在？"))
+    for n in range(3):
+        talk.context()
+        talk.add(answer(f"第 {n} 次"))
+        talk.add(question(f"第 {n} 问"))
+    said = [question("现在？"), *(one for n in range(3) for one in (answer(f"第 {n} 次"), question(f"第 {n} 问")))]
+    assert talk.message_buffer == [{"role": "system", "content": SYSTEM}, *(TALK * 26), late, *said]
+    assert talk.messages == [{"role": "system", "content": SYSTEM}, late, *(TALK * 26), *said]
+    assert talk.pending == said
+
+
+def test_message_buffer_takes_what_a_program_puts_into_the_list():
+    talk = manager(lambda _: SUMMARY, *TALK)
+    talk.summarize()
+    talk.message_buffer.append(question("还有？"))
+    assert talk.recompose()[-1] == question("还有？")
+    talk.message_buffer.clear()
+    assert talk.pending == []
+
+
+@pytest.mark.parametrize("said", ["无需记录", "Nothing to record."])
+def test_running_summary_believes_nothing_to_record_and_asks_once(said):
+    talk = manager(lambda _: said, question("今天下雨吗？"), answer("小雨，24 度"))
+    assert talk.summarize()
+    assert (len(prompts(talk)), talk.conversation_summary, talk.pending, len(talk.message_buffer)) == (1, "", [], 3)
 
 
 @pytest.mark.feature("004.10", "004.11")
@@ -199,7 +228,6 @@ def test_add_keeps_the_message_as_it_was_given():
     [
         (RuntimeError("502"), "provider"),
         ("", "empty"),
-        ("无需记录", "empty"),
         ("<think>用户要我总结对话</think>", "empty"),
         ("抱歉，我无法协助处理该请求。", "refused"),
         (EXAMPLE, "example"),
@@ -218,12 +246,12 @@ def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
     talk.summarize()
     for message in TALK * 26:
         talk.add(message)
-    before = list(talk.message_buffer)
+    before = talk.pending
 
     talk.context()
     talk.context()  # it waits
 
-    assert (talk.conversation_summary, talk.message_buffer) == (SUMMARY, before)
+    assert (talk.conversation_summary, talk.pending) == (SUMMARY, before)
     assert events[1:] == [("conversation_failed", {"reason": reason, "attempts": 1})]
     with pytest.raises(NoSummary):
         talk.summarize()  # a person does not wait
@@ -231,7 +259,7 @@ def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
     for message in TALK * 5:
         talk.add(message)
     talk.context()
-    assert len(talk.message_buffer) == 1
+    assert talk.pending == []
     assert events[-1] == ("conversation_summarised", {"messages": 62, "tokens": estimate_tokens(SUMMARY)})
 
 
@@ -302,7 +330,7 @@ def test_summarize_goes_in_pieces_and_keeps_those_that_are_finished():
     talk._model = model_of(Scripted(script))
     with pytest.raises(NoSummary):
         talk.summarize()
-    done = 20 - (len(talk.message_buffer) - 1)
+    done = 20 - len(talk.pending)
     assert 0 < done < 20
     assert all(room in "".join(told[:-1]) for n in range(done // 2) for room in rooms[20 * n : 20 * n + 20])
     assert talk.conversation_summary.startswith("用户对花生过敏，机柜很多")
@@ -318,14 +346,14 @@ def test_summarize_tells_a_message_larger_than_the_window_in_pieces():
     told = "".join(fenced(prompt)[-1] for prompt in prompts(talk))
     assert all(room in told for room in rooms[::7])
     assert len(prompts(talk)) > 3
-    assert talk.message_buffer == [{"role": "system", "content": SYSTEM}]
+    assert talk.pending == []
 
 
 def test_summarize_asks_nothing_for_courtesies_and_hides_secrets():
     talk = manager(lambda _: SUMMARY, question("好的"), answer("收到"), question("👍"), answer("嗯嗯"))
 
     assert talk.summarize()
-    assert (prompts(talk), talk.conversation_summary, len(talk.message_buffer)) == ([], "", 1)
+    assert (prompts(talk), talk.conversation_summary, talk.pending) == ([], "", [])
     told = [*TALK, question("数据库密码是 hunter2-demo"), answer("记下了。")]
     for redact, is_shown in (("llm", False), ("off", True)):
         secret = manager(
@@ -447,7 +475,7 @@ def test_a_second_trigger_waits_for_the_first():
     calls, first, second, talk = asyncio.run(both())
     assert calls == 1
     assert first == second
-    assert [one["content"] for one in talk.message_buffer] == [SYSTEM, "现在？", "还有？"]
+    assert [one["content"] for one in talk.pending] == ["现在？", "还有？"]
 
 
 def test_context_does_not_block_the_loop_that_writes_the_summary():
@@ -495,7 +523,7 @@ def test_threads_lose_no_message_and_never_ask_at_once():
         one.start()
     for one in speakers:
         one.join()
-    everything = "".join([*told, *(one["content"] for one in talk.message_buffer)])
+    everything = "".join([*told, *(one["content"] for one in talk.pending)])
     assert set(most) == {1}
     assert all(everything.count(f"{name}-{n} 花生") == 1 for name in "甲乙丙丁" for n in range(30))
 
@@ -530,5 +558,5 @@ def test_memory_manager_loses_nothing_whatever_its_model_does(turns, seed):
             if talk.conversation_summary == summary:
                 assert len(told) - asked <= 2 + 4 + 1  # the whole, at most four exchanges, both made shorter once
         clock.now += timedelta(hours=chance.randint(0, 2))
-    held = "".join([*told, *(str(one["content"]) for one in talk.message_buffer)])
+    held = "".join([*told, *(str(one["content"]) for one in talk.pending)])
     assert all(one in held for one in everything)

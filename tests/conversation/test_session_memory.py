@@ -44,7 +44,7 @@ def places(memory: Memory) -> tuple[list[int], list[int]]:
     """The facts in the summary of the session, and those in its buffer, as a process finds them that comes later."""
     talk = Memory(memory.workspace, clock=memory.clock).conversation(session=SESSION)
     shown = talk.recompose()
-    buffer = [n for raw in talk.message_buffer for n in facts(str(raw["content"]))]
+    buffer = [n for raw in talk.pending for n in facts(str(raw["content"]))]
     assert all(set(raw) <= {"role", "content", "name", "tool_calls", "tool_call_id"} for raw in shown)
     return facts(talk.conversation_summary), buffer
 
@@ -64,7 +64,7 @@ def test_session_memory_continues_where_the_session_is(world: World, memory: Mem
         world.forward(minutes=1)
     assert talk.summarize()
     talk.add(question(fact(12)))
-    assert [n for raw in talk.messages[1:] for n in facts(raw["content"])] == [*range(13)]
+    assert [n for raw in talk.message_buffer[1:] for n in facts(raw["content"])] == [*range(13)]
 
     assert places(memory) == ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12])
     again = Memory(world.ws, clock=world.clock).conversation(None, "你是家里的助手。", session=SESSION)
@@ -103,7 +103,7 @@ def test_session_memory_keeps_a_call_and_its_results_together(world: World, memo
     world.write([])
     before = memory.conversation(session=SESSION)
     before.needs_summary()
-    assert before.message_buffer == raws
+    assert before.pending == before.message_buffer == raws
 
     model = telling()
     with pytest.warns(UserWarning, match="最近的几轮对话保留原话，最多 3 轮"):
@@ -114,7 +114,7 @@ def test_session_memory_keeps_a_call_and_its_results_together(world: World, memo
     memory = Memory(reopened.ws, clock=reopened.clock)
     talk = memory.conversation(model, session=SESSION)
     assert talk.summarize()
-    assert talk.message_buffer == raws[10:]
+    assert (talk.pending, talk.message_buffer) == (raws[10:], raws)
 
 
 def test_session_memory_begins_a_long_session_with_its_last_hundred(world: World, memory: Memory) -> None:

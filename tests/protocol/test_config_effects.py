@@ -648,7 +648,7 @@ def is_a_talk_too_long(world: World) -> bool:
 def messages_that_stay(world: World) -> int:
     running = running_talk(world)
     running.summarize()
-    return len(running.message_buffer) - 1
+    return len(running.pending)
 
 
 def role_with_the_summary(world: World) -> str:

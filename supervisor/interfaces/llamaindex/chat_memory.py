@@ -176,8 +176,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
     def _keep_summary(self, manager: MemoryManager) -> None:
         """Store the summary next to the messages, if it is a new one."""
         messages = self.get_all()[: len(self._given)]
-        waiting = sum(raw["role"] != "system" for raw in manager.message_buffer)
-        count = sum(_role(one) != "system" for one in messages) - waiting
+        count = sum(_role(one) != "system" for one in messages) - len(manager.pending)
         if count == self._summed_up:
             return
         about = {"messages": count, "digest": _digest(self._given, messages, count)}
