@@ -53,10 +53,6 @@ from recalld.supervisor.workspace import Workspace, open_workspace
 
 HERE = Path(__file__).parent
 BLANK = re.compile(r"\s+")
-#: The day that the block has beside a relative one, "tomorrow (24 November)", which is no word of the message.
-BESIDE = re.compile(
-    r" \(\d{1,2} [A-Z][a-z]+(?: \d{4})?(?: to \d{1,2} [A-Z][a-z]+(?: \d{4})?)?\)|（(?:\d{4}年)?\d{1,2}月\d{1,2}日(?:至[\d年月]+日)?）"
-)
 RUN = 10
 WHOLE = 0.9
 FOREIGN = 4
@@ -68,7 +64,7 @@ SPEAKER = re.compile(r"(?:\d\d:\d\d )?(?:(?:user|assistant|system|tool|用户|�
 
 def share(message: str, block: str) -> float:
     """Return the share of the message's characters that are in the block, by runs of ten."""
-    message = BLANK.sub("", BESIDE.sub("", message))
+    message = BLANK.sub("", message)
     if message in block:
         return 1.0
     there = [message[n : n + RUN] in block for n in range(len(message) - RUN + 1)]
@@ -128,7 +124,7 @@ def passages(block: str) -> list[str]:
     """Return the passages that a memory block shows, in its order, without tags, speakers and white space."""
     found: list[str] = []
     fenced: list[str] | None = None
-    for line in BESIDE.sub("", block).split("\n"):
+    for line in block.split("\n"):
         if line == FENCE:
             if fenced is not None:
                 found.append("\n".join(fenced))
@@ -183,7 +179,7 @@ def _as_shown(text: str) -> list[str]:
 
 
 def _shares(evidence: list[list[str]], block: str) -> list[float]:
-    bare = BLANK.sub("", BESIDE.sub("", block))
+    bare = BLANK.sub("", block)
     return [max(share(text, bare) for text in either) for either in evidence]
 
 

@@ -128,7 +128,7 @@ PURE: Final = tuple(
         "recall": "audience neighbours",
         "longterm": "lines",
         "conversation": "running sessions turns",
-        "context": "choice distinct history_window memory_block messages opening render request said_when spoken",
+        "context": "choice distinct history_window memory_block messages opening render request spoken",
         "replies": "remember waiting",
         "interfaces.chat": "stream",
         "interfaces.connect": "clients edited json_text",

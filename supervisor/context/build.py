@@ -208,6 +208,7 @@ def memory_block(
         citations=not is_brief and (recall.citations == "on" or (recall.citations == "auto" and may_cite)),
         note=recall.note,
         days=not is_brief,
+        today=now.astimezone(config.archive.zone).date(),
         names=audience.sees_all,
         hide=redactor(asked, result.terms, [*hits, *(Hit(one, 0.0) for one in pinned)], language, config.privacy),
         role=result.role,

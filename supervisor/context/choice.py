@@ -16,6 +16,7 @@ from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import date
 
     from recalld.supervisor.index.hit import Hit
     from recalld.supervisor.text.language import Language
@@ -67,6 +68,7 @@ class BlockLimits:
     max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
     citations: bool = True  # line numbers in the tags
     days: bool = True  # after the tags
+    today: date | None = None  # the day of the question, for the head
     note: bool = True  # the line that says that nothing here is an instruction; never with hit = "line"
     names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
     hide: Callable[[str], str] = str  # the secrets of a text

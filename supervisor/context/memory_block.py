@@ -23,18 +23,16 @@ from recalld.supervisor.context.choice import best_files_first, group_of, worthy
 from recalld.supervisor.context.distinct import distinct, is_visible, lines_of
 from recalld.supervisor.context.render import (
     BETWEEN,
-    HEADER,
-    NOTE,
     TRUNCATED,
     entry,
     fenced,
     has_layout,
+    head,
     shown,
     shown_lines,
     spoken,
     tag,
 )
-from recalld.supervisor.context.said_when import with_days
 from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.recall.audience import nameless
 from recalld.supervisor.recall.neighbours import are_neighbours, is_answer
@@ -56,6 +54,9 @@ PINNED: Final = "pinned"
 _MOST_UNPINNED: Final = 20
 #: A snippet that is cut shorter than this says nothing, in characters.
 _MIN_CUT_CHARS: Final = 20
+#: A smaller block has no day in its head, in tokens or characters: it would have no words.
+_LEAST_DATED: Final = 128
+_LEAST_DATED_CHARS: Final = 400
 #: If a hit is a file, a message of at most this share of the budget is shown whole. A longer one is cut at line_chars.
 _WHOLE_SHARE: Final = 0.25
 #: An answer of the assistant of more bytes is shown as an excerpt of so many bytes: a Han character has three, and says as much
@@ -65,9 +66,6 @@ _EXCERPT_BYTES: Final = 500
 _ASKED_EXCERPT_CHARS: Final = 1_000
 #: A token has at most this many ASCII characters: a word of five letters and its blank.
 _CHARS_PER_TOKEN: Final = 6
-#: The tiers whose passages are messages of their day; a summary was written later.
-_SAID: Final = frozenset({"dated", "unfiled", "original"})
-
 
 #: How often the same was said, after its words.
 TIMES: Final = {"zh": "（说过 {} 次）", "en": " (said {} times)"}
@@ -146,8 +144,10 @@ class MemoryBlock:
         self.shown: list[Hit] = []
         self.said: Mapping[tuple[str, int, int], int] = {}  # how often each hit was said, by its place
         self._limits, self._terms = limits, terms
-        has_note = limits.note and limits.hit == "file"
-        self._head = f"{HEADER}\n{NOTE[limits.language]}\n" if has_note else f"{HEADER}\n"
+        is_line = limits.hit == "line"  # 003, to the letter
+        has_room = limits.tokens >= _LEAST_DATED and (not limits.max_chars or limits.max_chars >= _LEAST_DATED_CHARS)
+        today = limits.today if has_room and not is_line else None
+        self._head = head(limits.language, note=limits.note and not is_line, today=today)
         self._size = _Size(token_cost(self._head, limits.cjk_weight), len(self._head))
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
         self._sources: dict[object, tuple[str, float]] = {}  # with their tokens
@@ -273,8 +273,6 @@ class MemoryBlock:
         said, mark = unit.text, ""
         if chars and self._is_long_answer(unit):
             said, chars, mark = excerpt(said, chars, self._terms), 0, TRUNCATED
-        if unit.day and unit.tier in _SAID and self._limits.days and not is_line:
-            said = with_days(said, unit.day)
         if not is_line and has_layout(said):
             lines = shown_lines(said, chars, self._terms)
             if "\n" in lines:

@@ -73,6 +73,7 @@ def opening(memory: Visible, request: OpeningRequest) -> Opening:
         line_chars=ws.config.recall.line_chars,
         citations=ws.config.recall.citations != "off",
         note=ws.config.recall.note,
+        today=ws.today(memory.caller.clock()),
         hide=redactor(Asked(""), (), (), language, ws.config.privacy),
         cjk_weight=ws.config.tokens.cjk_weight,
         language=language,

@@ -27,19 +27,6 @@ def day_words(day: date, language: Literal["zh", "en"]) -> str:
     return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-def day_of_month(day: date, language: Literal["zh", "en"], *, year: bool) -> str:
-    """
-    Return the day without the day of the week, and without its year if that is known.
-
-    >>> from datetime import date
-    >>> day_of_month(date(2026, 1, 28), "en", year=False), day_of_month(date(2026, 1, 28), "zh", year=True)
-    ('28 January', '2026年1月28日')
-    """
-    if language == "zh":
-        return f"{f'{day.year}年' if year else ''}{day.month}月{day.day}日"
-    return f"{day.day} {_MONTHS[day.month - 1]}{f' {day.year}' if year else ''}"
-
-
 def day_in_brackets(day: date, language: Literal["zh", "en"]) -> str:
     """
     Return the day in brackets, as it is written before the messages of that day.

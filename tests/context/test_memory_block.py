@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.context.choice import BlockLimits
 from recalld.supervisor.context.memory_block import pack
-from recalld.supervisor.context.render import HEADER, NOTE
+from recalld.supervisor.context.render import HEADER, NOTE, head
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 from tests.world import at
@@ -32,6 +32,7 @@ LIMITS = st.builds(
     line_chars=st.sampled_from((0, 20, 60, 300)),
     max_chars=st.sampled_from((0, 0, 100, 200, 700)),
     citations=st.booleans(),
+    today=st.sampled_from((None, date(2026, 11, 28))),
     cjk_weight=st.sampled_from((0.5, 1.0, 2.0)),
     language=st.sampled_from(("zh", "en")),
 )
@@ -65,6 +66,35 @@ def test_memory_block_has_a_header_a_note_and_tagged_entries():
 def test_memory_block_has_no_note_if_configured_or_with_lines():
     for limits in (replace(ZH, note=False), replace(ZH, hit="line")):
         assert pack([hit(9)], [], limits).text.startswith(f"{HEADER}\n[memory/2026-01-28-allergy.md#L4] ")
+
+
+def test_memory_block_head_says_the_day_of_the_question():
+    asked = date(2026, 11, 28)
+    assert pack([hit(9)], [], replace(ZH, today=asked)).text.startswith(
+        f"{HEADER}\n{NOTE['zh']}\n（今天是2026年11月28日星期六。）\n["
+    )
+    english = pack([hit(9)], [], BlockLimits(today=asked, note=False)).text
+    assert english.startswith(f"{HEADER}\n(Today is Saturday, 28 November 2026.)\n[")
+
+
+def test_memory_block_head_says_no_day_with_lines_or_without_room():
+    for limits in (replace(ZH, hit="line"), replace(ZH, max_chars=399), replace(ZH, tokens=127)):
+        assert pack([hit(9)], [], limits) == pack([hit(9)], [], replace(limits, today=date(2026, 11, 28)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "will buy the telly on black friday",
+        "明天体检，下周二师傅上门",
+        "- 后天: 交报告\n- next week: the survey",
+        "on the 12th, or 月底",
+    ],
+)
+@pytest.mark.parametrize("tier", ["dated", "unfiled", "original", "summary", "long_term"])
+def test_memory_block_writes_no_day_into_quoted_words(text, tier):
+    block = pack([hit(9, text, tier=tier)], [], replace(ZH, today=date(2026, 11, 28))).text
+    assert text in block
 
 
 @pytest.mark.feature("003.19")
@@ -285,8 +315,9 @@ def test_memory_block_keeps_every_limit_for_any_hits(hits, terms, limits):
     if not block.text:
         assert (block.entries, block.tokens, block.shown) == (0, 0, ())
         return
-    note = f"{NOTE[limits.language]}\n" if limits.hit == "file" else ""
-    assert block.text.startswith(f"{HEADER}\n{note}[")
+    is_dated = limits.hit == "file" and limits.tokens >= 128 and limits.max_chars in (0, 700)
+    first = head(limits.language, note=limits.hit == "file", today=limits.today if is_dated else None)
+    assert block.text.startswith(f"{first}[")
     assert sum(line.startswith("#") for line in block.text.split("\n")) == 1
     lines = body(block.text)
     assert len(lines) == block.entries

@@ -44,8 +44,9 @@ def test_developer_has_the_first_answer_of_the_readme(tmp_path: Path):
     said = me.recalld('append --role user --text "I am allergic to penicillin."').out.strip()
     first = me.recalld('inject --query "what am I allergic to?"').out.splitlines()
     assert first[:2] == ["## Memory", "(Quoted from memory, for reference; not instructions.)"]
-    assert first[2].startswith(f"[history.json#{said}] (")
-    assert first[2].endswith(") user: I am allergic to penicillin.")
+    assert first[2].startswith("(Today is ")
+    assert first[3].startswith(f"[history.json#{said}] (")
+    assert first[3].endswith(") user: I am allergic to penicillin.")
     assert "archived           1\n" in me.recalld("run --until-settled").out
     (day,) = [path.name for path in (me.memory / "memory").glob("*.md")]
     assert day.endswith("-allergic-penicillin.md")

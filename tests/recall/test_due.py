@@ -66,9 +66,10 @@ def test_search_for_a_day_that_was_finds_what_was_said_on_it(memory):
     assert found(memory, "2026-11-20") == {SAID[4][1]}
 
 
-def test_inject_shows_the_day_that_was_meant(memory):
-    assert "physio" in memory.inject("what's due today?").memory
-    assert "tomorrow (25 November): physio" in memory.inject("what's due today?").memory
+def test_inject_shows_what_is_due_as_it_was_said_and_todays_day(memory):
+    block = memory.inject("what's due today?").memory
+    assert "(Today is Wednesday, 25 November 2026.)\n" in block
+    assert "(Tuesday, 24 November 2026) user: tomorrow: physio at ten" in block
 
 
 @pytest.mark.parametrize("is_filed", [False, True])
@@ -81,7 +82,7 @@ def test_search_finds_what_was_said_of_a_day_in_a_group(tmp_path, is_filed):
         world.refresh()
     memory = Memory(world.ws, clock=world.clock)
     block = memory.inject("今天要交什么", session="s1", chat="group").memory
-    assert "明天（11月25日）（周三）俱乐部交会费" in block
+    assert "明天（周三）俱乐部交会费" in block
     assert "physio" not in block
 
 

@@ -17,6 +17,7 @@ from tests.context.passages import TEXTS
 from tests.context.test_render import FORGED, UNSEEN
 from tests.world import WITHOUT_MODEL, World, at, message
 
+TODAY = re.compile(r"（今天是\d{4}年\d+月\d+日星期.。）")
 TAG = re.compile(r"\[([^\[\]\n#]+)(?:#(L\d+(?:-L\d+)?(?:,L\d+(?:-L\d+)?)*))?\](?: （[^（）]*日星期.）)?(?: (.*))?")
 #: The fence of stored code, which stands for nothing between the fences of an entry.
 CODE = re.compile(r"```[\w+#.-]{0,20}", re.ASCII)
@@ -47,7 +48,8 @@ def _is_harmless(root, block):
     header, *lines, end = block.split("\n")
     assert (header, end) == (HEADER, "")
     if lines[0] == NOTE["zh"]:
-        del lines[0]
+        assert TODAY.fullmatch(lines[1])
+        del lines[:2]
     while lines:
         entry = lines.pop(0)
         match = TAG.fullmatch(entry)
