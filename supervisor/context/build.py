@@ -61,6 +61,9 @@ _PINNED_DIVISOR: Final = 4
 _BRIEF_CHARS: Final = 200
 #: The running summary has at most this part of the budget of the history.
 _SUMMARY_DIVISOR: Final = 2
+#: Where nothing in memory has much of the question, the hits have this part of the budget, but at least so many tokens.
+_WEAK_DIVISOR: Final = 4
+_WEAK_TOKENS: Final = 512
 #: How long a turn waits for a history.json that can't be read, in seconds: it has to be answered within 250 ms.
 _PATIENCE_S: Final = 0.1
 
@@ -199,7 +202,7 @@ def memory_block(
     pinned = [one for one in _pinned(asked, result, config) if same_words(one.text) not in there.sentences]
     may_cite, is_brief = asked.chat.is_direct and recall.hit == "file", 0 < recall.max_injected_chars < _BRIEF_CHARS
     limits = BlockLimits(
-        tokens=tokens,
+        tokens=tokens if result.is_strong else min(tokens, max(_WEAK_TOKENS, tokens // _WEAK_DIVISOR)),
         pinned_tokens=_pinned_budget(tokens, config),
         max_hits=recall.max_hits,
         hit=recall.hit,
@@ -212,7 +215,6 @@ def memory_block(
         names=audience.sees_all,
         hide=redactor(asked, result.terms, [*hits, *(Hit(one, 0.0) for one in pinned)], language, config.privacy),
         role=result.role,
-        questions=result.questions,
         cjk_weight=cjk_weight,
         language=language,
     )

@@ -19,7 +19,7 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.context.choice import best_files_first, group_of, worthy
+from recalld.supervisor.context.choice import best_files_first, group_of, in_order
 from recalld.supervisor.context.distinct import distinct, is_visible, lines_of
 from recalld.supervisor.context.render import (
     BETWEEN,
@@ -96,12 +96,10 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
     kept, block.said, rejected = distinct(hits, block.shown)
-    kept, worthless = worthy(kept, limits)
-    order = best_files_first(kept, limits)
+    order = best_files_first(in_order(kept, limits), limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
     if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
         del left_out[0]
-    left_out += [(hit, "worth") for hit in worthless]
     if limits.max_chars:
         unpinned = block.pin(pinned, hits)
     told = {lines_of(hit.unit) for hit in (*block.shown, *(hit for hit, _ in (*left_out, *rejected)))}

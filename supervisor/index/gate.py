@@ -1,27 +1,22 @@
 """
-Decide whether memory has anything to say about a request: most of what people type has nothing to do with memory.
+Decide how much memory has to say about a request: the whole budget is for strong evidence, a part of it for weak.
 
 A request is about its rare words: rare in the language, not in memory. In a memory of travels "difference" is rare, but a
 question about the difference between a mutex and a semaphore is not about that. So the gate measures how much of the rarity of
 the request's words one passage has. Three tenths are enough, and so is one decisive name, however long the request; one word
-that is nowhere in memory, such as a typo, stops nothing. A question about the user is for memory, in everyday words too. Each
-number was measured (docs/explanation/recall.md).
+that is nowhere in memory, such as a typo, stops nothing. A question about the user is for memory, in everyday words too. What
+is weak is shown all the same: a reader can pass over a line, but can't read one that is missing. Each number was measured
+(docs/explanation/recall.md).
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.intent import said_of
 from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.query.related_words import SAME
-from recalld.supervisor.query.weight import LIGHT_VERBS
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import tokens
-from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -44,10 +39,6 @@ _OWN: Final = 0.5
 _SAID_APART: Final = 0.7
 #: The same where the passage has a word that means nearly the same: 亚铁 for 铁剂.
 _NEARLY: Final = 0.5
-#: The verb of "what car do I drive": what is asked about is the car.
-_LAST_VERB: Final = lazy_re(r"\b(?:do|does|did|will|can|should) (?:I|we|you|(?:my|our) \w+) (\w+)\W*\Z", re.IGNORECASE)
-#: How rare in the language a character is at least that may stand for a word: 搬 for 搬家, but not 离 for 离婚.
-_HALF: Final = 0.4
 
 
 @dataclass(frozen=True)
@@ -72,15 +63,6 @@ class Gate:
         Of the words *near* the passage has others that mean nearly the same.
         """
         return (self._with_own(words) + _NEARLY * sum(self.worth[word] for word in near)) / self.needed
-
-    def known(self, words: Mapping[str, float]) -> float:
-        """
-        Return the worth of these words, each with the part that counts, as a share of what a request not about oneself needs.
-
-        With 1.0 or more the words of the question alone open the gate.
-        """
-        there = sum(self.worth.get(word, 0.0) * counts for word, counts in words.items())
-        return there / max(_LEAST, min(_ENOUGH, _SHARE * sum(self.worth.values())))
 
     def _with_own(self, words: Iterable[str]) -> float:
         return sum(self.worth.get(word, 0.0) for word in words) + _OWN * self.is_own
@@ -114,22 +96,3 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
         word: asked(word) * query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words
     }
     return Gate(worth, query.is_own, query.is_question)
-
-
-def unknown_subject(gate: Gate, query: Query, is_there: Callable[[str], bool]) -> Mapping[str, float]:
-    """
-    Return the words of the request, with their worth, that a passage must have in other words, if memory has no word for it.
-
-    That is so where it is asked whether something was talked about (我们聊过滑雪吗), and in a question about oneself whose
-    rarest word is English.
-    """
-    told = [word for word in tokens(said_of(query.text)) if word in gate.worth]
-    if told and not any(map(is_there, told)):
-        halves = [char for char in query.characters if rarity_asked(char) >= _HALF and any(char in word for word in told)]
-        return dict.fromkeys((*told, *halves, *(other for word in told for other in query.related.get(word, ()))), 1.0)
-    verbs = {*tokens(" ".join(_LAST_VERB.findall(query.text)))} & gate.worth.keys()
-    things = [word for word in gate.worth if word not in verbs and word not in LIGHT_VERBS]
-    subject = max(things, key=lambda word: gate.worth[word], default="")
-    is_nowhere = not is_there(subject) and not any(map(is_there, verbs))
-    is_unknown = query.is_own and subject.isascii() and subject.isalpha() and is_nowhere
-    return gate.worth if is_unknown else {}

@@ -138,6 +138,7 @@ class Answer:
     hits: tuple[Hit, ...] = ()  # best first
     passed: tuple[str, ...] = ()
     miss: Miss | None = None
+    is_strong: bool = True  # a passage has enough of what is asked for (index/gate)
 
 
 @record
@@ -164,9 +165,9 @@ class SearchResult:
     terms: tuple[str, ...] = ()  # the words that were searched for, as the tokeniser spells them
     dates: tuple[str, ...] = ()  # the days that the question names, as labels
     role: str = ""  # whose words it asks for
-    questions: int = 1  # how many questions the input has
     files: int = 0  # how many were searched
     pinned: tuple[Passage, ...] = ()  # lines of memory.md, newest first, for the turn of an input, whatever was found
+    is_strong: bool = True  # a passage has enough of what is asked for; else the block is short
     unfiled: int = 0  # how many messages were searched that no file holds yet
     skipped: int = 0  # how many of these were left out as the question itself, where there is no other
     subject: tuple[str, ...] = ()  # what the question is about, as it was typed, if nothing was found

@@ -307,7 +307,6 @@ class Index:
         limit: int,
         tiers: Sequence[Collection[Tier] | None] = (None,),
         least: float = 0.0,
-        share: float = 0.0,
         deadline: Deadline = NEVER,
         unfiled: Overlay = NOTHING,
         part: Callable[[View], View] | None = None,
@@ -318,14 +317,14 @@ class Index:
 
         The messages *unfiled* are searched with the files, as one memory; *part* returns the part of the view that is searched.
         The hits of each group of *tiers* (None: all), at most *limit*, follow those of the group before. Hits below the score
-        *least*, below this *share* of the best, or of a changed file are dropped. For *names* and errors see `read_current`.
+        *least*, or of a changed file, are dropped. For *names* and errors see `read_current`.
         """
 
         def read(whole: View) -> Answer:
             view = part(whole) if part else self._joined_with(whole, unfiled)
-            found, verdict = view.answer(query, tiers, limit, least, share)
+            found, verdict = view.answer(query, tiers, limit, least)
             hits = tuple(view.hit(query, one, path) for one, path in found)
-            return Answer(hits) if hits else view.without_hits(query, verdict)
+            return Answer(hits, is_strong=verdict.is_strong) if hits else view.without_hits(query, verdict)
 
         answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), names, deadline)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.documents import decode_passage
-from recalld.supervisor.index.gate import gate_of, unknown_subject
+from recalld.supervisor.index.gate import gate_of
 from recalld.supervisor.index.hit import LONG
 from recalld.supervisor.query.calendar import day_tokens, is_day
-from recalld.supervisor.query.intent import asks_for_code, has_code
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
 from recalld.supervisor.query.weight import weighed
 from recalld.supervisor.text.record import record
@@ -59,16 +58,9 @@ _LONG_WORDS: Final = 60
 _LONG_LEAST: Final = 0.65
 #: The worth of a passage of another day that names the day that is asked for.
 _ABOUT_A_DAY: Final = 0.5
-#: A question about the user opens the gate. If no passage has enough of the question's own words, only `SMALL` passages are
-#: shown, down to `SMALL_SHARE` of the best score. None is shown if the rarest word is an English one that is nowhere in memory
-#: and no passage has other words of the worth `_TELLING`, or words that mean the same by at least `_SAME`.
-_TELLING: Final = 0.2
-_SAME: Final = 0.8
 #: So near is a word that means nearly the same: it opens the gate for a word alone, which is a subject (度假 where memory has
 #: 旅行), and helps to open it for others.
 _NEAR: Final = 0.9
-SMALL: Final = 12
-SMALL_SHARE: Final = 0.35
 #: Words of the messages before are not used if a passage has this share of the worth of the question's own words, and this much
 #: worth in one word.
 _ALONE: Final = 0.6
@@ -96,8 +88,7 @@ class Verdict:
     words: tuple[str, ...] = ()  # words of the request that the nearest has
     lacks: tuple[str, ...] = ()  # the others that memory has, and those that it does not have
     nowhere: tuple[str, ...] = ()
-    is_open: bool = False
-    is_small: bool = False  # the gate is open only because the question is about the user
+    is_strong: bool = False  # the nearest has enough of what is asked for
     worth: Mapping[str, float] = field(default_factory=dict)  # of each word of the request
 
 
@@ -217,16 +208,9 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
     is_known = query.only_days or is_dated
-    is_asked_of_oneself = query.is_own and not is_known
     is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
     if len(gate.worth) == len(query.words) and (len(gate.worth) == 1 or query.is_of_days):
         is_open = is_open or any(_near(query, query.words, one.candidate) for _, one in looked_at)
-    if not is_known and (lacking := unknown_subject(gate, query, is_there)):
-        is_open = any(_has_telling(lacking, query, one.candidate) for _, one in looked_at)
-    if len(query.asked) == 1 and asks_for_code(query.text):
-        there = [word for word in gate.worth if is_there(word) and word not in query.characters]
-        subject = max(there, key=lambda word: gate.worth[word], default="")
-        is_open = is_open and any(subject in own and has_code(one.passage.text) for own, one in looked_at)
     return Verdict(
         nearest,
         share,
@@ -234,7 +218,6 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
         tuple(filter(is_there, others)),
         tuple(word for word in others if not is_there(word)),
         nearest is not None and is_open,
-        is_asked_of_oneself and all(_known(gate, query, one.candidate) < 1.0 for _, one in looked_at),
         gate.worth,
     )
 
@@ -261,11 +244,6 @@ def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[
     )
 
 
-def _known(gate: Gate, query: Query, candidate: Candidate) -> float:
-    """Return the passage's share (`Gate.known`) by the question's own words."""
-    return gate.known(_alike(gate.worth, query, set(candidate.text.split())))
-
-
 def worth_of(worth: Mapping[str, float], query: Query, there: Collection[str]) -> float:
     """Return the part of the *worth* of the question's words that a passage with the words *there* has, 0.0 to 1.0."""
     has = sum(worth[word] * part for word, part in _alike(worth, query, there).items())
@@ -276,13 +254,6 @@ def _alike(words: Iterable[str], query: Query, there: Collection[str]) -> dict[s
     """Return the part of each word that a passage has: all of its own words, of a related one its similarity."""
     related = query.related  # most words have none
     return {word: 1.0 if word in there else _likeness(query, word, there) if word in related else 0.0 for word in words}
-
-
-def _has_telling(asked: Mapping[str, float], query: Query, candidate: Candidate) -> bool:
-    """Return whether the passage has words of those *asked* that are worth enough, or words that mean the same."""
-    there = set(candidate.text.split())
-    same = (worth for word, worth in asked.items() if word in there or _likeness(query, word, there) >= _SAME)
-    return sum(same) >= _TELLING
 
 
 def _near(query: Query, words: Iterable[str], candidate: Candidate) -> list[str]:

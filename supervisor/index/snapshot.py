@@ -24,10 +24,8 @@ from recalld.supervisor.index.hit import Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.newest import newest_first, newest_of_equals
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
-from recalld.supervisor.index.overtaken import is_plan, with_changes
+from recalld.supervisor.index.overtaken import with_changes
 from recalld.supervisor.index.ranking import (
-    SMALL,
-    SMALL_SHARE,
     Scored,
     Verdict,
     near_words,
@@ -150,22 +148,17 @@ class View:
         return self._places[path]
 
     def answer(
-        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, share: float
+        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float
     ) -> tuple[list[tuple[Scored, str]], Verdict]:
-        """
-        Return the ranked passages of each group of *tiers* in turn, each with its path, and the gate's verdict on the best.
-
-        *share* is relative to the best passage of all groups.
-        """
+        """Return the ranked passages of each group of *tiers* in turn, with their paths, and the verdict on the best."""
         found: list[tuple[Scored, str]] = []
         said = Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
         for some in tiers:
-            floor = max(least, share * found[0][0].score) if found else least
-            more, of_tiers = self.ranked(query, some, limit, floor, share)
+            more, of_tiers = self.ranked(query, some, limit, least)
             found += more
-            said = max(said, of_tiers, key=lambda one: (one.is_open, one.share))
+            said = max(said, of_tiers, key=lambda one: (one.is_strong, one.share))
         if query.asked:  # what the best one says, or each plan, may have changed since
             keys = frozenset().union(*map(self._keys, tiers))
             look, hits = (lambda words: self._of_keys(words, keys)), [one for one, _ in found]
@@ -177,13 +170,13 @@ class View:
         return found, said
 
     def ranked(
-        self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float, share: float
+        self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float
     ) -> tuple[list[tuple[Scored, str]], Verdict]:
         """
-        Return at most *limit* passages of *tiers* (None: all), each with its path, best first; none if the gate stops them.
+        Return at most *limit* passages of *tiers* (None: all), each with its path, best first.
 
         The *query* is in words of memory. Equal scores are in the order of their tiers, then the newest first. Passages below
-        the score *least*, or below this *share* of the best, are dropped.
+        the score *least* are dropped.
         """
         paths, keys = self.paths, self._keys(tiers)
         if not keys:
@@ -197,12 +190,7 @@ class View:
         query, known = said_apart(query, known)
         best = newest_first(query, rank(query, known, self.corpora, self.k1, self.b), self.corpora[0])
         said = verdict(query, best, self.corpora[0])
-        if not said.is_open:
-            return [], said
-        if said.is_small:
-            limit, share = min(limit, SMALL), max(share, SMALL_SHARE)
-        floor = max(least, share * best[0].score)
-        kept = [one for one in best if one.score >= floor or (query.is_of_days and is_plan(one) and one.score >= least)]
+        kept = [one for one in best if one.score >= least]
         kept = newest_of_equals(kept, first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         if query.is_of_days:  # what stands next to a message about the day is about something else
@@ -240,7 +228,7 @@ class View:
     def without_hits(self, query: Query, said: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""
         frequency, size = self.corpora[0].frequency, self.corpora[0].size
-        if said.is_open:
+        if said.is_strong:
             return Answer(passed=tuple(word for word in said.words if 2 * frequency(word) > size))
         one = said.nearest if said.share < 1.0 else None  # one that has enough, but of something else, is not near
         nearest = self.hit(query, one, self.paths[one.candidate.source[0]]) if one else None

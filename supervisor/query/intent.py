@@ -71,16 +71,6 @@ _SAID: Final = lazy_re(
     r"|\b(?:remember|remind|I (?:\w+ )?(?:told|said|mentioned)|last time)\b",
     re.IGNORECASE,
 )
-#: A Chinese question whether, when or what was said of something, and of what: 我们聊过滑雪吗, 关于滑雪我们聊了什么.
-_TALK: Final = r"(?:[聊说提讲谈]|讨论)"
-_SAID_OF: Final = lazy_re(
-    rf"{_TALK}(?:[到起及]过?|过)(?P<a>.{{1,20}}?)(?:的?事情?)?(?:[吗么没]|没有)[?？。!！]*\Z"
-    rf"|(?:有没有|是不是|是否).{{0,4}}{_TALK}(?:[到起及]过?|过)(?P<b>.{{1,20}}?)(?:的?事情?)?[?？。!！]*\Z"
-    rf"|关于(?P<c>.{{1,12}}?)(?:的?事情?)?[，, ]?(?:我们?|咱们?|你|之前|以前|上次|都){{1,3}}.{{0,4}}{_TALK}"
-    rf"|(?:上次|之前|以前){_TALK}[到起]?(?P<d>.{{1,12}}?)(?:的时候|时)"
-    rf"|(?P<e>[^\s，。]{{1,12}}?)[那这]?件?事情?(?:我们?|咱们?|你|之前|以前|上次){{1,3}}.{{0,4}}{_TALK}"
-)
-_ASKS: Final = lazy_re("[我你的谁几怎咋啥哪]|什么|多少")
 _WANTS: Final = lazy_re(
     r"\b(?:I|we)(?:'d\b| (?:need|want|would|wish|wonder|could|can|can't|should|must|have to|(?:do not |don't |didn't )?know"
     r"|think|mean)\b)",
@@ -108,38 +98,6 @@ _WISHES: Final = lazy_re(
 )
 #: Characters of a message in which a wish is looked for.
 _WISH_CHARS: Final = 400
-
-
-#: A question for a number by which something is known, and such a number: three digits with a letter or a fourth beside them.
-_ASKS_FOR_CODE: Final = lazy_re(
-    r"\b(?:phone|mobile|cell|passport|order|account|card|membership|reference|policy|plate|licen[cs]e|registration|tracking|customer"
-    r"|booking|insurance|tax|serial|model|flight|invoice) (?:number|no\.?)(?=\W*$| (?:pls|please|plz|again|is|of|for)\b)"
-    r"|(?:手机|电话|车牌|订单|快递|身份证|护照|会员|合同|保单)号|(?:电话|号码|车牌)是?(?:多少|啥|什么)",
-    re.IGNORECASE,
-)
-_CODE: Final = lazy_re(
-    r"(?=[\W_]*[A-Z\d](?:[\s.·-]?[A-Z\d]){3})(?:[A-Z]*[\s.·-]?\d){3}|[零〇一二三四五六七八九幺]{4}", re.IGNORECASE
-)
-
-
-def asks_for_code(question: str) -> bool:
-    """
-    Return whether the question asks for a number by which something is known.
-
-    >>> [asks_for_code(text) for text in ("oskar's phone number pls", "我车牌号多少", "the number of trips", "打电话问什么")]
-    [True, True, False, False]
-    """
-    return bool(_ASKS_FOR_CODE.search(question))
-
-
-def has_code(text: str) -> bool:
-    """
-    Return whether the text has such a number.
-
-    >>> [has_code(text) for text in ("it ends with 4471", "苏E·3F27K", "DJ13-5", "on 12 May at 9", "两个人")]
-    [True, True, True, False, False]
-    """
-    return bool(_CODE.search(text))
 
 
 def is_standing_wish(text: str) -> bool:
@@ -184,20 +142,6 @@ def is_about_oneself(asking: str, question: str) -> bool:
     """
     is_own = _OWN.search(_WANTS.sub(" ", asking)) or _SAID.search(question)
     return bool(is_own) and not _ADVICE.search(question)
-
-
-def said_of(question: str) -> str:
-    """
-    Return what a Chinese text asks about where it asks whether that was talked about, or what was said of it, else "".
-
-    >>> [said_of(text) for text in ("我们聊过滑雪吗", "有没有提到过陶艺", "关于搬家我们聊了什么", "上次聊攀岩的时候说了啥")]
-    ['滑雪', '陶艺', '搬家', '攀岩']
-    >>> [said_of(text) for text in ("我说过几点出发", "我说过几点的飞机吗", "你上次提到的药是什么", "我们聊到哪了吗")]
-    ['', '', '', '']
-    """
-    found = _SAID_OF.search(question.strip())
-    what = next(filter(None, found.groups()), "") if found else ""
-    return "" if _ASKS.search(what) else what
 
 
 def role_asked_for(asking: str) -> str:

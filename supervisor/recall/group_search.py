@@ -20,7 +20,7 @@ from recalld.supervisor.index.visible import Part, VisibleView
 from recalld.supervisor.protocol.dated_file import block_of
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.recall.audience import nameless
-from recalld.supervisor.recall.search import LIMIT, LITERAL_LIMIT, MIN_SHARE, TIERS, Search
+from recalld.supervisor.recall.search import LIMIT, LITERAL_LIMIT, TIERS, Search
 from recalld.supervisor.recall.unfiled import UnfiledPassages, is_asked_by, path_by_id
 from recalld.supervisor.storage.catalogue import Text
 
@@ -105,7 +105,7 @@ class GroupSearch(Search):
         """Return the answer of the index to them."""
         settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
         names = self.of.unfiled.written_names
-        found = self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, part=self._view, names=names)
+        found = self.of.index.search(query, LIMIT, tiers, settings.min_score, deadline, part=self._view, names=names)
         return replace(found, miss=None)
 
     @property

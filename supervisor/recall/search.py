@@ -19,7 +19,7 @@ from recalld.supervisor.index.bm25 import load_numpy
 from recalld.supervisor.index.chunking import chunk_note
 from recalld.supervisor.index.documents import MOST_CHARS
 from recalld.supervisor.index.gate import gate_of
-from recalld.supervisor.index.hit import Answer, SearchResult
+from recalld.supervisor.index.hit import Answer, Hit, SearchResult
 from recalld.supervisor.index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from recalld.supervisor.index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from recalld.supervisor.protocol.marks import only_pinned
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.commit import Changes
-    from recalld.supervisor.index.hit import Hit, Miss, Passage, Tier
+    from recalld.supervisor.index.hit import Miss, Passage, Tier
     from recalld.supervisor.index.index import Index
     from recalld.supervisor.protocol.config_keys import Recall
     from recalld.supervisor.protocol.message import Message
@@ -66,8 +66,6 @@ _ALL: Final = 100  # per cent
 _PART_S: Final = 10.0
 #: Characters by which a hit is judged when time is up.
 _LATE_CHARS: Final = 1_000
-#: A hit that scores less than this share of the best one is noise.
-MIN_SHARE: Final = 0.2
 _ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "unfiled", "summary")
 #: The groups of tiers that are searched one after the other, by `[recall] originals`; None is all tiers at once.
 TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
@@ -126,9 +124,9 @@ class Searcher:
             # originals that are a fallback stay after the others
             hits = sorted(reranked, key=lambda hit: self.settings.originals == "fallback" and hit.unit.tier == "original")
             how = used_name(self.settings)
-        if not hits:
-            hits = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), [])
-            how = "literal" if hits else "none"
+        if not (hits and answer.is_strong):
+            literal = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), list[Hit]())
+            hits, how = _before(literal, hits), "literal" if literal else how
         today, whole = local_day(now, self.zone), audience.sees_all
         hits = search.attempt(lambda: of_today(hits, query, today, self.files, self.paths, sees_all=whole), hits)
         pinned: tuple[Passage, ...] = search.attempt(lambda: _pinned(self.files, self.paths), ()) if is_input else ()
@@ -138,11 +136,11 @@ class Searcher:
             terms=tuple(query.words),
             dates=tuple(days.label for days in query.days),
             role=query.role,
-            questions=max(1, len(query.asked)),
             files=self.index.file_count,
             pinned=pinned,
             subject=() if hits else search.attempt(lambda: subject_of(query), ()),
             miss=None if hits else search.attempt(lambda: _as_typed(answer.miss, query.text), None),
+            is_strong=answer.is_strong,
             unfiled=unfiled.overlay.units,
             skipped=unfiled.skipped,
             unsearched=_reasons((*search.faults, *_unmade(self.index.made_percent), *_unread(self._unread))),
@@ -262,7 +260,7 @@ class Search:
         """Return the answer of the index, with the originals as `[recall] originals` says."""
         least, tiers = self.of.settings.min_score, TIERS[self.of.settings.originals]
         names = self.of.unfiled.written_names  # no longer unfiled, in files that may be too new for the index
-        return self.of.index.search(query, LIMIT, tiers, least, MIN_SHARE, deadline, unfiled.overlay, names=names)
+        return self.of.index.search(query, LIMIT, tiers, least, deadline, unfiled.overlay, names=names)
 
     def reranked(self, query: Query, hits: list[Hit], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit] | None:
         """Return the hits with those of the backend; None if it has none, or the question only names days."""
@@ -368,6 +366,11 @@ def _unread(files: Mapping[str, str]) -> Iterator[str]:
         yield Text("search.file_unsearched", path=first, why=files[first])
     if len(files) > 1:
         yield Text("search.others_unsearched", count=len(files) - 1)
+
+
+def _before(first: list[Hit], others: Sequence[Hit]) -> list[Hit]:
+    places = {(hit.unit.path, hit.unit.start) for hit in first}
+    return first + [hit for hit in others if (hit.unit.path, hit.unit.start) not in places]
 
 
 def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:

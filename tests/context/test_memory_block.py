@@ -437,7 +437,7 @@ def test_pack_looks_for_secrets_only_in_what_may_still_fit():
     assert "plum77" not in block.text
     assert "[已隐去]" in block.text
     assert len(asked) <= len(block.shown) + 1
-    assert {why for _, why in block.left_out} == {"tokens", "worth"}
+    assert {why for _, why in block.left_out} == {"tokens"}
 
 
 @given(
@@ -452,19 +452,22 @@ def test_pack_hides_secrets_as_if_they_had_been_hidden_before(texts, limits):
     assert pack(hits, (), replace(limits, hide=hide)).text == pack(hidden, (), limits).text
 
 
-def test_pack_ends_where_hits_are_worth_little_beside_the_third_best():
-    hits = [hit(score, f"第 {score} 条花生", start=score * 9) for score in (50, 20, 10, 9, 4, 3)]
-    block = pack(hits, [], ZH)
-    assert [one.score for one in block.shown] == [50, 20, 10, 9, 4]
-    assert [(one.score, why) for one, why in block.left_out] == [(3, "worth")]
-    assert len(pack(hits, [], replace(ZH, questions=2)).shown) == 6
-    assert len(pack(hits, [], replace(ZH, hit="line", max_hits=0)).shown) == 6
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_pack_fills_the_budget_however_little_the_last_hits_are_worth(role):
+    hits = [hit(200 / n, f"第 {n} 次说到花生过敏", start=4 + 9 * n, role=role) for n in range(1, 41)]
+    hits = [replace(one, worth=1.0 if n < 3 else 0.0) for n, one in enumerate(hits)]
+    assert not pack(hits, TERMS, ZH).left_out
+    block = pack(hits, TERMS, replace(ZH, tokens=300))
+    assert {why for _, why in block.left_out} == {"tokens"}
+    assert block.tokens > 270
+    assert block.shown == tuple(hits[: len(block.shown)])
 
 
-def test_pack_takes_only_good_neighbours_of_an_answer():
-    answer, near, far = hit(10, "花生过敏"), hit(4, "记住了", start=30), hit(3.9, "下雨了", start=60)
-    near, far = (replace(one, because=("window",)) for one in (near, far))
-    assert pack([answer, near, far], [], ZH).shown == (answer, near)
+def test_pack_takes_a_mere_neighbour_later_than_an_answer_of_less_score():
+    answer, near, other = hit(10, "花生过敏"), hit(9, "记住了", start=30), hit(6, "花生酱", start=60)
+    near = replace(near, because=("window",))
+    limits = replace(ZH, tokens=pack([answer, other], [], ZH).tokens)
+    assert pack([answer, near, other], [], limits).shown == (answer, other)
 
 
 def test_pack_takes_what_is_worth_most_for_its_length():
@@ -489,34 +492,6 @@ def test_memory_block_shows_an_excerpt_of_a_long_answer(text, terms, kept):
     assert len(own.text) > len(block.text)
 
 
-@pytest.mark.parametrize("place", [4, 9])
-def test_pack_leaves_out_what_has_little_of_the_question_behind_three(place):
-    hits = [replace(hit(20 - n / 100, f"第 {n} 次说到花生过敏", start=4 + 9 * n), worth=1.0) for n in range(12)]
-    hits[place] = replace(hits[place], worth=0.2)
-    assert not [one for one, why in pack(hits, TERMS, ZH).left_out if why == "worth"]
-    weak = [replace(one, score=10.0 - n / 100) if n > 3 else one for n, one in enumerate(hits)]
-    assert [one for one, why in pack(weak, TERMS, ZH).left_out if why == "worth"] == [weak[place]]
-    assert not pack(weak, TERMS, replace(ZH, questions=2)).left_out  # a part of two questions has little of both
-    wrapped = [replace(one, worth=(one.worth or 0.0) / 2) for one in weak]
-    assert not pack(wrapped, TERMS, ZH).left_out  # no hit has most of what a long request says
-
-
-def test_pack_leaves_out_what_has_hardly_a_word_where_another_has_all():
-    full, none = replace(hit(18, "花生过敏，要带药"), worth=1.0), replace(hit(8, "豆浆喝完了", start=40), worth=0.1)
-    assert pack([full, none], TERMS, ZH).left_out == ((none, "worth"),)
-    for hits in ([full, replace(none, score=9.5)], [full, replace(none, worth=0.3)], [replace(full, worth=0.8), none]):
-        assert not pack(hits, TERMS, ZH).left_out
-    assert not pack([full, none], TERMS, replace(ZH, questions=2)).left_out
-
-
-def test_pack_leaves_out_a_reply_without_a_word_of_the_question():
-    said, other = hit(9, "花生过敏，记得带药"), hit(8, "花生酱也不能吃", start=40)
-    reply = replace(hit(8.5, "好的，记住了。", start=5, role="assistant"), because=("window",))
-    third = hit(8, "花生油可以", start=80)
-    assert pack([said, other, third, reply], TERMS, ZH).left_out == ((reply, "worth"),)
-    assert pack([said, other, third, reply], TERMS, replace(ZH, role="assistant")).left_out == ()
-
-
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
@@ -530,19 +505,11 @@ def test_pack_shows_the_answer_behind_a_question_among_the_best(asked, answer):
     others = [
         hit(score, f"{score}号桌缺红油。", "memory/2026-01-10-zhuo.md", start=score * 9) for score in (17, 16, 14, 13, 12)
     ]
-    assert reply in pack([*others, question, reply], (), BlockLimits()).shown
+    tight = BlockLimits(tokens=pack([*others[:2], question, reply], (), BlockLimits()).tokens)
+    assert {*others[:2], question, reply} == {*pack([*others, question, reply], (), tight).shown}
     fourth, far = replace(question, score=13.5), replace(reply, unit=replace(reply.unit, start=60, end=60))
-    assert reply not in pack([*others, fourth, reply], (), BlockLimits()).shown
-    assert far not in pack([*others, question, far], (), BlockLimits()).shown
-
-
-def test_pack_shows_what_the_assistant_said_behind_the_eighth_hit_if_asked():
-    said = [hit(20 - n, f"花生酱{n}号买了{n}瓶", "memory/2026-01-10-zhuo.md", start=n * 9) for n in range(8)]
-    reply = hit(11, "花生酱已经记下了", start=90, role="assistant")
-    assert pack([*said, reply], TERMS, ZH).left_out == ((reply, "worth"),)
-    assert reply in pack([*said[1:], reply], TERMS, ZH).shown
-    assert reply in pack([*said, reply], TERMS, replace(ZH, role="assistant")).shown
-    assert reply in pack([*said, reply], TERMS, replace(ZH, questions=2)).shown
+    assert reply not in pack([*others, fourth, reply], (), tight).shown
+    assert far not in pack([*others, question, far], (), tight).shown
 
 
 def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
@@ -554,40 +521,6 @@ def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
     assert reply in pack([question, *others, reply], (), BlockLimits(tokens=2048)).shown
     tight = pack([question, *others, reply], (), BlockLimits(tokens=700)).shown
     assert {question, *others} == {*tight}
-
-
-def test_pack_leaves_out_an_answer_with_little_of_the_question():
-    hits = [replace(hit(20 - n / 100, f"第 {n} 次说到花生过敏", start=4 + 9 * n), worth=0.5) for n in range(5)]
-    answer = replace(hit(19, "花生酱可以换成芝麻酱", start=90, role="assistant"), worth=0.1)
-    assert pack([*hits, answer], TERMS, ZH).left_out == ((answer, "worth"),)
-    assert not pack([*hits, replace(answer, worth=0.25)], TERMS, ZH).left_out
-    assert not pack([*hits[:2], answer], TERMS, ZH).left_out
-    for text, is_person in (("Anna: have some sesame, then", True), ("Noted: sesame, then", False)):
-        named = replace(answer, unit=replace(answer.unit, text=text))
-        assert pack([*hits, named], TERMS, ZH).left_out == (() if is_person else ((named, "worth"),))
-    for limits in (replace(ZH, role="assistant"), replace(ZH, questions=2)):
-        assert not pack([*hits, answer], TERMS, limits).left_out
-
-
-def test_pack_leaves_out_a_reply_that_is_found_by_meaning_alone():
-    said = many(3, "memory/a.md")
-    reply = replace(hit(15, "好的，到时候提醒你", start=90, role="assistant"), because=("meaning",))
-    assert pack([*said, reply], TERMS, ZH).left_out == ((reply, "worth"),)
-    shown = [
-        ([*said[:2], reply], ZH),  # one of the three best
-        ([*said, replace(reply, unit=replace(reply.unit, role="user"))], ZH),
-        ([*said, replace(reply, because=("words: 提醒", "meaning"))], ZH),
-        ([*said, reply], replace(ZH, role="assistant")),
-        ([*said, reply], replace(ZH, questions=2)),
-    ]
-    assert not [one for hits, limits in shown for one in pack(hits, TERMS, limits).left_out]
-
-
-def test_pack_shows_eight_passages_where_words_have_found_nothing():
-    hits = [replace(one, because=("meaning",)) for one in many(12, "memory/a.md")]
-    assert pack(hits, TERMS, ZH).left_out == tuple((one, "worth") for one in hits[8:])
-    assert not pack([hit(21, "花生酱也不能吃", "memory/b.md"), *hits], TERMS, ZH).left_out
-    assert not pack(hits, TERMS, replace(ZH, questions=2)).left_out
 
 
 @pytest.mark.parametrize("tier", ["dated", "unfiled"])

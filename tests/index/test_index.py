@@ -12,7 +12,6 @@ import threading
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -22,10 +21,9 @@ import recalld.supervisor.index.index
 import recalld.supervisor.index.snapshot
 from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.engine import Engine
-from recalld.supervisor.index.ranking import Verdict
 from recalld.supervisor.index.scan import scan
 from recalld.supervisor.index.snapshot import View
-from recalld.supervisor.query.parse import Query, parse_query
+from recalld.supervisor.query.parse import parse_query
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.disk import RealDisk
@@ -363,20 +361,6 @@ def test_index_searches_one_snapshot_when_a_commit_comes_in_between(filled, monk
     assert left[0]
     assert ["not all changed files" in event["why"] for event in other.events.of("recall_failed")] == [True]
     assert other.found_paths("花生")
-
-
-def test_snapshot_limits_the_second_search_by_the_best_of_the_first():
-    asked = []
-
-    class Ranking(View):
-        def ranked(self, query, tiers, limit, least, share):
-            asked.append((tiers, least))
-            found = SimpleNamespace(score=8.0 if tiers == ("dated",) else 1.0)
-            return [(found, f"memory/{tiers[0]}.md")], Verdict()
-
-    found, _ = Ranking().answer(Query({}), (("dated",), ("original",)), 100, 0.2, 0.25)
-    assert asked == [(("dated",), 0.2), (("original",), 2.0)]
-    assert [path for _, path in found] == ["memory/dated.md", "memory/original.md"]
 
 
 def test_index_ignores_a_segment_that_is_still_being_written(filled):

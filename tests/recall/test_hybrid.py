@@ -101,9 +101,9 @@ def test_hybrid_finds_what_means_the_same_without_a_word_in_common(ready):
     found = ready.search(OTHER_WORDS)
     assert found.how == "hybrid"
     assert set(texts(found)[:2]) == {CAR, "轿车的保险下个月到期。"}
-    assert found.hits[0].because == ("meaning",)
+    assert "meaning" in found.hits[0].because
     assert CAR in ready.inject(OTHER_WORDS, found).memory
-    assert ready.reopen(WITHOUT_MODEL).search(OTHER_WORDS).hits == ()
+    assert ready.reopen(WITHOUT_MODEL).search(OTHER_WORDS).how == "bm25"
 
 
 def test_hybrid_raises_what_means_the_same_and_loses_no_hit_of_the_words(ready):
@@ -250,7 +250,7 @@ def test_vectors_that_are_deleted_or_damaged_are_made_again(ready, harm, tmp_pat
 
 def test_vectors_that_are_deleted_are_made_again_by_the_same_process(ready):
     shutil.rmtree(ready.root / ".recalld/vectors")
-    assert ready.search(OTHER_WORDS).hits == ()
+    assert ready.search(OTHER_WORDS).how == "bm25"
     assert ready.precompute_vectors() == 1
     assert CAR in texts(ready.search(OTHER_WORDS))
 
@@ -270,7 +270,7 @@ def test_vectors_that_are_cut_off_while_they_are_open_end_no_process(ready):
     assert CAR in texts(ready.search(OTHER_WORDS))
     (file,) = files(ready)
     os.truncate(file, 100)
-    assert ready.search(OTHER_WORDS).hits == ()
+    assert ready.search(OTHER_WORDS).how == "bm25"
     ready.reopen().precompute_vectors()
     assert CAR in texts(ready.search(OTHER_WORDS))
 
@@ -287,7 +287,7 @@ def test_vectors_follow_no_link(filled, tmp_path):
 def test_vectors_of_another_model_behind_the_same_name_are_made_again(ready, server, act):
     server.act = act
     ready.reopen().precompute_vectors()
-    assert ready.search(OTHER_WORDS).hits == ()
+    assert ready.search(OTHER_WORDS).how == "bm25"
     assert "made again" in ready.events.of("backend_failed")[0]["why"]
     ready.precompute_vectors()
     assert ready.search(QUESTION).how in {"hybrid", "bm25"}

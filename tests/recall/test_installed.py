@@ -70,7 +70,7 @@ def test_auto_finds_by_meaning_in_a_supervisor_with_the_extra(world, model):
     found = world.search(OTHER_WORDS)
     assert found.how == "hybrid"
     assert CAR in texts(found)
-    assert found.hits[0].because == ("meaning",)
+    assert "meaning" in found.hits[0].because
     assert why_words_alone(world) is None
 
 
