@@ -20,7 +20,6 @@ from recalld.supervisor.protocol.parts import said_as
 from recalld.supervisor.text.day_words import day_in_brackets
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
-from recalld.supervisor.text.same_words import LEAST, same_words
 from recalld.supervisor.text.snippet import snippet_span
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
@@ -44,8 +43,6 @@ _MIN_CHARS: Final = 20
 _CHARS_PER_TOKEN: Final = 8
 #: The oldest messages leave the block by half of the most that it shows.
 _STEPS: Final = 2
-#: Longer messages than this are compared by their ids and times alone.
-_READ: Final = 2_000
 _SURROGATE: Final = lazy_re("[\ud800-\udfff]")
 
 
@@ -174,7 +171,8 @@ def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
     """
     Return the messages that can be shown, by their places in the conversation.
 
-    Of messages with the same id, or of one role with the same words, the newest is taken. *before* is the place of the first.
+    Of messages with the same id, or of one role with the same time and words, the newest is taken. What was said again at another
+    time is another message: a request has to stand before its answer. *before* is the place of the first.
     """
     seen: set[tuple[object, ...]] = set()
     kept: dict[int, Message] = {}
@@ -182,8 +180,6 @@ def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
         keys: set[tuple[object, ...]] = {("id", message.id)} if message.id else set()
         if message.created_at:
             keys.add((message.created_at, message.role, message.text))
-        if len(message.text) <= _READ and len(words := same_words(message.text)) >= LEAST:
-            keys.add((message.role, words))
         if message.role not in UNSAID and message.text.strip() and not seen & keys:
             kept[place] = message
             seen |= keys

@@ -106,6 +106,35 @@ def test_history_window_keeps_equal_text_at_different_times():
     assert ids(found) == ["m1", "m2"]
 
 
+@pytest.mark.feature("003.23")
+@pytest.mark.parametrize("request_", ["Run the tests again please", "再跑一遍测试，谢谢"])
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_history_window_keeps_a_request_that_is_said_again(request_, has_ids):
+    said = []
+    for n in range(5):
+        at = NOON + timedelta(minutes=n)
+        said.append(parsed_message(f"q{n}" if has_ids else "", request_, at))
+        said.append(parsed_message(f"a{n}" if has_ids else "", f"{n} failed", at + timedelta(seconds=9), role="assistant"))
+    found = [one.text for one in window(said, LIMITS).said]
+    assert found == [text for n in range(5) for text in (request_, f"{n} failed")]
+
+
+def test_history_window_keeps_an_answer_that_is_given_again():
+    talk = [
+        ("user", "Did it pass?"),
+        ("assistant", "All 40 tests passed."),
+        ("user", "And now?"),
+        ("assistant", "All 40 tests passed."),
+    ]
+    said = [parsed_message(f"m{n}", text, NOON + timedelta(minutes=n), role=role) for n, (role, text) in enumerate(talk)]
+    assert ids(window(said, LIMITS)) == ["m0", "m1", "m2", "m3"]
+
+
+def test_history_window_shows_one_time_and_words_once_without_ids():
+    said = [parsed_message("", "Run the tests again please", NOON), parsed_message("x1", "Run the tests again please", NOON)]
+    assert ids(window(said, LIMITS)) == ["x1"]
+
+
 def test_history_window_names_the_day_where_it_changes():
     evening, morning = NOON + timedelta(hours=3), NOON + timedelta(hours=21)
     said = [parsed_message("m0", "备份在 nas 上", evening), parsed_message("m1", "好的", evening, role="assistant")]
