@@ -320,7 +320,7 @@ class Source:
 
     def encoded(self, name: str) -> Text | None:
         """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
-        with closing(self.open(name)) as file:
+        with self.reading(name), closing(self.open(name)) as file:
             return not_utf8(file.read(_MOST_AT_ONCE), self.file(name))
 
     def _damaged(self, name: str, why: Any) -> NotImported:
