@@ -28,7 +28,7 @@ from recalld.supervisor.storage.clock import find_zone, machine_zone, to_wire
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
 from recalld.supervisor.storage.files import FILE_MODE, Files, FileVersion, is_left_behind
-from recalld.supervisor.storage.foreign_name import MOST_FOLDERS
+from recalld.supervisor.storage.foreign_name import MOST_FOLDERS, is_below
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.workspace import Workspace
@@ -92,10 +92,10 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
 
 def check_folder(workspace: Path, folder: Path, field: str) -> None:
     """Raise BadRequest about *field* if the folder does not exist, or is in the workspace."""
-    place, root = Path(os.path.realpath(folder)), Path(os.path.realpath(workspace))
-    if not place.is_dir():
+    place = os.path.realpath(folder)
+    if not os.path.isdir(place):
         raise BadRequest(field, Text("backup.no_folder", folder=place))
-    if place == root or root in place.parents:
+    if is_below(folder, workspace):
         raise BadRequest(field, Text("backup.in_workspace", folder=place))
 
 

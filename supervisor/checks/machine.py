@@ -21,6 +21,7 @@ from recalld.supervisor.protocol.paths import LOST_AND_FOUND, check_filesystem, 
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import LARGE, SMALL, find_zone, from_wire, machine_zone
 from recalld.supervisor.storage.errors import BadConfig, from_os_error
+from recalld.supervisor.storage.foreign_name import is_below
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -179,11 +180,9 @@ def links(look: Look) -> Faults:
     paths = look.ws.paths
     if any(folders(look)) or not paths.memory.is_dir():
         return
-    root = os.path.realpath(paths.root)
     for path, found in walk(paths.memory):
-        place = os.path.realpath(path)
-        if modes.S_ISLNK(found.st_mode) and not place.startswith(root + os.sep):
-            yield odd(Text("doctor.link_out", name=paths.relative(path), place=place))
+        if modes.S_ISLNK(found.st_mode) and not is_below(path, paths.root):
+            yield odd(Text("doctor.link_out", name=paths.relative(path), place=os.path.realpath(path)))
 
 
 def read_only(look: Look) -> Faults:

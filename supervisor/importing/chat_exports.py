@@ -163,18 +163,14 @@ def _claude_message(message: Mapping[str, Any], zone: tzinfo) -> Iterator[Said]:
     yield from tool_calls(content, identity, at)
 
 
-def is_mem0(source: Source) -> bool:
-    """Return whether the source is an export of mem0's."""
-    return bool(_mem0_files(source))
-
-
-def _mem0_files(source: Source) -> list[str]:
+def mem0_files(source: Source) -> list[str]:
+    """Return the files of an export of mem0's."""
     return source.json_with(frozenset({"memory"}))
 
 
 def mem0(log: Reading) -> Talk:
     """Yield the memories of mem0's export, each as a note of the assistant's on the day when it was made."""
-    for name in _mem0_files(log.source):
+    for name in mem0_files(log.source):
         prefix = "results.item" if "results" in log.source.keys(name) else "item"
         for n, raw in enumerate(log.source.items(name, prefix)):
             if not isinstance(raw, dict) or not text_of(raw, "memory", "text"):

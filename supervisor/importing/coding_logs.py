@@ -182,9 +182,14 @@ def _gemini_records(source: Source, name: str, head: dict[str, Any]) -> Iterator
 # ── OpenCode ─────────────────────────────────────────────────────────────────
 
 
+def opencode_files(source: Source) -> list[str]:
+    """Return the sessions of older OpenCode."""
+    return source.named("session/*/ses_*.json")
+
+
 def opencode(log: Reading) -> Talk:
     """Yield the sessions of older OpenCode, `storage/session/`, `message/` and `part/`, but those of subagents."""
-    for name in log.source.named("session/*/ses_*.json"):
+    for name in opencode_files(log.source):
         session = log.source.json(name)
         if not isinstance(session, dict) or session.get("parentID"):
             continue
@@ -242,17 +247,13 @@ def openclaw(log: Reading) -> Talk:
             if raw.get("type") == "session":
                 session, project = text_of(raw, "id") or session, text_of(raw, "cwd")
             message = raw.get("message")
-            if (
-                raw.get("type") != "message"
-                or not isinstance(message, dict)
-                or message.get("role") not in ("user", "assistant")
-            ):
+            if raw.get("type") != "message" or not isinstance(message, dict):
+                continue
+            if message.get("role") not in ("user", "assistant"):
                 continue
             conversation = Conversation(id=keys.get(session, session), channel="openclaw", project=project)
-            identity, at = (
-                f"{session}-{raw.get('id') or number}",
-                when(raw.get("timestamp") or message.get("timestamp"), log.zone),
-            )
+            at = when(raw.get("timestamp") or message.get("timestamp"), log.zone)
+            identity = f"{session}-{raw.get('id') or number}"
             if text := _of_user(words(message.get("content"))):
                 yield conversation, Said(id=identity, at=at, role=message["role"], text=text)
             for call in tool_calls(message.get("content"), identity, at):

@@ -28,7 +28,7 @@ class Kind:
 
     name: str
     label: str
-    knows: Callable[[Source], bool]
+    knows: Callable[[Source], object]  # what is true of one of this kind
     read: Callable[[Reading], Talk]
     of_lines: bool = False
     is_of_people: bool = False
@@ -62,8 +62,8 @@ def _is_workspace(source: Source) -> bool:
     return bool(source.named("history.json")) or any(True for _ in stores.dated_files(source))
 
 
-def _of(kind: str) -> Callable[[Source], bool]:
-    return lambda source: bool(stores.databases_of(source, kind))
+def _of(kind: str) -> Callable[[Source], object]:
+    return lambda source: stores.databases_of(source, kind)
 
 
 #: All kinds, in the order in which a source is asked; a log of JSON lines, the least marked one, comes last.
@@ -79,7 +79,7 @@ KINDS: Final = (
     Kind(
         name="codex",
         label="Codex",
-        knows=lambda source: bool(source.named("rollout-*.jsonl")),
+        knows=lambda source: source.named("rollout-*.jsonl"),
         read=coding_logs.codex,
         of_lines=True,
         homes=(("CODEX_HOME", ".codex", "sessions"), ("CODEX_HOME", ".codex", "archived_sessions")),
@@ -87,7 +87,7 @@ KINDS: Final = (
     Kind(
         name="gemini-cli",
         label="Gemini CLI",
-        knows=lambda source: bool(source.named("chats/session-*.json") or source.named("chats/session-*.jsonl")),
+        knows=lambda source: source.named("chats/session-*.json") or source.named("chats/session-*.jsonl"),
         read=coding_logs.gemini,
         homes=(("", ".gemini", "tmp"),),
     ),
@@ -98,12 +98,7 @@ KINDS: Final = (
         read=stores.opencode_database,
         homes=(("XDG_DATA_HOME", ".local/share", "opencode"),),
     ),
-    Kind(
-        name="opencode-files",
-        label="OpenCode",
-        knows=lambda source: bool(source.named("session/*/ses_*.json")),
-        read=coding_logs.opencode,
-    ),
+    Kind(name="opencode-files", label="OpenCode", knows=coding_logs.opencode_files, read=coding_logs.opencode),
     Kind(
         name="openclaw",
         label="OpenClaw",
@@ -116,15 +111,9 @@ KINDS: Final = (
     Kind(name="countbot", label="CountBot", knows=_of("countbot"), read=stores.countbot),
     Kind(name="chatgpt", label="ChatGPT", knows=_has("mapping"), read=chat_exports.chatgpt),
     Kind(name="claude", label="Claude", knows=_has("chat_messages"), read=chat_exports.claude),
-    Kind(name="telegram", label="Telegram", knows=messengers.is_telegram, read=messengers.telegram, is_of_people=True),
-    Kind(
-        name="whatsapp",
-        label="WhatsApp",
-        knows=lambda source: bool(messengers.whatsapp_files(source)),
-        read=messengers.whatsapp,
-        is_of_people=True,
-    ),
-    Kind(name="mem0", label="mem0", knows=chat_exports.is_mem0, read=chat_exports.mem0),
+    Kind(name="telegram", label="Telegram", knows=messengers.telegram_files, read=messengers.telegram, is_of_people=True),
+    Kind(name="whatsapp", label="WhatsApp", knows=messengers.whatsapp_files, read=messengers.whatsapp, is_of_people=True),
+    Kind(name="mem0", label="mem0", knows=chat_exports.mem0_files, read=chat_exports.mem0),
     Kind(name="workspace", label="recalld", knows=_is_workspace, read=stores.workspace),
     Kind(name="jsonl", label="JSON lines", knows=_is_json_lines, read=stores.json_lines, of_lines=True),
 )

@@ -64,18 +64,14 @@ _DAYS: Final = 31
 _NOON: Final = 12
 
 
-def is_telegram(source: Source) -> bool:
-    """Return whether the source is an export of Telegram's."""
-    return bool(_telegram_files(source))
-
-
-def _telegram_files(source: Source) -> list[str]:
+def telegram_files(source: Source) -> list[str]:
+    """Return the files of an export of Telegram's."""
     return source.json_with(frozenset({"messages", "type", "id"}), frozenset({"chats", "about"}))
 
 
 def telegram(log: Reading) -> Talk:
     """Yield the messages of Telegram's export; what only says that somebody joined or called is left out."""
-    for name in _telegram_files(log.source):
+    for name in telegram_files(log.source):
         keys = log.source.keys(name)
         for prefix in ("chats.list.item", "left_chats.list.item") if "chats" in keys else ("",):
             path = f"{prefix}." if prefix else ""
@@ -240,32 +236,18 @@ def _order(source: Source, name: str, given: str) -> str:
     return left[0]
 
 
-def _pieces(found: re.Match[str]) -> list[str]:
-    return found["date"].replace("/", ".").replace("-", ".").split(".")
-
-
 def _numbers(found: re.Match[str]) -> list[int]:
-    return [int(piece) for piece in _pieces(found)]
+    return [int(piece) for piece in re.split("[./-]", found["date"])]
 
 
 def _time(found: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
     year, month, day = (_numbers(found)[n] for n in _ORDERS[order])
-    hour = int(found["hour"])
-    half = (found["after"] or "").lower() or {"上午": "a", "凌晨": "a", "下午": "p", "晚上": "p", "中午": "p"}.get(
-        found["before"] or "", ""
-    )
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
+    half = found["after"] or {"上午": "a", "凌晨": "a", "下午": "p", "晚上": "p", "中午": "p"}.get(found["before"], "")
     if half:
-        hour = hour % _NOON + (_NOON if half == "p" else 0)
+        hour = hour % _NOON + (_NOON if half in "Pp" else 0)
     try:
-        t = datetime(
-            year + 2000 if year < _TWO_DIGITS else year,
-            month,
-            day,
-            hour,
-            int(found["minute"]),
-            int(found["second"] or 0),
-            tzinfo=zone,
-        )
+        t = datetime(year + 2000 if year < _TWO_DIGITS else year, month, day, hour, minute, second, tzinfo=zone)
     except ValueError:
         return None
     return when(t.isoformat(), zone)

@@ -132,7 +132,9 @@ def workspace(log: Reading) -> Talk:
     for name in log.source.named("history.json"):
         for n, entry in enumerate(parse_history(log.source.read(name), log.zone)):
             if isinstance(entry, Message):
-                yield _place_of(entry.raw), _said(entry, f"{name}#{n}")
+                identity, speaker = entry.id or f"{name}#{n}-{entry.fingerprint}", text_of(entry.raw, "name")
+                said = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, name=speaker)
+                yield _place_of(entry.raw), said
             else:
                 log.unread.note("message", f"{name}#{n}")
     for name in dated_files(log.source):
@@ -154,19 +156,5 @@ def dated_files(source: Source) -> Iterator[str]:
 
 
 def _place_of(raw: Mapping[str, Any]) -> Conversation:
-    return Conversation(
-        id=text_of(raw, "session"),
-        channel=text_of(raw, "channel"),
-        chat=text_of(raw, "chat"),
-        project=text_of(raw, "project"),
-    )
-
-
-def _said(entry: Message, place: str) -> Said:
-    return Said(
-        id=entry.id or f"{place}-{entry.fingerprint}",
-        at=entry.created_at,
-        role=entry.role,
-        text=entry.text,
-        name=text_of(entry.raw, "name"),
-    )
+    about = {key: text_of(raw, key) for key in ("channel", "chat", "project")}
+    return Conversation(id=text_of(raw, "session"), **about)

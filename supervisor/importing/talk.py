@@ -20,17 +20,8 @@ if TYPE_CHECKING:
 _TOOL_LINE: Final = 160
 #: What a tool was called with, where it names one thing: the first that is there.
 _ARGUMENTS: Final = (
-    "command",
-    "cmd",
-    "file_path",
-    "filePath",
-    "path",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "prompt",
-    "name",
+    *("command", "cmd", "file_path", "filePath", "path", "pattern"),
+    *("query", "url", "description", "prompt", "name"),
 )
 #: Places of unread entries that are named one by one.
 _MOST_NAMED: Final = 10_000

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
@@ -33,16 +34,6 @@ REPLY_VERSION: Final = 3
 _LINE: Final = 200  # characters
 #: The longest wait taken from a server's Retry-After: a day, as for a group that fails repeatedly.
 LONGEST_RETRY_S: Final = 86_400
-#: Names of fields in JSON where they differ.
-_WIRE: Final = {
-    "created_at": "createdAt",
-    "previous_digest": "previousDigest",
-    "retry_after_s": "retryAfterS",
-    "too_long": "tooLong",
-    "started_at": "startedAt",
-    "completed_at": "completedAt",
-    "duration_ms": "durationMs",
-}
 
 Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 #: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
@@ -268,13 +259,18 @@ def parse_result(data: bytes) -> Result:
 
 
 def _render(record: Task | AskedTask | Result, version: int) -> bytes:
-    fields = {_WIRE.get(key, key): value for key, value in asdict(record).items() if value is not None}
+    fields = {_wire(key): value for key, value in asdict(record).items() if value is not None}
     if text := stored(fields.get("error", "")):
         fields["errorText"] = text
     for key in ("tooLong", "joined", "apart", "turns", "mark", "request"):
         if not fields.get(key):
             fields.pop(key, None)  # a file without it is read by every version
     return render_json({"version": version, **fields}) + b"\n"
+
+
+def _wire(key: str) -> str:
+    """Return the name of a field in JSON: "createdAt" of `created_at`."""
+    return re.sub("_([a-z])", lambda found: found[1].upper(), key)
 
 
 def _object(data: bytes, *versions: int) -> dict[str, Any]:

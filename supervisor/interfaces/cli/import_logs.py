@@ -182,8 +182,7 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
         elif done.added and not done.left and not dry_run:
             told.append(Text("importing.next"))
     if done.left_out:
-        others = max(0, len(done.left_out) - _MOST_NAMED)
-        names = [*done.left_out[:_MOST_NAMED], *(["…"] if others else [])]
+        names = [*done.left_out[:_MOST_NAMED], *("…" for _ in done.left_out[_MOST_NAMED:][:1])]
         told.append(Text("importing.left_out", count=len(done.left_out), names=names))
     return "\n".join(map(call.render, told))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 #: What a settings file is: JSON with properties and items, a table of TOML, a paragraph in Markdown, or recalld's own file.
@@ -140,13 +140,14 @@ def _gemini(place: Place, paragraph: str, _plugin: str) -> tuple[Wanted, ...]:
     )
 
 
-def _antigravity(place: Place, _paragraph: str, _plugin: str) -> tuple[Wanted, ...]:
-    path = (
-        place.project / ".agents" / "mcp_config.json"
-        if place.project
-        else place.home / ".gemini" / "antigravity" / "mcp_config.json"
-    )
-    return (Wanted(path, "json", ("server",), properties={("mcpServers", NAME): place.server}),)
+def _server_alone(path: str, *keys: str, in_project: str = "") -> Callable[[Place, str, str], tuple[Wanted, ...]]:
+    """Return what wants a client that gets the server and nothing else, at the *path* below the user's folder."""
+
+    def wanted_there(place: Place, _paragraph: str, _plugin: str) -> tuple[Wanted, ...]:
+        file = place.project / in_project if place.project else place.home / path
+        return (Wanted(file, "json", ("server",), properties={(*keys, NAME): place.server}),)
+
+    return wanted_there
 
 
 def _cursor(place: Place, paragraph: str, _plugin: str) -> tuple[Wanted, ...]:
@@ -174,25 +175,15 @@ def _opencode(place: Place, paragraph: str, plugin: str) -> tuple[Wanted, ...]:
     )
 
 
-def _openclaw(place: Place, _paragraph: str, _plugin: str) -> tuple[Wanted, ...]:
-    path = place.home / ".openclaw" / "openclaw.json"
-    return (Wanted(path, "json", ("server",), properties={("mcp", "servers", NAME): place.server}),)
-
-
-def _nanobot(place: Place, _paragraph: str, _plugin: str) -> tuple[Wanted, ...]:
-    path = place.home / ".nanobot" / "config.json"
-    return (Wanted(path, "json", ("server",), properties={("tools", "mcpServers", NAME): place.server}),)
-
-
 _WANTED: Final = {
     "claude-code": _claude_code,
     "codex": _codex,
     "gemini-cli": _gemini,
-    "antigravity": _antigravity,
+    "antigravity": _server_alone(".gemini/antigravity/mcp_config.json", "mcpServers", in_project=".agents/mcp_config.json"),
     "cursor": _cursor,
     "opencode": _opencode,
-    "openclaw": _openclaw,
-    "nanobot": _nanobot,
+    "openclaw": _server_alone(".openclaw/openclaw.json", "mcp", "servers"),
+    "nanobot": _server_alone(".nanobot/config.json", "tools", "mcpServers"),
 }
 #: The clients that have settings for one project.
 IN_PROJECT: Final = frozenset(_WANTED) - {"openclaw", "nanobot"}
