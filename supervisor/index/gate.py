@@ -35,8 +35,6 @@ _LEAST: Final = 0.1
 #: about oneself, which counts like a word that the passage has.
 _EVERYDAY: Final = 0.03
 _OWN: Final = 0.5
-#: The part of a word that counts where its two parts stand apart: 停车 in 我的车停在地下二层.
-_SAID_APART: Final = 0.7
 #: The same where the passage has a word that means nearly the same: 亚铁 for 铁剂.
 _NEARLY: Final = 0.5
 
@@ -85,8 +83,6 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
             return 1.0
         if not word.isascii() and any(word in whole for whole in spelled):
             return 0.0
-        if word in query.apart:
-            return _SAID_APART
         if word in query.respelled or any(part != word and part in word for part in said):
             return 0.0
         return sum(char not in query.characters for char in word) / len(word)

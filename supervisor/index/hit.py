@@ -22,8 +22,6 @@ LONG: Final = "long"
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
 NEWEST: Final = "newest"
 OLDEST: Final = "oldest"
-#: The reason that a plan is behind what became of it.
-OVERTAKEN: Final = "overtaken"
 #: The reason of a hit that a backend has raised or found.
 MEANING: Final = "meaning"
 #: The path of a message up to its id: of one that no dated file holds yet (its place in history.json changes), and of any

@@ -40,8 +40,6 @@ _EACH_WORTH: Final = 0.5
 #: The first words of a message often say who speaks or what it is about: their number, and the bonus if the question has one.
 _FIRST: Final = 2
 _FIRST_WORTH: Final = 0.2
-#: The bonus of a passage that says a word of the question in two parts (`Query.apart`).
-_APART_WORTH: Final = 0.4
 #: The share of the best score of its day that a message gets; the bonus for a day that is named, and for the role.
 _DAY_WORTH: Final = 0.2
 _NAMED_WORTH: Final = 0.8
@@ -103,7 +101,6 @@ class Scored:
     worth: float | None = None  # the part of that of the request's words that it has
     _words: Collection[str] | None = None
     is_worded: bool = False  # it has words of the question, or the words around it are some
-    rare: Mapping[str, float] | None = None  # its rare words, with their worth, once they are known (`index/newest`)
     _passage: Passage | None = None
 
     @property
@@ -293,8 +290,6 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
             one.because.append(f"day {query.days[days].label}")
     if one.score and begins_with_a_word(query, candidate):
         one.score += _FIRST_WORTH * best
-    if query.apart and own_words(query.apart, candidate):
-        one.score += _APART_WORTH * best
     if one.score and query.role and query.role == candidate.role:
         one.score += _ROLE_WORTH * best
         one.because.append(f"role {query.role}")

@@ -15,7 +15,6 @@ from datetime import date
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.apart import halves_in, said_apart
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
 from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
@@ -24,7 +23,6 @@ from recalld.supervisor.index.hit import Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.newest import newest_first, newest_of_equals
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
-from recalld.supervisor.index.overtaken import with_changes
 from recalld.supervisor.index.ranking import (
     Scored,
     Verdict,
@@ -36,7 +34,6 @@ from recalld.supervisor.index.ranking import (
     worth_of,
 )
 from recalld.supervisor.index.segments import segment_files, verify_checksums
-from recalld.supervisor.index.superseded import with_what_ended
 from recalld.supervisor.query.calendar import day_tokens
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.query.recurring import FEW
@@ -159,14 +156,6 @@ class View:
             more, of_tiers = self.ranked(query, some, limit, least)
             found += more
             said = max(said, of_tiers, key=lambda one: (one.is_strong, one.share))
-        if query.asked:  # what the best one says, or each plan, may have changed since
-            keys = frozenset().union(*map(self._keys, tiers))
-            look, hits = (lambda words: self._of_keys(words, keys)), [one for one, _ in found]
-            if query.is_of_days:
-                hits = with_changes(hits, look, self.corpora[0])
-            else:
-                hits = with_what_ended(query, hits, look, self.corpora[0])
-            found = [(one, self.paths[one.candidate.source[0]]) for one in hits]
         return found, said
 
     def ranked(
@@ -187,8 +176,7 @@ class View:
         known.sort(key=lambda one: first[one.source[0]] * _DAYS - (one.day.toordinal() if one.day else 0))
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
-        query, known = said_apart(query, known)
-        best = newest_first(query, rank(query, known, self.corpora, self.k1, self.b), self.corpora[0])
+        best = newest_first(query, rank(query, known, self.corpora, self.k1, self.b))
         said = verdict(query, best, self.corpora[0])
         kept = [one for one in best if one.score >= least]
         kept = newest_of_equals(kept, first)[:limit]
@@ -246,7 +234,6 @@ class View:
         of_each = [word for asked in query.asked for word in [word for word in found if word in asked][:_WORDS_EACH]]
         found = list(dict.fromkeys((*found[:_MOST_WORDS], *of_each)))
         words = {word: counts[word] for word in found}
-        words |= dict.fromkeys(halves_in(query) - words.keys(), 1.0)
         related = [(other, worth) for word in found for other, worth in query.related.get(word, {}).items()]
         if query.only_days:
             of_days = self._found({}, {}, query.days, keys)
@@ -284,11 +271,6 @@ class View:
             offered = [one for one in offered if one.group not in self.overlay.groups]
             offered += self.overlay.candidates(words, days, CANDIDATES)
         return offered + self.unfiled.candidates(words, days, CANDIDATES)
-
-    def _of_keys(self, words: Mapping[str, float], keys: Collection[str]) -> list[Candidate]:
-        """Return the candidates for the *words* among the contents *keys*."""
-        some = None if len(keys) == len(self.paths) else keys
-        return [one for one in self._found(words, {}, (), some) if one.source[0] in keys]
 
     def _corpus(self, reach: int) -> Corpus:
         overlay, unfiled, engine = self.overlay, self.unfiled, self.engine

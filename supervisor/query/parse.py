@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from recalld.supervisor.query.compounds import Halves
     from recalld.supervisor.query.dates import Span
 
 #: Weights: a word of a request; a word of a date; an English word of a span of days, since people say "June" and "year" in
@@ -200,9 +199,9 @@ class Query:
     happened ("what's the weather today").
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too, *characters* are parts of
-    words that memory may not have so, *compounds* are words of which it has both halves, *joined* are compounds of memory with
-    the words of the question that they are made of, *apart* are words that a passage says in two parts. *related* are the words
-    of memory that mean nearly the same as a word, with their worth relative to it (`with_related_words`).
+    words that memory may not have so, *joined* are compounds of memory with the words of the question that they are made of.
+    *related* are the words of memory that mean nearly the same as a word, with their worth relative to it
+    (`with_related_words`).
     """
 
     words: Mapping[str, float]
@@ -218,9 +217,7 @@ class Query:
     is_now: bool = False
     respelled: frozenset[str] = frozenset()
     characters: frozenset[str] = frozenset()
-    compounds: Mapping[str, tuple[Halves, ...]] = field(default_factory=dict)
     joined: Mapping[str, str] = field(default_factory=dict)
-    apart: frozenset[str] = frozenset()
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     borrowed: frozenset[str] = frozenset()
     meant: frozenset[str] = frozenset()

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.parse import NAMED, REQUEST_WEIGHT
-from recalld.supervisor.query.said_apart import with_particles
 from recalld.supervisor.query.weight import LIGHT_VERBS
 from recalld.supervisor.text.line_table import line_of
 from recalld.supervisor.text.tokenizer import tokens
@@ -69,7 +68,7 @@ def _spellings(word: str, query: Query, frequency: Callable[[str], int]) -> Mapp
     if query.words[word] <= REQUEST_WEIGHT:
         return {}
     joined = (other for other, parts in query.joined.items() if word in parts.split())
-    same = (*same_words(word), *with_particles(word), *joined)
+    same = (*same_words(word), *joined)
     return {other: SAME for other in same if other not in query.words and frequency(other)}
 
 

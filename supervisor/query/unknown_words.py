@@ -18,9 +18,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.compounds import compounds_of, joined_words
-from recalld.supervisor.query.parse import NAMED, REQUEST_WEIGHT
-from recalld.supervisor.query.said_apart import is_separable, joined_verbs, parts_of
+from recalld.supervisor.query.compounds import joined_words
+from recalld.supervisor.query.parse import REQUEST_WEIGHT
 from recalld.supervisor.text.chinese import cut_for_search, to_simplified
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.same_sound import sounding_like
@@ -56,7 +55,7 @@ def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Cal
     *frequency* returns the number of passages with a word, *relative_idf* its rarity in memory, 1.0 for a word of one passage.
     """
     query = _in_characters(_heard(_respelled(query, frequency), frequency), frequency, relative_idf)
-    return _in_one_or_two(query, frequency)
+    return _in_one(query, frequency)
 
 
 def respellings(word: str) -> list[str]:
@@ -134,29 +133,24 @@ def _pairs_of(query: Query) -> list[tuple[str, str]]:
     return [(one, other) for one, other in pairs if one in asked and other in asked][:_MOST]
 
 
-def _in_one_or_two(query: Query, frequency: Callable[[str], int]) -> Query:
-    """Return the query with what memory writes in two words where the question has one, or in one where it has two."""
-    names = {name.lower() for name in NAMED.findall(query.text)}
-    typed = {stem(word): word for word in latin_words(query.text) if word not in names}
-    asked = {word: typed[word] for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word in typed}
-    compounds = compounds_of(asked, frequency)
-    pairs = joined_words(query.text) if query.text.isascii() else {**joined_words(query.text), **joined_verbs(query.text)}
+def _in_one(query: Query, frequency: Callable[[str], int]) -> Query:
+    """Return the query with what memory writes in one word where the question has two."""
     joined = {
         word: parts
-        for word, parts in pairs.items()
+        for word, parts in joined_words(query.text).items()
         if word not in query.words and {*parts.split()} <= query.words.keys() and frequency(word)
     }
-    return replace(query, compounds=compounds, joined=joined) if compounds or joined else query
+    return replace(query, joined=joined) if joined else query
 
 
 def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:
-    """Return the query with the characters of its two-character Chinese words that no passage has, or may have in two parts."""
+    """Return the query with the characters of its two-character Chinese words that no passage has."""
     more = {
         # the index's own rarity: loading jieba's dictionary for it takes most of a second
         char: counts * relative_idf(char) * _CHARACTER
         for word, counts in query.words.items()
-        if len(word) == _PAIR and not word.isascii() and (is_separable(word) or not frequency(word))
-        for char in tokens(" ".join(parts_of(word)))
+        if len(word) == _PAIR and not word.isascii() and not frequency(word)
+        for char in tokens(" ".join(word))
         if char not in query.words and frequency(char)
     }
     rarity = {part: rarity_asked(part[0]) for part in more}

@@ -122,17 +122,6 @@ def changed(tmp_path, request):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("question", ["whats on saturday", "周六有什么安排", "anything on this weekend?"])
-def test_search_for_a_day_puts_what_became_of_a_plan_before_it(changed, question, language):
-    order = [hit.unit.text for hit in changed(language).search(question, limit=20) if hit.unit.message]
-    piano, fair, barbecue, moved, cancelled, off, lunch = [order.index(text) for _, text in CHANGED[language]]
-    assert moved < piano
-    assert cancelled < fair
-    assert off < barbecue
-    assert lunch < min(piano, fair, barbecue)
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("question", ["whats on sunday", "周日有什么安排"])
 def test_search_for_a_day_finds_what_was_moved_there_alone(changed, question, language):
     assert found(changed(language), question) == {CHANGED[language][3][1]}
