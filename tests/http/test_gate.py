@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import hmac
 import json
+import re
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.interfaces.http.gate import Gate
+from recalld.supervisor.interfaces import page
+from recalld.supervisor.interfaces.http.gate import OPEN_PATHS, Gate
+from recalld.supervisor.interfaces.page.views import PAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx2
+
     from tests.http.service import Service
 
+LONG_TERM = "/api/memory/long-term"
 #: What a stranger may send in place of the token.
 NO_TOKENS = {
     "none": {},
@@ -63,6 +74,93 @@ def test_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(service:
         client.delete("/session")
         client.cookies.clear()
         assert client.get("/nothing").status_code == 401
+
+
+@contextlib.contextmanager
+def visitor(service: Service, *, keeps: bool) -> Iterator[tuple[httpx2.Client, dict[str, str]]]:
+    """A client that has the cookie alone, and the header of a script that keeps the form token."""
+    with service.stranger() as client:
+        answer = client.post("/session", json={"token": service.token, "keeps": keeps})
+        yield client, {"X-Form-Token": answer.headers.get("x-form-token", "")}
+
+
+def routes_for_programs(service: Service) -> Iterator[tuple[str, str]]:
+    """Method and path of each route that is no page, with a word for each parameter."""
+    app: Any = service._thread._server.config.app  # type: ignore[union-attr]
+    pages = {route.path for route in page.routes(SimpleNamespace())}  # type: ignore[arg-type, attr-defined]
+    for route in app._app.routes:
+        if route.path not in pages | OPEN_PATHS | {"/events"}:
+            for method in route.methods or {"GET", "POST"}:
+                yield method, re.sub(r"{[^}]*}", "x", route.path)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_cookie_opens_nothing_that_programs_ask(service: Service, keeps):
+    asked = [*routes_for_programs(service), ("GET", "/api/nothing"), ("POST", "/v1/chat/completions")]
+    assert len(asked) > 50
+    with visitor(service, keeps=keeps) as (client, _):
+        assert {client.request(method, path).status_code for method, path in asked} == {401}
+
+
+def test_cookie_opens_the_pages_and_their_stream_of_changes(service: Service):
+    with visitor(service, keeps=True) as (client, _), client.stream("GET", "/events") as answer:
+        assert answer.status_code == 200
+        assert {client.get(path).status_code for _, path in PAGES} == {200}
+
+
+def test_scripts_of_the_page_open_the_api_by_what_no_other_port_gets(service: Service):
+    with visitor(service, keeps=True) as (client, header), visitor(service, keeps=True) as (other, _):
+        assert client.get(LONG_TERM, headers=header).status_code == 200
+        assert client.put(LONG_TERM, json={"content": "x"}, headers=header).status_code == 200
+        assert other.get(LONG_TERM, headers=header).status_code == 401  # it is that of one cookie
+        client.cookies.clear()
+        assert client.get(LONG_TERM, headers=header).status_code == 401
+
+
+def test_cookie_of_a_browser_with_scripts_sends_no_form(service: Service):
+    with visitor(service, keeps=True) as (client, header):
+        page_ = client.get("/long-term?edit=1").text
+        assert header["X-Form-Token"] not in page_
+        assert re.findall('name="form_token" value="([^"]*)"', page_) == ["", ""]
+        for given in ("", header["X-Form-Token"]):
+            answer = client.post("/long-term", data={"content": "x", "form_token": given})
+            assert answer.status_code == (303 if given else 403)
+
+
+def test_form_token_of_a_browser_without_scripts_opens_no_api(service: Service):
+    with visitor(service, keeps=False) as (client, header):
+        given = re.findall('name="form_token" value="([^"]+)"', client.get("/long-term?edit=1").text)[0]
+        assert header == {"X-Form-Token": ""}
+        assert client.get(LONG_TERM, headers={"X-Form-Token": given}).status_code == 401
+        assert client.post("/long-term", data={"content": "x", "form_token": given}).status_code == 303
+
+
+def test_cookie_ends_with_the_browser_or_after_twelve_hours(service: Service):
+    with service.stranger() as client:
+        kept = client.post("/session", json={"token": service.token, "keeps": True})
+        assert not {"max-age", "expires"} & {part.partition("=")[0].lower() for part in kept.headers["set-cookie"].split("; ")}
+        service.world.clock.forward(hours=11, minutes=59)
+        assert client.get("/days").status_code == 200
+        service.world.clock.forward(minutes=2)
+        assert client.get("/days").status_code == 401
+        form = {"content": "x", "form_token": kept.headers["x-form-token"]}
+        assert client.post("/long-term", data=form).status_code == 401
+
+
+def test_stream_of_changes_ends_with_the_cookie(service: Service):
+    with visitor(service, keeps=True) as (client, _), client.stream("GET", "/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == ": recalld"
+        service.world.clock.forward(hours=13)
+        service.changes.event({"event": "archived"})
+        assert [line for line in lines if line.startswith("event:")] in ([], ["event: change"])
+
+
+def test_cookie_of_0_26_0_is_refused(service: Service):
+    nonce = "k1795873639-"
+    signature = hmac.new(service.token.encode(), f"cookie:{nonce}".encode(), hashlib.sha256).hexdigest()
+    with service.stranger(Cookie=f"recalld_{service.port}={nonce}.{signature}") as client:
+        assert client.get("/days").status_code == 401
 
 
 def test_cookie_is_refused_once_the_token_is_another(service: Service):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from recalld.supervisor.interfaces.page.views import PAGES
 from tests.http.service import Service
 from tests.llm.server import Act
+from tests.loopback import Handler, Loopback
 from tests.page.browser import NEEDS_CHROMIUM, Reader, chromium, reading
 from tests.page.workspaces import hostile, lived_in
 from tests.world import WITHOUT_MODEL, message
@@ -73,6 +75,77 @@ def test_wrong_token_is_refused_with_a_sentence(browser, site):
     tab.keyboard.press("Enter")
     tab.wait_for_selector("nav.nav")
     tab.close()
+
+
+class _Neighbour(Handler):
+    """A program at another port of the machine, which keeps what a browser sends it by itself."""
+
+    got: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:  # noqa: N802 - the name of http.server
+        self.got.append(self.headers.get("Cookie", ""))
+        self.send_body(200, b"<title>neighbour</title>", ("Content-Type", "text/html"))
+
+
+class _Neighbourhood(Loopback):
+    handler = _Neighbour
+
+
+def test_what_a_browser_sends_another_port_writes_nothing_and_opens_no_api(reader):
+    before = lines(reader.site)
+    with _Neighbourhood() as neighbour:
+        reader.tab.goto(neighbour.url.removesuffix("/v1"))
+    stolen = next(cookie for cookie in _Neighbour.got if f"recalld_{reader.site.port}" in cookie)
+    with reader.site.stranger(Cookie=stolen, Accept="text/html") as thief:
+        for method, path in (("GET", "/api/memory/long-term"), ("PUT", "/api/memory/long-term"), ("POST", "/api/search")):
+            assert thief.request(method, path, json={"content": "x"}).status_code == 401
+        page = thief.get("/long-term?edit=1")
+        assert page.status_code == 200  # a page can ask for no header
+        fields = dict(re.findall(r'name="(form_token|etag)" value="([^"]*)"', page.text))
+        assert thief.post("/long-term", data={**fields, "content": "x"}).status_code == 403
+    assert lines(reader.site) == before
+
+
+def test_form_is_sent_with_the_token_that_the_browser_keeps(reader):
+    tab = reader.open("/days/2026-01-10/edit")
+    assert tab.input_value("main [name=form_token]") == ""
+    tab.fill("main textarea", "我自己写的摘要。")
+    tab.click("main form button.primary")
+    tab.wait_for_selector("main >> text=我自己写的摘要。")
+    reader.refuse_attacks()
+
+
+def test_page_of_a_visit_that_ended_says_how_to_enter_again(reader):
+    tab = reader.open("/long-term?edit=1")
+    tab.fill("#content", "还没保存的一行\n")
+    reader.site.world.clock.forward(hours=13)
+    reader.site.changes.event({"event": "archived"})
+    tab.wait_for_selector("#live[data-state=ended]")
+    assert "recalld open" in tab.inner_text("#live")
+    assert tab.input_value("#content") == "还没保存的一行\n"
+    other = tab.context.new_page()
+    other.goto(f"{reader.site.url}/#token={reader.site.token}")
+    other.wait_for_selector("nav.nav")
+    tab.click("#save")  # what was being written is saved once the reader has entered again
+    tab.wait_for_url("**/long-term?saved=1")
+    assert lines(reader.site) == ["还没保存的一行"]
+
+
+def test_browser_without_scripts_enters_by_form_and_its_forms_work(browser, site):
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(site.url)
+    tab.fill("#token", site.token)
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("nav.nav")
+    tab.click("button[name=theme][value=dark]")
+    tab.wait_for_selector("html[data-theme=dark]")
+    tab.goto(f"{site.url}/long-term?edit=1")
+    tab.fill("#content", "没有脚本也能写\n")
+    tab.click("#save")
+    tab.wait_for_url("**/long-term?saved=1")
+    assert lines(site) == ["没有脚本也能写"]
+    context.close()
 
 
 # ── looks ────────────────────────────────────────────────────────────────────

@@ -1,8 +1,11 @@
 """
-Who may ask over HTTP: whoever has the token of the workspace, or the cookie that a browser got for it.
+Who may ask over HTTP: whoever has the token of the workspace; a browser has a cookie for it, which opens the page alone.
 
-The token is in `.recalld/token`, mode 0600. A cookie and the token of a form are made from it by HMAC, so that nothing is kept
-of a browser, a restart ends no session, and a new token ends all. Every comparison takes the same time, whatever differs.
+The token is in `.recalld/token`, mode 0600. A cookie and the token of its forms are made from it by HMAC, so that nothing is
+kept of a browser, a restart ends no session, and a new token ends all. Every comparison takes the same time, whatever differs.
+
+A browser sends the cookie to each port of this machine. So what changes something wants the token of the forms, too: the page's
+scripts keep it where no other port gets it. A browser without scripts has it in its pages (docs/decisions/0082).
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import secrets
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files
@@ -20,6 +25,9 @@ if TYPE_CHECKING:
 #: Bytes of a token, and of what distinguishes one cookie from another.
 _BYTES: Final = 32
 _NONCE_BYTES: Final = 9
+#: Seconds that a cookie is good for, and the first letter of one whose form token the page's scripts keep.
+_COOKIE_S: Final = 12 * 3600
+_KEPT: Final = "k"
 #: The rights that others must not have on the file.
 _OTHERS: Final = 0o077
 
@@ -56,22 +64,27 @@ class Access:
         """Return whether this is the token."""
         return is_equal(given, self.token())
 
-    def new_cookie(self) -> str:
-        """Return a value that `is_cookie` accepts as long as the token stays."""
-        nonce = secrets.token_urlsafe(_NONCE_BYTES)
-        return f"{nonce}.{self._signed('cookie', nonce)}"
+    def new_cookie(self, now: datetime, *, is_kept: bool) -> str:
+        """Return a value that `is_cookie` accepts for twelve hours; *is_kept*: scripts keep its form token, no page has it."""
+        nonce = f"{_KEPT if is_kept else 'p'}{now.timestamp():.0f}-{secrets.token_urlsafe(_NONCE_BYTES)}"
+        return f"{nonce}.{self._signed('visit', nonce)}"
 
-    def is_cookie(self, given: str) -> bool:
-        """Return whether the value is that of a cookie that was made with this token."""
+    def is_cookie(self, given: str, now: datetime) -> bool:
+        """True if the value is that of a cookie that was made with this token in the last twelve hours."""
         nonce, _, signature = given.partition(".")
-        return is_equal(signature, self._signed("cookie", nonce))
+        is_ours = is_equal(signature, self._signed("visit", nonce))
+        return is_ours and abs(now.timestamp() - int(nonce[1:].partition("-")[0])) < _COOKIE_S
+
+    def is_kept(self, cookie: str) -> bool:
+        """True if the page's scripts keep the form token of this cookie."""
+        return cookie.startswith(_KEPT)
 
     def form_token(self, cookie: str) -> str:
-        """Return what each form carries that changes something: another site can't know it."""
+        """Return what each request carries that changes something: another site can't know it."""
         return self._signed("form", cookie)
 
     def is_form_token(self, given: str, cookie: str) -> bool:
-        """Return whether this is the token of a form that was made for the browser with this cookie."""
+        """True if this is the token of a form that was made for the browser with this cookie."""
         return is_equal(given, self.form_token(cookie))
 
     def _signed(self, purpose: str, text: str) -> str:

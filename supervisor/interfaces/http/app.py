@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +20,7 @@ from recalld.supervisor.interfaces.http.mcp_endpoint import McpEndpoint
 from recalld.supervisor.interfaces.http.memory_routes import memory_routes
 from recalld.supervisor.interfaces.http.operation_routes import operation_routes
 from recalld.supervisor.interfaces.http.problem import Refused, problem
-from recalld.supervisor.interfaces.http.site import form_fields
+from recalld.supervisor.interfaces.http.site import FORM_HEADER, form_fields
 from recalld.supervisor.interfaces.proxy.endpoint import Proxy, protocol_error
 from recalld.supervisor.operations.upkeep import StateRequest, metrics
 from recalld.supervisor.storage.catalogue import Text
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 _PAGE: Final = "recalld.supervisor.interfaces.page"
 #: The type of Prometheus' text.
 _FIGURES: Final = "text/plain; version=0.0.4"
-#: Seconds that a browser keeps the cookie: a year, as the token itself lasts.
-_COOKIE_S: Final = 365 * 24 * 3600
 
 
 def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
@@ -121,15 +120,18 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         return PlainTextResponse("ok\n")
 
     async def enter(request: Request) -> Response:
-        """Return the cookie for the token, which comes as JSON from a script or as a form."""
+        """Return the cookie for the token, which comes as JSON or as a form, and to a script that *keeps* it the form token."""
         is_form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
         body = await request.body()
         given = form_fields(body) if is_form else json_object(request, body)
         if not await site.run(site.access.is_token, str(given.get("token", "")).strip()):
             raise Refused(401, Text("http.token"), {"WWW-Authenticate": "Bearer"})
         found: Response = RedirectResponse("/", 303) if is_form else Response(status_code=204)
-        value = await site.run(site.access.new_cookie)
-        found.set_cookie(site.cookie_name, value, max_age=_COOKIE_S, httponly=True, samesite="strict", path="/")
+        is_kept = given.get("keeps") is True
+        cookie = await site.run(partial(site.access.new_cookie, site.clock(), is_kept=is_kept))
+        if is_kept:
+            found.headers[FORM_HEADER] = await site.run(site.access.form_token, cookie)
+        found.set_cookie(site.cookie_name, cookie, httponly=True, samesite="strict", path="/")
         return found
 
     async def session(request: Request) -> Response:
@@ -139,8 +141,9 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         found.delete_cookie(site.cookie_name, httponly=True, samesite="strict", path="/")
         return found
 
-    async def events(_: Request) -> Response:
-        return StreamingResponse(site.changes.stream(), media_type="text/event-stream")
+    async def events(request: Request) -> Response:
+        stays = partial(site.has_cookie, request) if site.has_cookie(request) else None
+        return StreamingResponse(site.changes.stream(stays), media_type="text/event-stream")
 
     return [
         Route("/healthz", health),

@@ -98,11 +98,11 @@ class Changes:
         finally:
             self._listeners.discard(listener)
 
-    async def stream(self) -> AsyncIterator[str]:
-        """Yield the changes as server-sent events, with a comment from time to time that shows that the service is there."""
+    async def stream(self, stays: Callable[[], bool] | None = None) -> AsyncIterator[str]:
+        """Yield the changes as server-sent events, with a comment from time to time, for as long as who listens *stays*."""
         with self.subscribed() as listener:
             yield ": recalld\n\n"
-            while True:
+            while stays is None or stays():
                 try:
                     change = await asyncio.wait_for(listener.get(), _SIGN_S)
                 except TimeoutError:

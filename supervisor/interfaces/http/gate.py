@@ -3,7 +3,8 @@ What every request passes before a handler runs: Host and Origin, token or cooki
 
 A page of another site can make a browser send requests here, and a name that is bound to this address (DNS rebinding) makes
 them look like its own. So the Host has to be an address of this service, and an Origin the same as the Host. No answer carries
-a CORS header, a body has to be JSON where no form is expected, and the cookie is sent to this site alone.
+a CORS header, and a body has to be JSON where no form is expected. A browser sends the cookie to every port of this machine, so
+that it opens what can send no header alone: the pages and their stream of changes.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ LONG_TERM_PATHS: Final = frozenset({"/api/memory/long-term", "/api/replace_long_
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: Where the proxy in front of a model server is.
 PROXY: Final = "/v1/"
+#: Where programs ask: these want a header.
+FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/metrics", "/openapi.json")
 _JSON: Final = "application/json"
 #: What a browser may load into a page and send from it: from this service alone, and no script within a page.
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -120,12 +123,12 @@ class Gate:
             raise _too_large(most)
 
     def _is_known(self, request: Request) -> bool:
-        """Return whether the request has the token or the cookie; both are compared, so that the time is the same."""
+        """True if it has the token, or the cookie where that is enough; both are compared, so that the time is the same."""
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":  # Anthropic's clients have a header of their own for their key
             given = request.headers.get("x-api-key", "") if request.url.path.startswith(PROXY) else ""
         by_token = self._site.access.is_token(given.strip())
-        by_cookie = self._site.access.is_cookie(self._site.cookie(request))
+        by_cookie = self._site.has_cookie(request, in_header=request.url.path.startswith(FOR_PROGRAMS))
         return by_token or by_cookie
 
     def _check_place(self, request: Request) -> None:

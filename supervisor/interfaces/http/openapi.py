@@ -70,19 +70,11 @@ def description() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "recalld", "version": version().rpartition(" ")[2], "summary": "The memory of an assistant."},
-        "security": [{"token": []}, {"cookie": []}],
+        "security": [{"token": []}],
         "paths": {**_countbot(), **{f"/api/{name}": {"post": _operation(name)} for name in NAMES}},
         "components": {
             "schemas": {"Problem": _PROBLEM},
-            "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "What `.recalld/token` has."},
-                "cookie": {
-                    "type": "apiKey",
-                    "in": "cookie",
-                    "name": "recalld_PORT",
-                    "description": "The page got it.",
-                },
-            },
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "What `.recalld/token` has."}},
         },
     }
 
@@ -173,8 +165,9 @@ _INTRODUCTION: Final = """# REST
 This page is generated from the source: `python -m recalld.supervisor.interfaces.http.openapi > docs/reference/rest.md`.
 
 With `[serve] port` a running supervisor answers over HTTP on 127.0.0.1 ([cli.md](cli.md#http)). Every request carries the
-token of the workspace, `Authorization: Bearer TOKEN`, which `.recalld/token` has, or the cookie of the page. Bodies and answers
-are JSON; `/openapi.json` describes them for programs. A refusal is `application/problem+json` with one sentence in `detail`."""
+token of the workspace, `Authorization: Bearer TOKEN`, which `.recalld/token` has; the cookie of the page opens nothing here.
+Bodies and answers are JSON; `/openapi.json` describes them for programs. A refusal is `application/problem+json` with one
+sentence in `detail`."""
 _OPERATIONS: Final = """
 ## Every operation
 

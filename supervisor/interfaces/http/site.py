@@ -92,6 +92,12 @@ class Site:
         """Return the cookie that the browser got for the token, "" for none."""
         return request.cookies.get(self.cookie_name, "")
 
+    def has_cookie(self, request: Request, *, in_header: bool = False) -> bool:
+        """True if the browser has a cookie that is good now; *in_header*: and scripts that send the form token they keep."""
+        cookie, given = self.cookie(request), request.headers.get(FORM_HEADER, "")
+        is_sent = self.access.is_kept(cookie) and self.access.is_form_token(given, cookie)
+        return self.access.is_cookie(cookie, self.clock()) and (is_sent or not in_header)
+
     # ── doing ────────────────────────────────────────────────────────────────
 
     async def perform(self, request: Request, operation: Operation[Q, A], asked: Q, caller: Caller | None = None) -> A:
@@ -118,8 +124,9 @@ class Site:
     # ── forms ────────────────────────────────────────────────────────────────
 
     def form_token(self, request: Request) -> str:
-        """Return the token that each form has to carry, as the field FORM_FIELD or the header FORM_HEADER."""
-        return self.access.form_token(self.cookie(request))
+        """Return the token that each form has to carry, in FORM_FIELD or FORM_HEADER; "" where the page's scripts keep it."""
+        cookie = self.cookie(request)
+        return "" if self.access.is_kept(cookie) else self.access.form_token(cookie)
 
     async def form(self, request: Request) -> dict[str, str]:
         """Return the fields of a form; Refused (403) without its token, BadRequest for a field that is wrong."""

@@ -2,7 +2,8 @@
 "use strict";
 
 (() => {
-  const formToken = () => document.querySelector('meta[name="form-token"]').content;
+  // a browser without scripts has the token in its pages, any other keeps it (gate.js)
+  const formToken = () => document.querySelector('meta[name="form-token"]').content || localStorage.getItem("recalld-form-token");
 
   /** Return the JSON of an answer; an Error with its sentence and status where it is refused. */
   async function asked(method, address, body) {
@@ -57,6 +58,9 @@
         .filter((one) => one.content.trim() && words.some((word) => one.content.toLowerCase().includes(word)));
     },
   };
+
+  // capture: before anything else reads the form
+  addEventListener("submit", (event) => event.target.elements.form_token && (event.target.elements.form_token.value = formToken()), true);
 
   window.useMemoryStore = () => store;
   window.chatAPI = chatAPI;

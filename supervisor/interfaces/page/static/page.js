@@ -6,14 +6,6 @@
   const $ = (id) => document.getElementById(id);
   document.documentElement.classList.add("scripted");
 
-  // ── the token in the fragment: a reader who has a cookie may open the address again ─────────────────────────────
-  const token = /^#token=(.+)$/.exec(location.hash);
-  if (token) {
-    history.replaceState(null, "", location.pathname + location.search);
-    const body = JSON.stringify({ token: decodeURIComponent(token[1]) });
-    fetch("/session", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-  }
-
   // ── toasts ────────────────────────────────────────────────────────────────
   function toast(text, isBad = false) {
     const made = document.createElement("p");
@@ -35,7 +27,11 @@
 
   const stream = new EventSource("/events");
   stream.addEventListener("open", () => state("on"));
-  stream.addEventListener("error", () => state("gone"));
+  stream.addEventListener("error", async () => {
+    const isRefused = stream.readyState === EventSource.CLOSED;
+    const answer = isRefused && (await fetch(location.href, { method: "HEAD" }).catch(() => null));
+    state(answer?.status === 401 ? "ended" : "gone");
+  });
   stream.addEventListener("change", (event) => {
     const change = JSON.parse(event.data);
     document.body.dispatchEvent(new CustomEvent(`recalld:${change.kind}`, { detail: change }));

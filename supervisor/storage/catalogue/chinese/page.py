@@ -23,6 +23,7 @@ TEXTS: Final = {
     "live.on": "实时更新",
     "live.off": "正在连接…",
     "live.gone": "recalld 没有响应，看到的可能是旧内容。",
+    "live.ended": "需要用 `recalld open` 重新进入，看到的可能是旧内容。",
     "live.copied": "已复制。",
     "live.changed": "文件刚刚被改动。",
     "live.nothing_new": "没有需要记录的内容。",

@@ -23,6 +23,7 @@ TEXTS: Final = {
     "live.on": "Live",
     "live.off": "Connecting…",
     "live.gone": "recalld does not answer; what you see may be old.",
+    "live.ended": "Enter again with `recalld open`; what you see may be old.",
     "live.copied": "Copied.",
     "live.changed": "The file has changed meanwhile.",
     "live.nothing_new": "There was nothing to record.",
