@@ -73,7 +73,7 @@ class Job:
         """Run the step and return the seconds until it is due again."""
         self._is_woken = False
         try:
-            wait_s = self._step(Control(self._is_interrupted), Control(self._is_to_end))
+            wait_s = self._step(Control(self._is_interrupted), Control(lambda: self.is_over))
         except Exception as error:  # noqa: BLE001 - a bug in one step must end nothing else; it is reported
             self._report(self.name, [InternalError.of(self.name, error)])
             return RETRY_AFTER_BUG_S
@@ -82,9 +82,6 @@ class Job:
 
     def _is_interrupted(self) -> bool:
         return self._is_woken or self.is_over
-
-    def _is_to_end(self) -> bool:
-        return self.is_over
 
 
 def _nothing(*_: Control) -> float:

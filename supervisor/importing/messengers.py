@@ -124,10 +124,7 @@ def whatsapp(log: Reading) -> Talk:
         title = _title(log.source, name)
         chat = _known_chat(log, name, title)
         conversation = Conversation(
-            id=f"{_WHATSAPP_SESSION}{chat}",
-            channel="whatsapp",
-            title=title,
-            chat="group" if len(people) > 2 else "",
+            id=f"{_WHATSAPP_SESSION}{chat}", channel="whatsapp", title=title, chat="group" if len(people) > 2 else ""
         )
         for number, found, key in _whatsapp_said(log.source, name):
             at = _time(found, order, log.zone)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
@@ -202,7 +203,7 @@ def _parse_asked(raw: dict[str, Any]) -> AskedTask:
         turns=_turns(raw),
         mark=_text(raw, "mark", ""),
         created_at=_text(raw, "createdAt", ""),
-        attempt=_attempt(raw),
+        attempt=_number(raw, "attempt", ATTEMPTS_END),
     )
 
 
@@ -221,7 +222,7 @@ def _parse_period(raw: dict[str, Any]) -> Task:
         apart=raw.get("apart") is True,
         priority=_number(raw, "priority"),
         created_at=_text(raw, "createdAt", ""),
-        attempt=_attempt(raw),
+        attempt=_number(raw, "attempt", ATTEMPTS_END),
     )
 
 
@@ -251,7 +252,7 @@ def parse_result(data: bytes) -> Result:
         sources=_sources(raw),
         previous_digest=_text(raw, "previousDigest", ""),
         redo=raw.get("redo") is True,
-        attempt=_attempt(raw),
+        attempt=_number(raw, "attempt", ATTEMPTS_END),
         started_at=_time(raw, "startedAt"),
         completed_at=_time(raw, "completedAt"),
         duration_ms=_number(raw, "durationMs"),
@@ -307,13 +308,6 @@ def _line(raw: dict[str, Any], key: str) -> str:
     return " ".join(_text(raw, key, "").encode("utf-8", "replace").decode().split())[:_LINE]
 
 
-def _attempt(raw: dict[str, Any]) -> int:
-    found = _number(raw, "attempt")
-    if found >= ATTEMPTS_END:
-        raise ValueError("attempt is too large")
-    return found
-
-
 def _time(raw: dict[str, Any], key: str) -> str:
     found = _text(raw, key, "")
     try:
@@ -322,10 +316,10 @@ def _time(raw: dict[str, Any], key: str) -> str:
         raise ValueError(f"{key} is not a time with a zone") from None
 
 
-def _number(raw: dict[str, Any], key: str) -> int:
+def _number(raw: dict[str, Any], key: str, end: float = math.inf) -> int:
     found = raw.get(key, 0)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
-        raise ValueError(f"{key} is not a number")
+    if type(found) is not int or not 0 <= found < end:
+        raise ValueError(f"{key} is not a number of its range")
     return found
 
 

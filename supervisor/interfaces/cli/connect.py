@@ -225,8 +225,9 @@ def _as_data(
             "what": list(one.wanted.what),
             "change": one.kind,
             "elsewhere": list(one.elsewhere),
+            "pieces": [piece for _, piece in one.pieces],
         }
-        clients.setdefault(one.client, []).append({**row, "pieces": [piece for _, piece in one.pieces]})
+        clients.setdefault(one.client, []).append(row)
     return {
         "workspace": str(machine.paths.root),
         "written": written,

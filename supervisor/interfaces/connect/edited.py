@@ -7,6 +7,7 @@ these from a file that nobody has changed since; in one that was changed it look
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.text.record import record
@@ -38,14 +39,7 @@ class Edited:
     @property
     def pieces(self) -> tuple[tuple[int, str], ...]:
         """The pieces that were put in, with their places in the text, first to last."""
-        found, start = [], -1
-        for n, put_in in enumerate((*self.mask, 0)):
-            if put_in and start < 0:
-                start = n
-            elif not put_in and start >= 0:
-                found.append((start, self.text[start:n]))
-                start = -1
-        return tuple(found)
+        return tuple((found.start(), self.text[slice(*found.span())]) for found in re.finditer(b"\1+", self.mask))
 
 
 def without_pieces(text: str, pieces: Sequence[tuple[int, str]]) -> str:

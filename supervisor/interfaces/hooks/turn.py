@@ -10,15 +10,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.hooks.dialects import (
-    DIALECTS,
-    OddEvent,
-    fits,
-    framed,
-    messages_of,
-    read_event,
-    written,
-)
+from recalld.supervisor.interfaces.hooks.dialects import DIALECTS, OddEvent, fits, framed, messages_of, read_event, written
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import as_supervisor_error
