@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
@@ -77,10 +78,10 @@ def main() -> int:
                 print_line(do(root).decode())
                 return 0
             work(root, options.idle, lambda fields: print_line(render(fields)), asked_only=options.asked)
-    except (SupervisorError, OSError) as error:
+    except (SupervisorError, OSError, RuntimeError) as error:
         refused = as_supervisor_error(error, "the worker", options.workspace or options.pool_file)
-        with line_printer(sys.stderr, lost) as print_line:
-            print_line(printable(f"recalld worker: {render_text(refused, options.language)}"))
+        with suppress(OSError):  # not by a thread: the system may start none
+            print(printable(f"recalld worker: {render_text(refused, options.language)}"), file=sys.stderr, flush=True)
         return refused.exit_code
     return 0
 

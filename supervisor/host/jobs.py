@@ -118,7 +118,8 @@ class Threads:
             self._changed.notify_all()
         deadline = within(within_s)
         for thread in self._threads:
-            thread.join(deadline.left_s)
+            if thread.ident:  # else the system has started none
+                thread.join(deadline.left_s)
 
     def wake(self, job: Job, after_s: float = 0.0) -> None:
         """Run the job in *after_s* seconds, or when its running step ends; the earlier of two times counts."""

@@ -93,8 +93,8 @@ def _soon(_request: Request) -> float:
 def serve_socket(state: Path, files: Files, connections: Connections) -> Iterator[None]:
     """Have *connections* handle those at a socket in the folder *state*, in other threads, until the block ends."""
     server = _SocketServer(lambda: _listen(state, files), connections)
-    server.start()
     try:
+        server.start()
         yield
     finally:
         server.end()
@@ -317,7 +317,8 @@ class _SocketServer:
     def end(self) -> None:
         self._ending.set()
         self._wake.close()  # closing the listener does not wake a thread that waits for a connection
-        self._thread.join(_JOIN_S)
+        if self._thread.ident:  # else the system has started none
+            self._thread.join(_JOIN_S)
         self._woken.close()
         self._close()
 

@@ -1,9 +1,8 @@
 """
 The errors of recalld, each with its fields, one sentence and an exit code.
 
-Expected outcomes are values; an error is for what its caller could not have prevented. Errors are caught at three places: the
-loop logs and goes on, an interface translates, the worker turns them into a failed result. The faults of a model's server are
-handled in the worker. Source of the exit codes: docs/reference/protocol.md, 8.
+Expected outcomes are values; an error is for what its caller could not have prevented. The loop logs it and goes on, an
+interface translates it, the worker makes a failed result of it. Source of the exit codes: docs/reference/protocol.md, 8.
 """
 
 from __future__ import annotations
@@ -249,7 +248,7 @@ class StorageError(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class NoProcess(SupervisorError):
-    """The system refuses to start a process, a worker's."""
+    """The system refuses to start a process, a worker's, or a thread."""
 
     exit_code = 71
     http_status = 503
@@ -351,6 +350,8 @@ def as_supervisor_error(error: Exception, step: str, path: PurePath | str) -> Su
     """Return what *step* raised as a SupervisorError; *path* is used where an OSError names none."""
     if isinstance(error, SupervisorError):
         return error
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":  # Python has no class for it
+        return NoProcess(Text("system.eagain"))
     return from_os_error(error, error.filename or path) if isinstance(error, OSError) else InternalError.of(step, error)
 
 
@@ -358,8 +359,7 @@ def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
     """Return an OSError about *path* as a SupervisorError; for `raise … from error`."""
     why = why_refused(error)
     folder, slash, name = str(path).rpartition("/")
-    temporary = TEMPORARY.fullmatch(name)
-    if temporary:
+    if temporary := TEMPORARY.fullmatch(name):
         path = f"{folder}{slash}{temporary['name']}"
     if error.errno in _NO_FILE:
         return BadFile(path, why if error.errno == errno.EOVERFLOW else Text("file.not_regular"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -278,3 +280,28 @@ def test_command_refused_for_its_configuration_adds_nothing_to_a_folder(recalld)
             "recalld: budget: there is no such key; docs/reference/configuration.md lists what there is.\n",
         )
     assert sorted(recalld.root.rglob("*")) == before
+
+
+#: The program of a process in which the system starts no thread: none has room for so large a stack. Its first argument is the module.
+_NO_THREAD = (
+    "import runpy, sys, threading; threading.stack_size(1 << 47); sys.argv[:3] = [sys.argv[2]]; "
+    "runpy.run_module(sys.argv[0], run_name='__main__')"
+)
+
+
+@pytest.mark.parametrize("words", [("run",), ("mcp",)], ids=lambda words: words[0])
+def test_command_ends_with_71_where_no_thread_starts(recalld: Command, words: tuple[str, ...]) -> None:
+    english = ended(recalld.start("-w", str(recalld.root), *words, options=("-c", _NO_THREAD)))
+    chinese = ended(recalld.start("-w", str(recalld.root), *words, options=("-c", _NO_THREAD), RECALLD_LANGUAGE="zh"))
+    assert (english.code, chinese.code) == (71, 71)
+    assert english.err.strip().split(": ", 1)[1].startswith("the system starts no more processes and threads: ")
+    assert chinese.err.strip() == "recalld: 系统无法再启动进程或线程：资源暂时不足；请结束别的程序，或提高进程数（ulimit -u）或内存的上限。"
+    assert not (recalld.root / ".recalld" / "socket").exists()  # nobody is there to answer at it
+
+
+def test_worker_ends_with_71_where_no_thread_starts(recalld: Command) -> None:
+    command = [sys.executable, "-c", _NO_THREAD, "-m", "recalld.worker", "-w", str(recalld.root)]
+    done = subprocess.run(command, env=recalld.environ, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 71
+    assert done.stderr.startswith("recalld worker: the system starts no more processes and threads: ")
+    assert done.stderr.count("\n") == 1

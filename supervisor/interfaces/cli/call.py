@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from recalld.supervisor.interfaces.locate import workspace_of
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import Clock, fixed_clock, to_wire, utc_now
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, from_os_error
+from recalld.supervisor.storage.errors import BadRequest, InternalError, SupervisorError, as_supervisor_error, from_os_error
 from recalld.supervisor.storage.instant import read_instant, why_no_instant
 from recalld.supervisor.storage.output import is_journal
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -327,8 +327,13 @@ def exit_code_of(call: Call, command: Callable[[], int]) -> int:
         return call.say(Text("usage.interrupted"), 130)
     except BrokenPipeError:
         return 0  # the reader of the output has closed it
-    except OSError as error:
-        return _refused(call, error, error.filename or Text("file.workspace"))
+    except (OSError, RuntimeError, ExceptionGroup) as error:
+        while isinstance(error, ExceptionGroup):  # of a server's tasks: the first says it
+            error = error.exceptions[0]
+        refused = as_supervisor_error(error, "the command", Text("file.workspace"))
+        if isinstance(refused, InternalError):
+            raise
+        return call.say(refused, refused.exit_code)
 
 
 def run_and_exit(call: Call, command: Callable[[], int], *, at_once: bool = False) -> NoReturn:
@@ -354,11 +359,9 @@ def run_and_exit(call: Call, command: Callable[[], int], *, at_once: bool = Fals
 def unprinted(call: Call, error: OSError) -> int:
     """Return the exit code after the output could not be printed; 0 if its reader has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output goes there at the end of the process
-    return 0 if isinstance(error, BrokenPipeError) else _refused(call, error, Text("file.standard_output"))
-
-
-def _refused(call: Call, error: OSError, where: str) -> int:
-    refused = from_os_error(error, where)
+    if isinstance(error, BrokenPipeError):
+        return 0
+    refused = from_os_error(error, Text("file.standard_output"))
     return call.say(refused, refused.exit_code)
 
 

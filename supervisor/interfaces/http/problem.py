@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import Response
 
 from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import SupervisorError, from_os_error
+from recalld.supervisor.storage.errors import InternalError, as_supervisor_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,11 +44,10 @@ def of_error(error: Exception, language: Language, root: str) -> tuple[int, str,
 
     The sentence names files by their path from the workspace at *root*, never by that on the machine.
     """
-    if isinstance(error, OSError):
-        error = from_os_error(error, error.filename or root)
     if isinstance(error, Refused):
         return error.status, render(error.sentence, language), error.headers, {"field": error.field or None}
-    if not isinstance(error, SupervisorError):
+    error = as_supervisor_error(error, "a request", root)
+    if isinstance(error, InternalError):
         return 500, render(Text("http.failed"), language), {}, {}
     sentence = error.in_language(language)
     if root:  # the gateway has none

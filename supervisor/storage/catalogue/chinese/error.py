@@ -25,7 +25,7 @@ TEXTS: Final = {
     "conflict": "{path} 刚刚被另一个程序改过；请再试一次。",
     "newer_format": "{path} 的格式是 {found}，由更新的 recalld 写成；请升级 recalld 后再打开。",
     "storage_error": "{path} 读写失败：{why}；请检查磁盘和剩余空间。",
-    "no_process": "无法启动 worker：{why}；请结束别的程序，或提高进程数、内存的上限。",
+    "no_process": "系统无法再启动进程或线程：{why}；请结束别的程序，或提高进程数（ulimit -u）或内存的上限。",
     "no_permission": "{path} 无法访问：{why}；{mend}。",
     "no_service": "服务无法运行：{why}；{mend}。",
     "service_forbidden": "无权管理服务：{why}；{mend}。",

@@ -25,7 +25,7 @@ TEXTS: Final = {
     "conflict": "{path} was changed by another program in the meantime; try again.",
     "newer_format": "{path} has format {found} of a newer recalld; upgrade recalld to open it.",
     "storage_error": "{path} could not be read or written: {why}; check the disk and its free space.",
-    "no_process": "no worker can be started: {why}; end other programs, or raise the limit of processes or memory.",
+    "no_process": "the system starts no more processes and threads: {why}; end other programs, or raise the limit of processes (ulimit -u) or memory.",
     "no_permission": "{path} can't be accessed: {why}; {mend}.",
     "no_service": "the service can't run: {why}; {mend}.",
     "service_forbidden": "the service may not be managed: {why}; {mend}.",
