@@ -206,7 +206,7 @@ class Care(Section):
     tree_poll: timedelta = duration("5s", "The same of the other files; at rest, of all that events tell of.", least="50ms")
     quarantine_limit: int = whole(10, "How many copies of damaged files are kept.", least=1)
     previous_age: timedelta = duration("365d", "How long replaced and deleted texts stay in .recalld/previous/.", least="30d")
-    previous_bytes: int = size("200MB", "The most bytes of them; none younger than 30 days is dropped.", least="1MB")
+    previous_bytes: int = size("20MB", "The most bytes of them; the newest are kept.", least="1MB")
     trash_days: int = whole(90, "How many days pruned files stay in trash/ before they are deleted.", least=30)
     diary: bool = flag(True, "Say in CHANGES.md what was done to memory, and keep what `recalld undo` needs.")
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")

@@ -2,9 +2,9 @@
 The texts that newer ones replaced, in `.recalld/previous/` (docs/reference/protocol.md, 10.5).
 
 Each is kept under a name with its digest before it is replaced, or moved there when it is deleted; its age is that of its entry
-in the folder. What is younger than thirty days is never dropped, whatever its size, since that is how long a person may need to
-miss a text. The age is measured at the newest entry, or by the clock where that is earlier: a clock that is ahead drops nothing
-by itself.
+in the folder. For its age nothing is dropped that is younger than thirty days, since that is how long a person may need to miss
+a text; all of them together have a limit, within which the newest are kept. The age is measured at the newest entry, or by the
+clock where that is earlier: a clock that is ahead drops nothing by itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files
 
-#: What is younger stays.
+#: What is younger is not too old.
 LEAST_AGE: Final = timedelta(days=30)
 
 
@@ -52,7 +52,7 @@ class ReplacedTexts:
         return Held(len(entries), sum(size for _, size in entries.values()))
 
     def drop(self, now: datetime, age: timedelta, most_bytes: int) -> int:
-        """Drop the oldest beyond *age*, and beyond *most_bytes* of all of them together; return how many."""
+        """Drop the oldest beyond *age*, and beyond *most_bytes* of all together, never the newest; return how many."""
         entries, dropped, size = self._entries(), 0, 0
         newest_first = sorted(entries, key=lambda name: (entries[name][0], name), reverse=True)
         if not newest_first:
@@ -62,7 +62,7 @@ class ReplacedTexts:
             mtime_ns, of_this = entries[name]
             size += of_this
             old = timedelta(seconds=until - mtime_ns / 1e9)
-            if old > max(age, LEAST_AGE) or (size > most_bytes and old > LEAST_AGE):
+            if old > max(age, LEAST_AGE) or (size > most_bytes and name != newest_first[0]):
                 self._remove(self._folder / name)
                 dropped += 1
         return dropped

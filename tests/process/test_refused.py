@@ -295,7 +295,10 @@ def test_command_ends_with_71_where_no_thread_starts(recalld: Command, words: tu
     chinese = ended(recalld.start("-w", str(recalld.root), *words, options=("-c", _NO_THREAD), RECALLD_LANGUAGE="zh"))
     assert (english.code, chinese.code) == (71, 71)
     assert english.err.strip().split(": ", 1)[1].startswith("the system starts no more processes and threads: ")
-    assert chinese.err.strip() == "recalld: 系统无法再启动进程或线程：资源暂时不足；请结束别的程序，或提高进程数（ulimit -u）或内存的上限。"
+    assert (
+        chinese.err.strip()
+        == "recalld: 系统无法再启动进程或线程：资源暂时不足；请结束别的程序，或提高进程数（ulimit -u）或内存的上限。"
+    )
     assert not (recalld.root / ".recalld" / "socket").exists()  # nobody is there to answer at it
 
 

@@ -42,7 +42,7 @@ PROMISED = """
     tools.search_results 15 · tools.dialect recall · serve.host 127.0.0.1 · serve.port 0 · privacy.redact llm
     log.rotate_bytes 10MB · log.keep_days 30 · log.keep_bytes 500MB
     care.allow_network_fs False · care.poll 1s · care.tree_poll 5s · care.quarantine_limit 10
-    care.previous_age 365d · care.previous_bytes 200MB
+    care.previous_age 365d · care.previous_bytes 20MB
 """
 
 

@@ -991,7 +991,7 @@ EFFECTS = {
     "care.tree_poll": Effect(looks_at_the_tree, {"1s": True, "5s": False}, {"care.poll": "50ms"}),
     "care.quarantine_limit": Effect(copies_kept, {10: 3, 2: 2}),
     "care.previous_age": Effect(texts_left, {"365d": 2, "30d": 1}),
-    "care.previous_bytes": Effect(texts_left, {200_000_000: 2, 1_000_000: 1}),
+    "care.previous_bytes": Effect(texts_left, {20_000_000: 2, 1_000_000: 1}),
     "care.trash_days": Effect(pruned_files_left, {90: 1, 30: 0}),
     "care.diary": Effect(is_told_in_the_diary, {True: True, False: False}),
     "care.allow_network_fs": Effect(opens_on_a_network_disk, {True: True, False: False}),

@@ -1,4 +1,4 @@
-"""The texts that newer ones replaced: kept for a year or as long as there is room, and never for less than thirty days."""
+"""The texts that newer ones replaced: kept for a year, thirty days at least, as far as there is room for all of them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,39 @@ def test_drop_leaves_what_is_younger_than_the_age(texts):
     assert names(texts) == {"0.md", "10.md"}
 
 
-def test_drop_takes_the_oldest_beyond_the_bytes_but_none_of_thirty_days(texts):
-    for days in (0, 29, 31, 40):
+def test_drop_takes_the_oldest_beyond_the_bytes_however_young(texts):
+    for days in (0, 1, 31, 40):
         aged(texts, f"{days}.md", days, bytes(400))
     assert texts.drop(NOW, YEAR, 1_200) == 1
-    assert names(texts) == {"0.md", "29.md", "31.md"}
-    texts.drop(NOW, YEAR, 1)
-    assert names(texts) == {"0.md", "29.md"}
+    assert names(texts) == {"0.md", "1.md", "31.md"}
+    assert texts.drop(NOW, YEAR, 500) == 2
+    assert names(texts) == {"0.md"}
+
+
+def test_drop_never_takes_the_newest_however_large(texts):
+    aged(texts, "大.md", 0, bytes(4_000))
+    aged(texts, "小.md", 1, bytes(4))
+    assert texts.drop(NOW, YEAR, 1_000) == 1
+    assert names(texts) == {"大.md"}
+
+
+def test_drop_counts_a_deleted_folder_as_all_that_is_in_it(texts):
+    (texts._folder / "花园").mkdir(parents=True)
+    for name in "番茄", "黄瓜":
+        (texts._folder / "花园" / f"{name}.md").write_bytes(bytes(600))
+    os.utime(texts._folder / "花园", ((NOW - timedelta(days=2)).timestamp(),) * 2)
+    aged(texts, "0.md", 0, bytes(400))
+    assert texts.drop(NOW, YEAR, 1_000) == 1
+    assert names(texts) == {"0.md"}
+
+
+def test_round_leaves_20_mb_of_the_versions_of_a_note(world):
+    for n in range(30):
+        world.ws.replaced_texts.keep(f"花园.{n}.md", bytes([n]) * 1_000_000)
+        os.utime(world.paths.previous / f"花园.{n}.md", (world.clock().timestamp() - 30 + n,) * 2)
+    world.round()
+    assert world.ws.replaced_texts.held() == (20, 20_000_000)
+    assert (world.paths.previous / "花园.29.md").exists()
 
 
 def test_drop_takes_a_deleted_folder_with_all_that_is_in_it(texts):
@@ -68,7 +94,7 @@ def test_text_that_is_replaced_once_more_is_as_old_as_the_last_time(texts):
 def test_clock_that_is_ahead_drops_nothing(texts):
     for days in (0, 10, 20):
         aged(texts, f"{days}.md", days)
-    assert texts.drop(NOW + timedelta(days=3_000), timedelta(days=30), 1) == 0
+    assert texts.drop(NOW + timedelta(days=3_000), timedelta(days=30), 10**9) == 0
 
 
 def test_folder_that_is_not_there_holds_nothing(texts):
@@ -76,11 +102,13 @@ def test_folder_that_is_not_there_holds_nothing(texts):
     assert texts.drop(NOW, YEAR, 1) == 0
 
 
-@given(ages=st.lists(st.integers(0, 500), max_size=12), age=st.integers(0, 400), most=st.integers(0, 3_000))
-def test_drop_never_takes_what_is_younger_than_thirty_days(tmp_path_factory, ages, age, most):
+@given(ages=st.lists(st.integers(0, 500), min_size=1, max_size=12), age=st.integers(0, 400), most=st.integers(0, 3_000))
+def test_drop_keeps_the_newest_within_the_bytes_and_thirty_days(tmp_path_factory, ages, age, most):
     texts = ReplacedTexts(Files(RealDisk()), tmp_path_factory.mktemp("w") / "previous")
     for n, days in enumerate(ages):
         aged(texts, f"{n}.md", days, bytes(300))
-    left = len(ages) - texts.drop(NOW, timedelta(days=age), most)
-    assert left >= sum(timedelta(days=days) < LEAST_AGE for days in ages)
-    assert left * 300 <= most or left == sum(timedelta(days=days - min(ages)) <= LEAST_AGE for days in ages)
+    texts.drop(NOW, timedelta(days=age), most)
+    left = sorted(int(name.removesuffix(".md")) for name in names(texts))
+    room = max(most // 300, 1)
+    young = [n for n, days in enumerate(ages) if timedelta(days=days - min(ages)) <= max(timedelta(days=age), LEAST_AGE)]
+    assert sorted(ages[n] for n in left) == sorted(ages[n] for n in young)[:room]
