@@ -37,12 +37,12 @@ local name = KEYS[1] .. ":rate:" .. ARGV[1]
 local clock = redis.call("time")
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
 local had = redis.call("hmget", name, "at", "requests", "tokens")
-local past = now - tonumber(had[1] or now)
+local past = now - (tonumber(had[1]) or now)
 local wait, left = 0, {}
 for n, kind in ipairs({"requests", "tokens"}) do
     local a_minute, wanted = tonumber(ARGV[n + 1]), (n == 1) and 1 or tonumber(ARGV[4])
     local most = math.max(a_minute / 5, 1)
-    left[n] = math.min(most, tonumber(had[n + 1] or most) + past * a_minute / 60)
+    left[n] = math.min(most, (tonumber(had[n + 1]) or most) + past * a_minute / 60)
     wanted = math.min(wanted, most)
     if a_minute > 0 and left[n] < wanted then wait = math.max(wait, (wanted - left[n]) * 60 / a_minute) end
     left[n + 2] = wanted
@@ -60,8 +60,8 @@ local name = KEYS[1] .. ":budget:" .. ARGV[1] .. ":" .. math.floor(now / 86400)
 local most, money = tonumber(ARGV[3]), tonumber(ARGV[4])
 if most == 0 and money == 0 then return "" end
 if redis.call("hexists", name, "host " .. ARGV[2]) == 0 then return "unreported" end
-local total = tonumber(redis.call("hget", name, "calls") or "0")
-local spent = tonumber(redis.call("hget", name, "money") or "0")
+local total = tonumber(redis.call("hget", name, "calls")) or 0
+local spent = tonumber(redis.call("hget", name, "money")) or 0
 if (most > 0 and total >= most) or (money > 0 and spent >= money) then return tostring(86400 - now % 86400) end
 redis.call("hincrby", name, "host " .. ARGV[2], 1)
 redis.call("hincrby", name, "calls", 1)
@@ -76,11 +76,11 @@ local name = KEYS[1] .. ":budget:" .. ARGV[1] .. ":" .. today
 redis.call("hsetnx", name, "host " .. ARGV[2], ARGV[3])
 local sum, all = 0, redis.call("hgetall", name)
 for n = 1, #all, 2 do
-    if string.sub(all[n], 1, 5) == "host " then sum = sum + tonumber(all[n + 1]) end
+    if string.sub(all[n], 1, 5) == "host " then sum = sum + (tonumber(all[n + 1]) or 0) end
 end
 local seen = tonumber(ARGV[4]) == today
 for n, kind in ipairs({{"calls", "money"}}) do
-    local had = tonumber(redis.call("hget", name, kind) or "0")
+    local had = tonumber(redis.call("hget", name, kind)) or 0
     local most = math.max(had, (n == 1) and sum or 0, seen and tonumber(ARGV[4 + n]) or 0)
     redis.call("hset", name, kind, tostring(most))
 end

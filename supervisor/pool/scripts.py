@@ -137,9 +137,9 @@ local blob = redis.call("get", key("blob", uid))
 if not blob or redis.call("exists", key("done", uid)) == 1 then return "drop" end
 local holder = redis.call("get", key("run", uid))
 if holder and holder ~= who then return "wait" end
-local tries = tonumber(redis.call("hget", KEYS[1] .. ":tries", uid) or "0")
+local tries = tonumber(redis.call("hget", KEYS[1] .. ":tries", uid)) or 0
 if tries > 0 and waited == "0" then return "wait" end
-redis.call("hincrby", KEYS[1] .. ":tries", uid, 1)
+redis.call("hset", KEYS[1] .. ":tries", uid, tries + 1)
 redis.call("set", key("run", uid), who, "EX", {RUN_S})
 return {{blob, tries + 1}}
 """
@@ -193,7 +193,7 @@ return 1
 
 #: The kind of `THERE` for the profiles that workers have; a host of 0.20.0 knows a key that begins so.
 PROFILES: Final = "slots:profiles"
-#: kind (slots, hosts or profiles), who, how many (0: it leaves) → the sum of all that are there.
+#: kind (slots, hosts or profiles), who, how many (0: it leaves) → the sum of all that are there; what else the hash has, stays.
 THERE: Final = f"""
 local name, now = KEYS[1] .. ":" .. ARGV[1], tonumber(redis.call("time")[1])
 if ARGV[2] ~= "" then
@@ -202,8 +202,8 @@ if ARGV[2] ~= "" then
 end
 local sum, all = 0, redis.call("hgetall", name)
 for n = 1, #all, 2 do
-    local until_s, count = string.match(all[n + 1], "(%d+) (%d+)")
-    if tonumber(until_s) < now then redis.call("hdel", name, all[n]) else sum = sum + tonumber(count) end
+    local until_s, count = string.match(all[n + 1], "^(%d+) (%d+)$")
+    if until_s and tonumber(until_s) < now then redis.call("hdel", name, all[n]) else sum = sum + (tonumber(count) or 0) end
 end
 return sum
 """

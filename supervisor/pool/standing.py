@@ -46,10 +46,13 @@ def standing_of(broker: Broker) -> Standing:
     """Return how the pool stands; PoolAway where its Redis can't be asked."""
     spent: dict[str, dict[str, float]] = {}
     for key in broker.call("scan_iter", match=broker.key("budget", f"*:{today(broker)}")):
-        name = key.decode().split(":")[-2]
-        calls, money = broker.call("hmget", key, "calls", "money")
-        spent[name] = {"calls": int(float(calls or 0)), "money": float(money or 0) / 1_000_000}
-    pauses = {key.decode(): broker.call("ttl", key) for key in broker.call("scan_iter", match=broker.key("pause", "*"))}
+        name = key.decode("utf-8", "replace").split(":")[-2]
+        calls, money = map(_number, broker.call("hmget", key, "calls", "money"))
+        spent[name] = {"calls": calls, "money": money / 1_000_000}
+    pauses = {
+        key.decode("utf-8", "replace"): broker.call("ttl", key)
+        for key in broker.call("scan_iter", match=broker.key("pause", "*"))
+    }
     return Standing(
         server=broker.name,
         version=str(broker.call("info", "server").get("redis_version", "")),
@@ -59,14 +62,23 @@ def standing_of(broker: Broker) -> Standing:
         working=sum(1 for _ in broker.call("scan_iter", match=broker.key("run", "*"))),
         paused={key.rpartition(":")[2]: left for key, left in pauses.items()},
         spent=spent,
-        refused={why.decode(): int(count) for why, count in broker.call("hgetall", broker.key("refused")).items()},
+        refused={
+            why.decode("utf-8", "replace"): int(count)
+            for why, count in broker.call("hgetall", broker.key("refused")).items()
+            if count.isdigit()
+        },
     )
+
+
+def _number(value: bytes | None) -> int:
+    """Return the number in a field of a hash; 0 where there is none, or something else."""
+    return int(value) if value and value.isdigit() else 0
 
 
 def profiles_of(broker: Broker) -> list[str]:
     """Return the names of the profiles that workers have, or that are paused."""
     broker.run(scripts.THERE, scripts.PROFILES, "", 0)  # who has gone leaves
-    named = {name.decode() for name in broker.call("hkeys", broker.key(*scripts.PROFILES.split(":")))}
+    named = {name.decode("utf-8", "replace") for name in broker.call("hkeys", broker.key(*scripts.PROFILES.split(":")))}
     return sorted(named | standing_of(broker).paused.keys())
 
 

@@ -16,7 +16,7 @@ from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
 from recalld.supervisor.pool.limits import ProviderLimits, Spent, report
 from recalld.supervisor.pool.pool import Answer, Cargo, PoolAway
 from recalld.supervisor.pool.profiles import Profile
-from recalld.supervisor.pool.standing import pause, profiles_of
+from recalld.supervisor.pool.standing import pause, profiles_of, standing_of
 from recalld.supervisor.protocol.pool_keys import Crew as Keys
 from recalld.supervisor.protocol.task import Result
 from recalld.supervisor.storage.catalogue import render
@@ -184,6 +184,46 @@ def test_fault_pauses_the_provider_for_all_and_one_asks_first(broker: Broker) ->
     assert [limits.pause_s(), limits.pause_s()] == [0, 5]
     limits.ended(Result(id="x", status="done", usage={"calls": 1}))
     assert [limits.pause_s(), limits.pause_s()] == [0, 0]
+
+
+# ── what somebody else has put there ──
+
+
+@pytest.mark.parametrize("field", ["别人的", b"\xff\xfe", "host 乙"], ids=["name", "bytes", "host"])
+@pytest.mark.parametrize("value", ["x", "", "1 2 3", "{}"])
+def test_foreign_field_of_a_hash_stops_nobody(broker: Broker, field: str | bytes, value: str) -> None:
+    today = broker.call("time")[0] // 86_400
+    for key in ("slots", "hosts", "slots:profiles", f"budget:default:{today}", "refused", "rate:default", "tries"):
+        broker.call("hset", f"recalld:{key}", field, value)
+    pool, limits = (
+        DramatiqPool(broker, "h"),
+        ProviderLimits(broker, replace(PROFILE, calls_per_day=40, requests_per_minute=300)),
+    )
+    broker.run(scripts.THERE, "slots", "worker", 4)
+    assert pool.room() == 8
+    assert report(broker, "default", "甲", 3, Spent()).calls == 3
+    assert limits.turn("甲", 10) is None
+    standing = standing_of(broker)
+    assert (standing.slots, standing.hosts, standing.spent, standing.refused) == (
+        4,
+        1,
+        {"default": {"calls": 4, "money": 0}},
+        {},
+    )
+    assert "default" not in profiles_of(broker)
+    assert broker.call("hget", "recalld:slots", field) == value.encode(), "it is not ours to delete"
+
+
+def test_counts_that_are_no_numbers_count_as_none(broker: Broker) -> None:
+    today = broker.call("time")[0] // 86_400
+    for key, field in ((f"budget:default:{today}", "calls"), ("rate:default", "at"), ("tries", "h.1"), ("refused", "key")):
+        broker.call("hset", f"recalld:{key}", field, "x")
+    limits = ProviderLimits(broker, replace(PROFILE, calls_per_day=40, requests_per_minute=300))
+    assert standing_of(broker).spent == {"default": {"calls": 0, "money": 0}}
+    assert report(broker, "default", "甲", 0, Spent()).calls == 0
+    assert limits.turn("甲", 10) is None
+    DramatiqPool(broker, "h").offer(Cargo("h.1", b"sealed"))
+    assert broker.run(scripts.BEGIN, "h.1", "w", 1) == [b"sealed", 1]
 
 
 # ── faults ───────────────────────────────────────────────────────────────────
