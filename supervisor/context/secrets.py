@@ -1,11 +1,10 @@
 """
 Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that are only next to them.
 
-A question asks for a secret if it has the right word: for a secret with a label ("the wifi password is …") this label, for any
-other secret a word of `_ASKING`; password, PIN and code are one word. Where the question says whose or what's secret it means,
-only one whose sentence has such a word is shown, and of these the one that shares the most words: the password of the bank is
-not shown with that of the wifi, nor for one that nobody told. Where it says only "password", none is shown; where it says only
-"card number", the secret that is the only one of the hits. A group sees none.
+A question asks for a secret if it has a word of its label ("the wifi password is …"), or another word for a password and one of
+its sentence ("wifi code"); for a secret without a label, if it has a word of `_ASKING`. Of several that it asks for, those are
+shown whose sentence shares the most words with it: the password of the bank is not shown beside that of the wifi. A group sees
+none.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.context.belonging import NAMES_NOTHING, agree, asked_belonging, said, told_belonging, words_of
 from recalld.supervisor.query.parse import MOST_CHARS
 from recalld.supervisor.text.redact import Secret, find_secrets, hidden
 from recalld.supervisor.text.snippet import snippet_span
-from recalld.supervisor.text.word_frequency import rarity_asked
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,18 +41,10 @@ _ASKING: Final = frozenset(
     邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码 联系 联系方式
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-#: Words that ask only for a secret with the same word in its label: how a door is opened does not ask for a key.
-_CODES: Final = frozenset(
-    """
-    cvv cvc puk seed phrase mnemon open unlock
-    助记 提取 取件 门禁 开门 打开 开
-    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+#: Words for a password, as tokens.
+_PASSWORD: Final = frozenset(
+    "password passwd passphras passcod pwd pw pass pin code combin login 密码 口令 暗号 登录 门禁码 パスワード".split()  # noqa: SIM905
 )
-
-#: The least rarity of a word that says whose or what's secret is asked for.
-_NAMES: Final = 0.3
-#: Words that ask for a password, too.
-_LOGIN: Final = frozenset({"login", "登录"})
 
 
 def redact_history(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
@@ -79,65 +69,22 @@ def redactor(
     may_reveal = _reveals(asked, privacy)
     if may_reveal and privacy.redact == "off":
         return str
-    question = _Question(asked.question[:MOST_CHARS], terms)
-    is_asking = may_reveal and bool(question.words & (_ASKING | _CODES))
-    worths: dict[str, int] = {}
-    for text in (hit.unit.text[:_COMPARED_CHARS] for hit in hits if is_asking):
-        secrets = find_secrets(text, privacy.forms)
-        worths |= {text[one.start : one.end]: question.worth(one, text, is_alone=len(secrets) == 1) for one in secrets}
-    most, known = max((0, *worths.values())), sum(worth >= 0 for worth in worths.values())
+    question = {*tokens(asked.question[:MOST_CHARS].lower()), *terms}
+
+    def worth(secret: Secret) -> int:
+        """Return how many words of its sentence the question has; 0: it does not ask for it."""
+        label, sentence = {*tokens(secret.label.lower())}, {*tokens(secret.before[-_SENTENCE_CHARS:].lower())}
+        is_called_otherwise = question & _PASSWORD and label & _PASSWORD and question & sentence
+        is_asked = may_reveal and (question & (label or _ASKING) or is_called_otherwise)
+        return 1 + len(question & (label | sentence)) if is_asked else 0
+
+    secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.forms))
+    most = max(map(worth, secrets), default=0) if may_reveal else 0
 
     def hide(text: str) -> str:
-        is_alone = is_asking and len(find_secrets(text[:_COMPARED_CHARS], privacy.forms)) == 1
-
-        def may_show(secret: Secret) -> bool:
-            is_named = is_asking and question.names_it(secret, text, is_alone=is_alone, is_only=known <= 1)
-            return is_named and question.worth(secret, text, is_alone=is_alone) >= most
-
-        return hidden(text, language, privacy.forms, may_show)
+        return hidden(text, language, privacy.forms, lambda secret: worth(secret) >= max(most, 1))
 
     return lambda text: _hidden(text, terms, hide)
-
-
-class _Question:
-    """What a question asks of secrets: its *words*, and whose secret it means; *terms* were searched for, too."""
-
-    def __init__(self, text: str, terms: Sequence[str]) -> None:
-        self._said, self._belonging = said(text), asked_belonging(text)
-        self.words = words_of(" ".join([text, *terms]))
-        self._asking = self.words | {"password"} if self.words & _LOGIN else self.words
-        names = _names(self.words) | self._belonging.words
-        self._names = names - {"home"} or names  # the lock at home is not the wifi at home
-
-    def worth(self, secret: Secret, text: str, *, is_alone: bool) -> int:
-        """
-        Return how much it asks for a secret of the *text*: by each word that both have, a little by its being the user's.
-
-        -1: it does not ask for it. *is_alone*: the text has no other secret, so that all of it tells of this one.
-        """
-        own, label = _own(secret), words_of(secret.label)
-        is_asked = bool(self._asking & (label & (_ASKING | _CODES) or _ASKING))
-        # a secret without words is a whole message, which is found by the messages around it
-        if not is_asked or (own and not own & self.words):
-            return -1
-        told = told_belonging(text, secret)
-        near = said(text[:_COMPARED_CHARS] if is_alone else f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")
-        if not agree(self._belonging, told, self._said, near):
-            return -1
-        return 2 * len(own & self.words) + (not (told.people or told.is_theirs))
-
-    def names_it(self, secret: Secret, text: str, *, is_alone: bool, is_only: bool) -> bool:
-        """Return whether it names the secret of the *text*; *is_only*: none of the others is asked for."""
-        own, named = _own(secret), self._names
-        # the name may stand in the sentence before: "The router is in the hall. password: …"
-        words = own | words_of(text[:_COMPARED_CHARS]) if named and not _names(own) and is_alone else own
-        # a key without a sentence is a whole message; "password" asks for none of these, nor for the only one there is
-        return bool(words & named) or ("password" not in self.words and (not own if named else is_only))
-
-
-def _names(words: frozenset[str]) -> frozenset[str]:
-    """Return those of the words that say whose or what's secret it is."""
-    return frozenset(word for word in words - NAMES_NOTHING if rarity_asked(word) >= _NAMES)
 
 
 def _hidden(text: str, terms: Sequence[str], hide: Callable[[str], str]) -> str:
@@ -150,8 +97,3 @@ def _hidden(text: str, terms: Sequence[str], hide: Callable[[str], str]) -> str:
 
 def _reveals(asked: Asked, privacy: Privacy) -> bool:
     return privacy.reveal and asked.chat.is_direct
-
-
-def _own(secret: Secret) -> frozenset[str]:
-    """Return the words of the secret's sentence."""
-    return words_of(f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")
