@@ -171,8 +171,8 @@ def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
     """
     Return the messages that can be shown, by their places in the conversation.
 
-    Of messages with the same id, or of one role with the same time and words, the newest is taken. What was said again at another
-    time is another message: a request has to stand before its answer. *before* is the place of the first.
+    Of messages with the same id, or of one role with the same time and words, the newest is taken. What was said again at
+    another time is another message: a request has to be before its answer. *before* is the place of the first.
     """
     seen: set[tuple[object, ...]] = set()
     kept: dict[int, Message] = {}
