@@ -35,7 +35,7 @@ class MemoryFile:
     period: str = ""  # by its head
     ids: array[int] | None = None  # of its messages, to recognise copies (`copies.ids_in`)
     edited: bool = False  # its body is no longer as recalld wrote it (`is_edited`)
-    broken: bool = False  # it holds zeros, or its last line has no end (`is_broken`)
+    broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages may name; "" where one may name none (`sessions_in`)
     attachments: frozenset[str] = frozenset()  # what may be names of its pictures and files (`possible_names`)
     undated: int = 0  # messages of it whose time is that of their arrival (`undated_in`)

@@ -1,11 +1,11 @@
-"""A dated file without some of its messages: the one case in which recalld writes such a file a second time."""
+"""A dated file without some of its messages or words: the one case in which recalld writes such a file a second time."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.dated_file import block_at, body_digest, marks_in
+from recalld.supervisor.protocol.dated_file import block_at, body_digest, is_as_written, is_broken, marks_in
 from recalld.supervisor.protocol.frontmatter import number_in, read_head
 from recalld.supervisor.text.lazy_re import lazy_re
 
@@ -23,26 +23,38 @@ def cut(data: bytes, path: Path, is_unwanted: Callable[[Block], bool], gone: int
     """
     Return the file without the unwanted messages, and the messages that are left; every other word of it stays.
 
-    *gone* is how many of the messages that its head counts a person has taken out before. A file that was edited stays known as
-    edited, and one that was cut off as cut off.
+    *gone* is how many of the messages that its head counts a person has taken out before.
+    """
+    return rewritten(data, path, lambda block, words: None if block and is_unwanted(block) else words, gone)
+
+
+def rewritten(
+    data: bytes, path: Path, rule: Callable[[Block | None, str], str | None], gone: int = 0
+) -> tuple[bytes, list[Block]]:
+    """
+    Return the file with what *rule* returns for each message and its words, None to leave it out, and the messages kept.
+
+    A block that a person broke is None. A file that was edited stays known as edited, and one that was cut off as cut off.
     """
     text = data.decode("utf-8-sig").replace("\r\n", "\n")
     head, body = read_head(text, path)
     marks = marks_in(body)
     pieces, kept, taken = [body[: marks[0].start() if marks else None]], [], 0
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(body)], strict=False):
-        block = block_at(mark, body[mark.end() : end])
-        if block and is_unwanted(block):
+        block, words = block_at(mark, body[mark.end() : end]), body[mark.end() : end]
+        after = rule(block, words)
+        if after is None:
             taken += 1
             continue
-        pieces.append(body[mark.start() : end])
+        pieces.append(mark[0] + after)
         kept += [block] if block else []
-    after = "".join(pieces)
+    whole = "".join(pieces)
     if not body.endswith(pieces[-1]):  # the last message went, and the blank line before it goes, too
-        after = after.rstrip("\n") + "\n"
-    is_edited = body_digest(body) != head.get("digest")
-    digest = head.get("digest", "") if is_edited else body_digest(after)
+        whole = whole.rstrip("\n")
+    if not (whole.endswith("\n") or is_broken(data, path)):
+        whole += "\n"
+    digest = body_digest(whole) if is_as_written(body, head) else head.get("digest", "")
     count = max((number_in(head, "count") or 0) - taken - gone, 0)
     written = text[: len(text) - len(body)]
     written = _DIGEST.sub(f"digest: {digest}", _COUNT.sub(f"count: {count}", written, count=1), count=1)
-    return (written + after).encode("utf-8", "surrogatepass"), kept
+    return (written + whole).encode("utf-8", "surrogatepass"), kept

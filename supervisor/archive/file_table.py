@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
 
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 
 Value: TypeAlias = MemoryFile | ExistingSummary
 

@@ -20,7 +20,7 @@ from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, nam
 from recalld.supervisor.archive.file_table import ReadFolder
 from recalld.supervisor.protocol.attachments import possible_names
 from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
-from recalld.supervisor.protocol.frontmatter import number_in, read_head
+from recalld.supervisor.protocol.frontmatter import head_in, number_in
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from recalld.supervisor.storage.clock import from_wire
@@ -347,7 +347,7 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
         return None
 
     def read(version: FileVersion, path: Path) -> MemoryFile:
-        head, _ = read_head(version.data[:2_000].decode("utf-8-sig", "replace"), path)
+        head = head_in(version.data, path)
         ours = head.get("kind") == "dated"
         try:
             created = from_wire(head.get("created", "")) if ours else None
@@ -366,7 +366,7 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             period=head.get("period", ""),
             ids=ids_in(version.data) if ours or not head else None,  # None of a summary that somebody copied to here
             edited=ours and is_edited(version.data, path),
-            broken=is_broken(version.data),
+            broken=is_broken(version.data, path),
             undated=len(undated_in(version.data, path)) if ours else 0,
             sessions=sessions_in(version.data) if ours else frozenset(),
             attachments=possible_names(version.data) if ours else frozenset(),

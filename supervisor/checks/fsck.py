@@ -150,7 +150,7 @@ def is_whole(ws: Workspace, name: str) -> bool:
     """Return whether the dated file *name*, which recalld made, has its head and its end; also true if it does not exist."""
     path = ws.memory.path_of(name)
     version = ws.files.read_stable(path)
-    return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data))
+    return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data, path))
 
 
 def _is_accepted(ws: Workspace, file: MemoryFile) -> bool:
@@ -177,7 +177,7 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
     for file in files:
         version = ws.files.read_stable(memory.path_of(file.name))
         parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
-        is_damaged = version and not (parsed and not is_broken(version.data))
+        is_damaged = version and not (parsed and not is_broken(version.data, memory.path_of(file.name)))
         if version and is_damaged and file.name in ws.journal.names and not _is_accepted(ws, file):
             ledger.damage.append(_why_not_whole(memory.path_of(file.name), version.data))
         if parsed is None or version is None:

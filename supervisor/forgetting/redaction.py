@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from recalld.supervisor.forgetting.wanted import Wanted, blocks_at, standing
+from recalld.supervisor.archive.cut import rewritten
+from recalld.supervisor.forgetting.wanted import Wanted, standing
 from recalld.supervisor.longterm.lines import cut, filled
-from recalld.supervisor.protocol.dated_file import body_digest, marks_in, parse_dated
-from recalld.supervisor.protocol.frontmatter import read_head
+from recalld.supervisor.protocol.dated_file import parse_dated
 from recalld.supervisor.text.marks import has_secret, marked
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.archive.tombstones import Act
     from recalld.supervisor.forgetting.aim import Aim
+    from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.message import Key
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
@@ -64,19 +65,11 @@ def _with_marks(ws: Workspace, text: str, language: str) -> str:
 
 
 def _edited(ws: Workspace, path: Path, data: bytes, meant: Mapping[Key, str]) -> bytes:
-    """Return the dated file with marks in the words of these messages; it is as much edited by hand as before."""
-    text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    head, body = read_head(text, path)
-    marks = marks_in(body)
-    keys = [block.key for block in blocks_at(ws, path)]
-    pieces = [body[: marks[0].start() if marks else None]]
-    for number, mark in enumerate(marks):
-        end = marks[number + 1].start() if number + 1 < len(marks) else len(body)
-        words, key = body[mark.end() : end], keys[number] if len(keys) == len(marks) else None
-        language = meant.get(key, "") if key else next(iter(meant.values()))
-        pieces += [body[mark.start() : mark.end()], _with_marks(ws, words, language) if language else words]
-    after = "".join(pieces)
-    written = text[: len(text) - len(body)]
-    if body_digest(body) == head.get("digest"):
-        written = written.replace(f"digest: {head['digest']}", f"digest: {body_digest(after)}", 1)
-    return (written + after).encode("utf-8", "surrogatepass")
+    """Return the dated file with marks in the words of these messages, and of blocks that a person broke."""
+    of_broken = next(iter(meant.values()))
+
+    def rule(block: Block | None, words: str) -> str:
+        language = meant.get(block.key, "") if block else of_broken
+        return _with_marks(ws, words, language) if language else words
+
+    return rewritten(data, path, rule)[0]

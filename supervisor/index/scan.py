@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from recalld.supervisor.archive.copies import contents, copies
 from recalld.supervisor.archive.coverage import MemoryFile, covered, covered_days
 from recalld.supervisor.index.manifest import Record
-from recalld.supervisor.protocol.frontmatter import read_head
+from recalld.supervisor.protocol.frontmatter import head_in
 from recalld.supervisor.protocol.paths import LONG_TERM, day_of_name, is_foreign, period_of_name
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import within
@@ -273,7 +273,7 @@ def _kind_at(name: str, long_term: str, summaries: str) -> Kind:
 def _kind_by_head(kind: Kind, path: Path, data: bytes) -> tuple[Kind, str]:
     """Return "dated" and the day for a note whose front matter says so, whatever its name, otherwise the *kind*."""
     if kind == "note":
-        head, _ = read_head(data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
+        head = head_in(data, path)
         if head.get("kind") == "dated" and day_of_name(f"{head.get('period', '')}-x.md"):
             return "dated", head["period"]
     return kind, ""

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Hex digits of the text's digest in a revision's id.
 REVISION: Final = 8
+#: Hex digits of the digest of a body.
+_DIGEST: Final = 16
 #: The lines above a message's words; formatters take the blank lines between them away, or add some.
 _MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
 #: What may be left of messages whose words were deleted: their comments, and the lines with time and speaker.
@@ -218,7 +220,7 @@ def undated_in(data: bytes, path: Path) -> list[tuple[Block, str]]:
 
 def body_digest(body: str) -> str:
     """Return the first 16 hex digits of the sha256 of *body*, a file's text below its head."""
-    return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
 
 def parse_dated(data: bytes, path: Path) -> DatedFile | None:
@@ -249,7 +251,7 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         digest=head.get("digest", ""),
         count=number_in(head, "count") or 0,
         blocks=blocks,
-        is_edited=body_digest(body) != head.get("digest"),
+        is_edited=not is_as_written(body, head),
         has_more=len(blocks) < len(marks) or bool(body[: marks[0].start() if marks else None].strip()),
         is_emptied=not marks and not _WORDLESS.sub("", body).strip(),
     )
@@ -272,15 +274,33 @@ def without_base64(data: bytes) -> bytes:
     return _COMMENT.sub(lambda line: _BASE64.sub(b"", line[0]), data)
 
 
-def is_broken(data: bytes) -> bool:
-    """Return whether a file that recalld made was damaged, not edited: it holds zero bytes, or its last line has no end."""
-    return b"\0" in data or not data.endswith(b"\n")
+def is_broken(data: bytes, path: Path) -> bool:
+    """True if a file that recalld made was damaged, not edited: it holds zero bytes, or has lost its end."""
+    if b"\0" in data or data.endswith(b"\n"):
+        return b"\0" in data
+    # an editor took the last newline away, or a person wrote on below: what recalld wrote is all there
+    head, body = _head_and_body(data, path)
+    written = hashlib.sha256()
+    for line in f"{body}\n".encode("utf-8", "surrogatepass").splitlines(keepends=True):
+        written.update(line)
+        if written.hexdigest()[:_DIGEST] == head.get("digest"):
+            return False
+    return not is_as_written(body, head)
 
 
 def is_edited(data: bytes, path: Path) -> bool:
-    """Return whether the body of a file that recalld made is no longer as it was written; a file in another encoding is."""
-    head, body = read_head(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
-    return body_digest(body) != head.get("digest")
+    """True if the body of a file that recalld made is no longer as it was written; a file in another encoding is."""
+    head, body = _head_and_body(data, path)
+    return not is_as_written(body, head)
+
+
+def is_as_written(body: str, head: Mapping[str, str]) -> bool:
+    """True if the body has the digest of its head; an editor may have taken its last newline away."""
+    return head.get("digest") in (body_digest(body), body_digest(f"{body}\n"))
+
+
+def _head_and_body(data: bytes, path: Path) -> tuple[dict[str, str], str]:
+    return read_head(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
 
 
 def _render_block(block: Block, zone: tzinfo) -> str:

@@ -1,7 +1,7 @@
 """
-The head of a Markdown file that recalld made: at most 12 lines between ``---``, YAML with string values (protocol.md, 4).
+The head of a Markdown file that recalld made: lines between ``---``, YAML of which the strings are read (protocol.md, 4).
 
-A file without such a head is a person's own. Unknown keys are returned too; a newer format is refused.
+A file without such a head is a person's own. A person may add keys, lists, maps and comments; a newer format is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 #: Of dated files that have names of speakers, or lines of pictures, files and tools; the others have the first format.
 DATED_FORMAT: Final = 2
-_HEAD: Final = lazy_re(r"\A\ufeff?---\r?\n((?:[^\n]*\n){1,12}?)---\r?\n")
+_HEAD: Final = lazy_re(r"\A\ufeff?---\r?\n((?:[^\n]*\n)+?)---\r?\n")
+#: A head ends within so many characters, with all that a person has added.
+_MOST_CHARS: Final = 16_000
+_MOST_BYTES: Final = 4 * _MOST_CHARS
 _NUMBER: Final = lazy_re(r"[0-9]{1,9}")
 #: Characters that YAML does not allow; they are replaced, so that the head can be parsed.
 _UNREADABLE: Final = lazy_re("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -38,16 +41,21 @@ def read_head(text: str, path: Path) -> tuple[dict[str, str], str]:
 
     An editor may have saved the file with a BOM or with CRLF. NewerFormat when a newer recalld wrote it.
     """
-    match = _HEAD.match(text)
+    match = _HEAD.match(text, 0, _MOST_CHARS)
     if not match or not re.search(r"^recalld:", match[1], re.MULTILINE):
         return {}, text
     fields = _fields(match[1].replace("\r\n", "\n"))
-    made_by = number_in(fields or {}, "recalld")
-    if fields is None or made_by is None:
+    made_by = number_in(fields, "recalld")
+    if made_by is None:
         return {}, text
     if made_by > (DATED_FORMAT if fields.get("kind") == "dated" else FORMAT):
         raise NewerFormat(path, fields["recalld"])
     return fields, text[match.end() :]
+
+
+def head_in(data: bytes, path: Path) -> dict[str, str]:
+    """Return the fields of the head of the file with the bytes *data*; no more of it is decoded than a head may have."""
+    return read_head(data[:_MOST_BYTES].decode("utf-8-sig", "replace"), path)[0]
 
 
 def number_in(fields: Mapping[str, str], key: str) -> int | None:
@@ -63,17 +71,16 @@ def _scalar(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _fields(block: str) -> dict[str, str] | None:
-    """Return the mapping as strings; None when it is not YAML or not a flat mapping."""
-    simple = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
-    if all(_PLAIN.fullmatch(value) for value in simple.values()) and len(simple) == block.count("\n"):
-        return simple  # as recalld writes it: years of files are read without loading a YAML parser
+def _fields(block: str) -> dict[str, str]:
+    """Return the strings of the mapping; of a block that is no YAML those of the lines that recalld may have written."""
+    lines = [line.partition(": ") for line in block.splitlines()]
+    plain = {key: value for key, _, value in lines if _PLAIN.fullmatch(value)}
+    if len(plain) == block.count("\n"):
+        return plain  # as recalld writes it: years of files are read without loading a YAML parser
     import yaml
 
     try:
         found = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes nothing but strings
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError):  # the last two for an invalid character
-        return None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        return None
-    return {str(key): value for key, value in found.items()}
+        return plain
+    return {str(key): value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else plain

@@ -164,12 +164,13 @@ def with_text(data: bytes, text: str, path: Path) -> bytes:
     The digest in the head is no longer that of the body, by which `parse_summary` knows that a person's words are in it.
     """
     whole = data.decode("utf-8", "surrogateescape")
-    fields, _ = read_head(parts_of(whole)[-1], path)
+    part = parts_of(whole)[-1]
+    fields, body = read_head(part, path)
     words = text.replace("\r\n", "\n").replace(MARKER, "").replace(SOURCES, "").strip()
     if not fields:
         return f"{words}\n".encode()
     sources = "".join(f"{_line_of(source)}\n" for source in parse_summary(data, fields.get("period", ""), path).sources)
-    return f"{render_head(fields)}\n{words}\n\n{SOURCES}\n{sources}".encode("utf-8", "surrogateescape")
+    return f"{part.removesuffix(body)}\n{words}\n\n{SOURCES}\n{sources}".encode("utf-8", "surrogateescape")
 
 
 def _line_of(source: Source) -> str:

@@ -1,0 +1,106 @@
+"""What a person adds to the head of a dated file, and how their editor ends it: the file is whole, and stays as they saved it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.operations.forget import ForgetRequest
+from recalld.supervisor.operations.forget import forget as operation
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.redact import RedactRequest, redact
+from tests.world import World, at, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BOAT = "小船停在九号码头"
+SAID = [message("1", "2026-01-30T09:00", BOAT), message("2", "2026-01-30T09:01", "wifi 的密码是 plum-otter-1931，客人用。")]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"))
+    world.write(SAID)
+    world.settle()
+    return world
+
+
+def day(world: World) -> Path:
+    (name,) = world.dated_files()
+    return world.root / name
+
+
+def with_head(lines: str) -> Callable[[str], str]:
+    return lambda text: text.replace("\n---\n", f"\n{lines}\n---\n", 1)
+
+
+def first_in_head(lines: str) -> Callable[[str], str]:
+    return lambda text: text.replace("---\n", f"---\n{lines}\n", 1)
+
+
+OWN: dict[str, Callable[[str], str]] = {
+    "a list": with_head("tags:\n  - daily\n  - 码头"),
+    "a list in one line": with_head("aliases: [船日, boat day]"),
+    "a list without indent": with_head("cssclasses:\n- wide"),
+    "more lines than recalld writes": with_head("tags:\n" + "\n".join(f"  - 标签{number}" for number in range(60))),
+    "more than is read at first": with_head("summary: >\n  " + "很长的说明" * 600),
+    "a comment": with_head("# kept: by hand, 别动\nmood: 好 # 真的"),
+    "quoted values": lambda text: text.replace("recalld: 1", 'recalld: "1"').replace("kind: dated", "kind: 'dated'"),
+    "a nested map": with_head("weather:\n  kind: day\n  count: 7\n  wind: {from: north}"),
+    "keys before ours": first_in_head("tags: [daily]\n心情: 好"),
+    "a line that is no YAML": with_head("up: [[船]] and more: so"),
+    "no last newline": lambda text: text.rstrip("\n"),
+    "a head, and no last newline": lambda text: with_head("tags: [daily]")(text).rstrip("\n"),
+    "words below, without a newline": lambda text: f"{text}\n我补一句：第三根柱子旁边",
+    "words on the last line's end": lambda text: f"{text}回头再问",
+    "a head, a BOM and CRLF": lambda text: "\ufeff" + with_head("tags:\n- daily")(text).replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("edit", OWN.values(), ids=OWN)
+def test_persons_own_head_or_end_is_no_damage_and_stays(world, edit):
+    path = day(world)
+    data = edit(path.read_text("utf-8")).encode()
+    path.write_bytes(data)
+    again = world.reopen()
+    again.settle()
+    assert again.verdict()[1]
+    ledger = again.fsck()
+    assert (ledger.is_well, ledger.lost, ledger.in_files) == (True, [], 2)
+    assert again.repair().set_aside == ()
+    assert path.read_bytes() == data
+    assert again.found_texts("小船停在哪里？").count(BOAT) == 1
+    assert [one.text for one in again.context("小船呢？").history].count(BOAT) == 1
+
+
+@pytest.mark.parametrize("head", ["tags:\n  - daily", "tags: [daily]", "# 别动"])
+@pytest.mark.parametrize("cut", [-4, -10, -60])
+def test_torn_end_is_told_whatever_a_person_has_in_the_head(world, head, cut):
+    path = day(world)
+    path.write_bytes(with_head(head)(path.read_text("utf-8")).rstrip("\n").encode()[:cut])
+    (told,), is_well = world.reopen().verdict()
+    assert (path.name in told, is_well) == (True, False)
+
+
+@pytest.mark.parametrize("edit", OWN.values(), ids=OWN)
+def test_forgetting_and_redacting_leave_a_persons_head_whole(world, edit):
+    def run(act: Any, request: Any) -> Any:
+        return perform(act, world.ws, request, Caller(clock=world.clock))
+
+    path = day(world)
+    path.write_bytes(edit(path.read_text("utf-8")).encode())
+    head = path.read_text("utf-8-sig").split("\ncount:")[0]
+    world.reopen()
+    assert run(redact, RedactRequest(yes=True, shown=run(redact, RedactRequest()).digest)).done
+    world.settle()
+    assert "plum-otter-1931" not in day(world).read_text("utf-8")
+    assert world.verdict()[1]
+    shown = run(operation, ForgetRequest(by="match", value=BOAT)).digest
+    assert run(operation, ForgetRequest(by="match", value=BOAT, yes=True, shown=shown)).done
+    world.settle()
+    text = day(world).read_text("utf-8")
+    assert (BOAT in text, text.startswith(head)) == (False, True)
+    assert world.verdict()[1]
