@@ -20,7 +20,7 @@ from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.prompts import PromptTemplate, text_of, version_of, without_secrets
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.folding import MIN_PIECE, Fold
-from recalld.supervisor.text.language import Language, language_of
+from recalld.supervisor.text.language import Language, language_of_sentences
 from recalld.supervisor.text.llm_output import continued, says_nothing
 from recalld.supervisor.text.quoting import Entry, quote
 from recalld.supervisor.text.small_talk import is_small_talk
@@ -169,7 +169,7 @@ def _values(period: str, material: str, previous: str) -> dict[str, str]:
 
 
 def _language_of(blocks: Sequence[Block]) -> Language:
-    return language_of("\n".join(block.text for block in blocks if block.role != "tool"))
+    return language_of_sentences(block.text for block in blocks if block.role != "tool")
 
 
 def exchanges(blocks: Sequence[Block]) -> list[list[Block]]:

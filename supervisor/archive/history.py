@@ -7,8 +7,6 @@ lock. A file that can't be read is never overwritten: BadFile, until a person or
 
 from __future__ import annotations
 
-import json
-import re
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -35,9 +33,6 @@ _WRITE_TRIES: Final = 5
 _PATIENCE_S: Final = 2.0
 #: After how many seconds it is read again; at least three times.
 _READ_AGAIN_S: Final = 0.25
-#: Bytes at the end of the file that `last_words` reads, and the words of a message in them.
-_END_BYTES: Final = 8_000
-_WORDS: Final = r'"(?:text|content)"\s*:\s*("(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")'
 
 
 class HistoryStore:
@@ -83,13 +78,6 @@ class HistoryStore:
             self.read(0.0)
             return self._known[0] if self._is_alone else None
         return None
-
-    def last_words(self) -> list[str]:
-        """Return the texts of the last messages; only the end of the file is read. None without a file."""
-        stat = self._files.disk.stat(self._paths.history)
-        end = self._files.disk.read(self._paths.history, max(0, stat.size - _END_BYTES)) if stat else b""
-        texts = re.findall(_WORDS, end.decode("utf-8", "ignore"))  # compiled by the few commands that print sentences
-        return [json.loads(text) for text in texts]
 
     def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
         """

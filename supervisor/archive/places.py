@@ -93,7 +93,7 @@ PLACES: Final = (
     Place("connections", r"\.recalld/connections\.json", "none"),
     Place("locks", r"(?:history|inbox)\.json\.lock|memory\.md\.lock", "none", in_backup=False),
     Place("locks", r"\.recalld/(?:[^/]+|sessions/[^/]+)\.lock", "none", in_backup=False),
-    Place("requests", r"\.recalld/(?:archive\.now|socket|socket\.path|token|open\.html)", "none", in_backup=False),
+    Place("requests", r"\.recalld/(?:archive\.now|socket|socket\.path|token|open\.html|language)", "none", in_backup=False),
     # what is a person's
     Place("prompts", r"prompts/.+", "person"),
     Place("configuration", r"recalld\.toml", "person"),

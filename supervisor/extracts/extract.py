@@ -26,7 +26,7 @@ from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, 
 from recalld.supervisor.extracts.worth import is_of_the_day
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.storage.clock import from_wire, local, local_day
-from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.language import language_of_sentences
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_small_talk
 from recalld.supervisor.text.tokenizer import spelled
@@ -131,7 +131,7 @@ def extract(
     """
     if are_courtesies(blocks):
         return ""
-    language = language_of("\n".join(clean(block.text) for block in blocks if block.role != "tool"))
+    language = language_of_sentences(block.text for block in blocks if block.role != "tool")
     noon = datetime.combine(date.fromisoformat(f"{period}-01"[: len("2026-01-28")]), _NOON, zone)
     material = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
     limit = min(LIMITS[kind], longest or LIMITS[kind])

@@ -1,16 +1,19 @@
-"""The language of the caller: that of the setting, else of the locale, else of the memory."""
+"""The language of the caller: that of the setting, else of the locale, else English."""
 
 from __future__ import annotations
 
+import codecs
+import tomllib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.text.language import language_of_most
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from recalld.supervisor.text.language import Language
@@ -18,33 +21,24 @@ if TYPE_CHECKING:
 
 #: Locales that name no language.
 _NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
+#: What is written into the recalld.toml of a Chinese memory, before what is there.
+_CHINESE: Final = '# recalld 写入一次：它说哪种语言，不再看记忆的内容\nlanguage = "zh"\n\n'
 
 
-def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[str]) -> Language:
+def spoken_language(setting: str, environ: Mapping[str, str]) -> Language:
     """
-    Return the language of the output: the *setting* `language`; with "auto" that of the locale, else that of the memory.
+    Return the language of the output: the *setting* `language`; with "auto" that of the locale, English if it names none.
 
-    *memory* yields texts of the memory, newest first; it is read only if the locale names no language.
-
-    >>> spoken_language("auto", {"LANG": "de_DE.UTF-8"}, ["我对花生过敏"]), spoken_language("auto", {}, ["我对花生过敏"])
-    ('en', 'zh')
+    >>> spoken_language("auto", {"LANG": "zh_CN.UTF-8"}), spoken_language("auto", {"LANG": "C.UTF-8"})
+    ('zh', 'en')
     """
     if setting in ("zh", "en"):
         return "zh" if setting == "zh" else "en"
-    locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
-    if locale.partition(".")[0] not in _NO_LANGUAGE:
-        return "zh" if locale.startswith("zh") else "en"
-    return language_of_most(memory)
+    return "zh" if _locale(environ).startswith("zh") else "en"
 
 
-def newest_words(ws: Workspace) -> Iterator[str]:
-    """Yield what shows the language of the memory, newest first: the end of history.json; else the dated files."""
-    if words := ws.history.last_words():
-        yield from reversed(words)
-        return
-    for folder in (ws.paths.memory, *reversed(ws.memory.month_folders())):
-        for name in sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True):
-            yield "\n".join(ws.memory.message_texts(name))
+def _locale(environ: Mapping[str, str]) -> str:
+    return environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
 
 
 def setting_at(root: Path, environ: Mapping[str, str]) -> str:
@@ -61,11 +55,33 @@ def setting_at(root: Path, environ: Mapping[str, str]) -> str:
     return language_key(toml, environ)
 
 
-def words_at(root: Path, environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield what shows the language of that workspace, for help and for a wrong argument."""
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.storage.clock import utc_now
-    from recalld.supervisor.workspace import open_workspace
+def keep_language(ws: Workspace, environ: Mapping[str, str]) -> bool:
+    """
+    Write `language = "zh"` into the recalld.toml of a Chinese memory, once; return whether it was written.
 
-    with suppress(OSError, ValueError, RuntimeError, SupervisorError):
-        yield from newest_words(open_workspace(root.expanduser().absolute(), environ, utc_now, config=Config()))
+    Up to 0.26 the output had the language of the memory where no locale named one. A supervisor that ran then, such as a
+    service without LANG, goes on in Chinese. A workspace that no supervisor ran in before is left alone, as is one that has
+    the key, or a locale.
+    """
+    paths, disk = ws.paths, ws.files.disk
+    was_run = disk.stat(paths.supervisor_lock) is not None
+    if disk.stat(paths.language_kept) or (was_run and _locale(environ).partition(".")[0] not in _NO_LANGUAGE):
+        return False
+    version = ws.files.read_stable(paths.config)
+    is_set = ws.config.language != "auto" or (version and "language" in tomllib.loads(version.data.decode("utf-8-sig")))
+    is_ours = bool(version and was_run and not is_set and language_of_most(_newest_words(ws)) == "zh")
+    if is_ours and version:
+        mark = codecs.BOM_UTF8 if version.data.startswith(codecs.BOM_UTF8) else b""
+        ws.files.replace(paths.config, mark + _CHINESE.encode() + version.data.removeprefix(mark), version)
+    with suppress(FileExistsError):
+        ws.files.create(paths.language_kept, b"")
+    return is_ours
+
+
+def _newest_words(ws: Workspace) -> Iterator[str]:
+    """Yield what shows the language of the memory, newest first: the end of history.json; else the dated files."""
+    words = [entry.text for entry in ws.history.read() if isinstance(entry, Message)]
+    yield from reversed(words)
+    for folder in () if words else (ws.paths.memory, *reversed(ws.memory.month_folders())):
+        for name in sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True):
+            yield "\n".join(ws.memory.message_texts(name))

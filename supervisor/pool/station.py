@@ -27,7 +27,7 @@ from recalld.supervisor.protocol.task_material import MaterialLost, read_materia
 from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.summaries.llm_state import calls_needed, writes_extracts
-from recalld.supervisor.text.language import Language, language_of
+from recalld.supervisor.text.language import Language, language_of_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,7 +150,7 @@ class Station:
         reserve = parcel.reserve = self._reserve(task, needed)
         if reserve is None:
             return None
-        language = language_of("\n".join(block.text for block in blocks))
+        language = language_of_sentences(block.text for block in blocks)
         if isinstance(task, Task):
             task = replace(task, previous=self._hidden(task.previous, language))
         return Contents(

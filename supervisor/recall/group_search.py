@@ -25,7 +25,7 @@ from recalld.supervisor.recall.unfiled import UnfiledPassages, is_asked_by, path
 from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date, datetime, tzinfo
 
     from recalld.supervisor.index.hit import Answer, Hit, Passage, SearchResult
@@ -56,11 +56,6 @@ class Parts:
         names = self._unfiled.written_names
         seen, _ = self._index.read_current(make, lambda made: (one.path for one in made.passages), names)
         return seen
-
-    def newest_words(self, audience: Audience, now: datetime) -> Iterator[str]:
-        """Yield the words that they may see, newest first. BadFile if the index is damaged."""
-        passages = self.seen_by(audience, now).passages
-        yield from (one.text for one in sorted(passages, key=lambda one: one.at.timestamp() if one.at else 0.0, reverse=True))
 
     def part(self, audience: Audience) -> Part:
         """Return the part that they may see, which is kept from search to search."""

@@ -15,7 +15,7 @@ from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
-from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.language import language_of, language_of_sentences
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def material_of(
     zone = config.archive.zone
     blocks = blocks_of(memory, (source.name for source in sources), zone)
     said: list[tuple[date | None, str]] = [(local_day(block.created_at, zone), block.text) for block in blocks]
-    languages = {language_of(block.text) for block in blocks if block.text.strip()}
+    languages = {language_of_sentences([block.text]) for block in blocks if block.text.strip()}
     of_days: tuple[str, ...] = ()
     if period.kind == "month":  # it is made from the summaries of its days, which a person may have edited in another language
         days = [
@@ -89,7 +89,7 @@ def material_of(
         of_days = tuple(one.text for _, one in days if not one.extract)
         languages |= {language_of(one.text) for _, one in days}
     said += [(None, previous)] if previous else []
-    whole = language_of("\n".join(text for _, text in said))
+    whole = language_of_sentences(text for _, text in said)
     return Material(
         said=((None, " · ".join({block.speaker: None for block in blocks if block.speaker})), *_sample(said)),
         extract=extract_of(blocks, period, config),

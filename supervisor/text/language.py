@@ -27,6 +27,10 @@ _KANA_SHARE: Final = 0.1
 _HAN, _KANA = lazy_re(f"[{HAN}]"), lazy_re(f"[{KANA}]")
 _LETTERS: Final = f"[^\\W\\d_{HAN}{KANA}]+"
 _WORD: Final = lazy_re(_LETTERS)
+#: What ends a sentence. Code in Markdown: a fence, a quoted piece, an indented line.
+_END: Final = lazy_re(r"[。！？!?；;\n]|\.(?=\s)")
+_CODE: Final = lazy_re(r"(?ms:^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z))|`[^`\n]*`|(?m:^(?: {4}|\t).*$)")
+_LETTER: Final = lazy_re(r"[^\W\d_]")
 _JOINED: Final = lazy_re(rf"{_LETTERS}(?:\d*[/.:@_-]+\d*{_LETTERS})*")
 
 
@@ -45,6 +49,19 @@ def language_of(text: str) -> Language:
     if not han or kana > _KANA_SHARE * han:
         return "en"
     return "zh" if han * _WORDS_A_HAN >= words else "en"
+
+
+def language_of_sentences(texts: Iterable[str]) -> Language:
+    r"""
+    Return the language of most sentences of the texts, code aside; if they are half and half, that of all words.
+
+    >>> language_of_sentences(["备份失败了，看日志：\n```\nTraceback (most recent call last)\nOSError: no space left\n```"])
+    'zh'
+    """
+    prose = _CODE.sub(" ", "\n\n".join(texts))
+    found = [language_of(sentence) for sentence in _END.split(prose) if _LETTER.search(sentence)]
+    more = 2 * found.count("zh") - len(found)
+    return ("zh" if more > 0 else "en") if more else language_of(prose)
 
 
 def language_of_most(texts: Iterable[str]) -> Language:

@@ -37,22 +37,6 @@ def test_history_reads_what_another_program_wrote(world):
     assert first.text.startswith("明天把 nginx")
 
 
-def test_history_tells_its_last_words_from_the_end_of_the_file_alone(world):
-    assert world.ws.history.last_words() == []
-    parts = {
-        "role": "user",
-        "content": [{"type": "text", "text": "看这张\n照片"}, {"type": "image_url", "image_url": {"url": "a"}}],
-    }
-    said = [{"role": "user", "text": "早先的话" * 9_000}, parts, {"role": "assistant", "text": 'He said "no" 😀.'}]
-    for ascii_only in (True, False):
-        for indent in (None, 2):
-            text = json.dumps(said, ensure_ascii=ascii_only, indent=indent)
-            world.paths.history.write_text(text, encoding="utf-8")
-            assert world.ws.history.last_words() == ["看这张\n照片", 'He said "no" 😀.']
-    world.paths.history.write_text(text[:-9], encoding="utf-8")
-    assert world.ws.history.last_words() == ["看这张\n照片"]
-
-
 def test_history_returns_the_same_object_while_nothing_changes(world):
     world.write(talk("2026-01-31T09:00", 2))
     assert world.ws.history.read() is world.ws.history.read()

@@ -71,6 +71,14 @@ def test_extract_states_its_kind_and_counts_in_the_language_of_the_talk():
     assert english.startswith("> Extract: no model was used; these are the words of 2 of 2 messages.\n")
 
 
+def test_extract_of_a_chinese_day_with_a_block_of_code_is_chinese():
+    code = "```python\n" + "def restore(path):\n    return open(path).read()\n" * 20 + "```"
+    text = day(
+        ("user", "恢复脚本写好了，周五一起看。"), ("assistant", f"好的，我放在这里：\n{code}"), ("user", "预算是 262 万。")
+    )
+    assert text.startswith("> 摘录：没有用模型")
+
+
 def test_extract_has_no_headings_and_keeps_the_order_of_time():
     text = day(
         ("user", "备份脚本 nightly.sh 用 restic 推到 /mnt/usb-bak"),

@@ -4,38 +4,84 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.interfaces.language import newest_words, spoken_language
+from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.interfaces.language import keep_language, spoken_language
 from tests.world import message
+
+CHINESE = ("我对花生过敏", "周五修锅炉", "Rex is at the vet", "明天几点？")
 
 
 @pytest.mark.parametrize(
-    ("setting", "environ", "memory", "language"),
+    ("setting", "environ", "language"),
     [
-        ("zh", {"LANG": "en_US.UTF-8"}, [], "zh"),
-        ("en", {"LANG": "zh_CN.UTF-8"}, ["我对花生过敏"], "en"),
-        ("auto", {"LANG": "zh_CN.UTF-8"}, [], "zh"),
-        ("auto", {"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, [], "en"),
-        ("auto", {"LANG": "en_US.UTF-8"}, ["我对花生过敏"], "en"),
-        ("auto", {"LANG": "de_DE.UTF-8"}, ["我对花生过敏"], "en"),
-        ("auto", {"LC_ALL": "POSIX"}, ["我对花生过敏"], "zh"),
-        ("auto", {}, ["我对花生过敏，点外卖要备注"], "zh"),
-        ("auto", {"LANG": "C.UTF-8"}, ["I am allergic to peanuts"], "en"),
-        ("auto", {}, ["an English article, pasted: " + "word " * 500, "明天几点？", "好的"], "zh"),
-        ("auto", {}, [], "en"),
+        ("zh", {"LANG": "en_US.UTF-8"}, "zh"),
+        ("en", {"LANG": "zh_CN.UTF-8"}, "en"),
+        ("auto", {"LANG": "zh_CN.UTF-8"}, "zh"),
+        ("auto", {"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+        ("auto", {"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_TW.UTF-8"}, "zh"),
+        ("auto", {"LANG": "de_DE.UTF-8"}, "en"),
+        ("auto", {"LC_ALL": "POSIX"}, "en"),
+        ("auto", {"LANG": "C.UTF-8"}, "en"),
+        ("auto", {}, "en"),
     ],
 )
-def test_spoken_language_is_the_setting_then_the_locale_then_the_memory(setting, environ, memory, language):
-    assert spoken_language(setting, environ, memory) == language
+def test_spoken_language_is_the_setting_then_the_locale_then_english(setting, environ, language):
+    assert spoken_language(setting, environ) == language
 
 
-def test_language_of_a_memory_is_that_of_most_of_its_newest_days(world):
-    """While history.json is empty, one Chinese day turned the sentences of an English memory Chinese."""
-    for day in range(20, 28):
-        text = "Rex the dog is at the vet, and the boiler is serviced on Friday."
-        world.add(message(f"{day}", f"2026-01-{day}T09:00", text if day < 27 else "雷克斯在看兽医，星期五修锅炉。"))
-        world.settle()
-    assert spoken_language("auto", {}, newest_words(world.ws)) == "en"
-    world.write([])
-    assert spoken_language("auto", {}, newest_words(world.ws)) == "en"
-    world.write([message("x", "2026-01-30T09:00", "星期五修锅炉，记得在家。")])
-    assert spoken_language("auto", {}, newest_words(world.ws)) == "zh"
+@pytest.fixture
+def old(world):
+    """A workspace in which a supervisor has run; its recalld.toml has no language, and its memory is Chinese."""
+    world.write([message(f"{n}", f"2026-01-3{n % 2}T09:00", text) for n, text in enumerate(CHINESE)])
+    world.put("recalld.toml", "# 我的设置\n[recall]\nmax_hits = 3\n")
+    with supervisor_lock(world.ws):
+        pass
+    world.reopen(world.paths.config.read_text(encoding="utf-8"))
+    return world
+
+
+def written(world) -> str:
+    return world.paths.config.read_text(encoding="utf-8")
+
+
+def test_keep_language_writes_chinese_once_where_no_locale_names_one(old):
+    before = written(old)
+    assert keep_language(old.ws, {"LANG": "C.UTF-8"})
+    assert written(old).endswith(f'language = "zh"\n\n{before}')
+    old.put("recalld.toml", before)  # a person takes it out again
+    old.reopen(before)
+    assert not keep_language(old.ws, {"LANG": "C.UTF-8"})
+    assert written(old) == before
+
+
+def test_keep_language_waits_for_a_start_without_a_locale(old):
+    before = written(old)
+    assert not keep_language(old.ws, {"LANG": "en_US.UTF-8"})
+    assert written(old) == before
+    assert keep_language(old.ws, {})
+
+
+@pytest.mark.parametrize("setting", ["auto", "en", "zh"])
+def test_keep_language_leaves_a_setting_alone(old, setting):
+    old.put("recalld.toml", f'language = "{setting}"\n')
+    old.reopen(f'language = "{setting}"\n')
+    assert not keep_language(old.ws, {})
+    assert written(old) == f'language = "{setting}"\n'
+
+
+def test_keep_language_leaves_an_english_memory_alone(old):
+    old.write([message("a", "2026-01-31T09:00", "The boiler is serviced on Friday.")])
+    before = written(old)
+    assert not keep_language(old.ws, {})
+    assert written(old) == before
+
+
+def test_keep_language_leaves_a_workspace_without_a_supervisor_alone(world):
+    """The sample in a clone is Chinese, and its commands speak the language of the terminal."""
+    world.write([message("a", "2026-01-31T09:00", CHINESE[0])])
+    world.put("recalld.toml", "")
+    world.reopen("")
+    assert not keep_language(world.ws, {})
+    with supervisor_lock(world.ws):
+        pass
+    assert not keep_language(world.ws, {})

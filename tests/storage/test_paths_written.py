@@ -24,6 +24,7 @@ from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.interfaces.http.access import Access
+from recalld.supervisor.interfaces.language import keep_language
 from recalld.supervisor.interfaces.socket_server import Connections, serve_socket
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
@@ -108,6 +109,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
             serve_socket(world.paths.state, world.files, Connections(lambda _: None, lambda _: None)),
             signals_as_they_were(),
         ):
+            keep_language(world.ws, {})
             model_at_work(world, server)
             archived_at_once(world)
             tree = {path.relative_to(root).as_posix() for path in root.rglob("*")}

@@ -82,7 +82,6 @@ def fsck(
     if report and call.moment(now) is None and not down:  # a service that is down archives nothing, so its report can't wait
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
-    call.is_unattended = call.is_unattended or report
     if report:
         ledger, wrong = nightly.report(ws, at, call.renderer(), service=down)
     else:

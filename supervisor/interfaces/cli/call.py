@@ -95,7 +95,6 @@ class Call:
         #: The workspace that `-w` names; None if it was found without.
         self.named: Path | None = None
         #: Whether nobody waits for the output: it goes to the journal of a unit.
-        self.is_unattended = not self.is_served and is_journal(sys.stderr, os.environ)
         #: The workspace that the command has opened; None before.
         self.workspace: Workspace | None = None
         #: The ids of what it did to memory, as `undo` takes them.
@@ -137,15 +136,12 @@ class Call:
 
     @property
     def language(self) -> Language:
-        """The language of the reader: by the workspace, even if it can't be opened; English by default if nobody waits."""
-        from recalld.supervisor.interfaces.language import setting_at, spoken_language, words_at
+        """The language of the reader: by the workspace, even if it can't be opened, and the locale."""
+        from recalld.supervisor.interfaces.language import setting_at, spoken_language
 
         ws = self.workspace
-        root = Path(workspace_of(self.argv, self.environ))
-        setting = ws.config.language if ws else setting_at(root, self.environ)
-        if self.is_unattended:
-            return "zh" if setting == "zh" else "en"
-        return spoken_language(setting, self.environ, _newest_words(ws, self.asker) if ws else words_at(root, self.environ))
+        setting = ws.config.language if ws else setting_at(Path(workspace_of(self.argv, self.environ)), self.environ)
+        return spoken_language(setting, self.environ)
 
     # ── what it is run with ──────────────────────────────────────────────────
 
@@ -373,14 +369,3 @@ def typed(path: Path) -> str:
         below = str(path.relative_to(Path.home()))
         return "~/" + quote(below)
     return quote(str(path))
-
-
-def _newest_words(ws: Workspace, asker: Caller | None) -> Iterator[str]:
-    """Yield what shows the language of the memory, newest first; for a group what it may see."""
-    from recalld.supervisor.interfaces.language import newest_words
-
-    with contextlib.suppress(OSError, SupervisorError):
-        if asker and (asker.session or asker.chat) and not (audience := asker.audience(ws)).sees_all:
-            yield from ws.parts.newest_words(audience, asker.clock())
-        else:
-            yield from newest_words(ws)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_
 from recalld.supervisor.operations import upkeep
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import clock_from, fixed_clock, to_wire, utc_now
-from recalld.supervisor.storage.errors import BadRequest, Busy
+from recalld.supervisor.storage.errors import BadRequest, Busy, SupervisorError
 
 if TYPE_CHECKING:
     from recalld.supervisor.host.round import Round
@@ -108,6 +109,12 @@ def _make(call: Call, root: Path) -> None:
     make_workspace(root, os.environ, call.language)
     if is_new:
         call.say(Text("service.made_workspace", root=root), 0)
+    from recalld.supervisor.interfaces.language import keep_language
+    from recalld.supervisor.workspace import open_workspace
+
+    with suppress(SupervisorError, OSError):  # it is said when it is opened for good
+        if keep_language(open_workspace(root, os.environ, utc_now), os.environ):
+            call.say(Text("service.language_kept"), 0)
 
 
 def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:

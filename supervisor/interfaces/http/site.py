@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.concurrency import run_in_threadpool
 
 from recalld.supervisor.interfaces.http.problem import Refused, of_error
-from recalld.supervisor.interfaces.language import newest_words, spoken_language
+from recalld.supervisor.interfaces.language import spoken_language
 from recalld.supervisor.interfaces.locate import page_address
 from recalld.supervisor.operations.operation import Caller
 from recalld.supervisor.storage.catalogue import Text
@@ -76,12 +76,11 @@ class Site:
     # ── who asks ─────────────────────────────────────────────────────────────
 
     def language(self, request: Request) -> Language:
-        """Return the language of the reader: that of the cookie, of recalld.toml, of the browser, else of the memory."""
+        """Return the language of the reader: that of the cookie, of recalld.toml, of the browser, else English."""
         chosen = request.cookies.get(LANGUAGE_COOKIE)
-        ws = self.workspace
-        setting = chosen if chosen in ("en", "zh") else ws.config.language
+        setting = chosen if chosen in ("en", "zh") else self.workspace.config.language
         accepted = request.headers.get("accept-language", "").lower()
-        return spoken_language(setting, {"LANG": accepted}, newest_words(ws))
+        return spoken_language(setting, {"LANG": accepted})
 
     def caller(self, request: Request, session: str = "", chat: str = "") -> Caller:
         """Return the owner, or the conversation that reads the answer."""

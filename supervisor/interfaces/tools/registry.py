@@ -10,23 +10,20 @@ The tools as a model calls them: schemas for its API, and the call of one by nam
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Mapping
 from functools import wraps
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.language import newest_words, spoken_language
+from recalld.supervisor.interfaces.language import spoken_language
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, FORGET, for_audience
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.longterm.guidance import guidance
 from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import BadRequest, as_supervisor_error
 from recalld.supervisor.storage.noting import acting
-from recalld.supervisor.text.language import NEWEST
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.tools.answers import Answer
     from recalld.supervisor.interfaces.tools.definitions import Definition, Dialect, Language
     from recalld.supervisor.longterm.memory_store import MemoryStore
-    from recalld.supervisor.recall.audience import Audience
 
 #: The arguments of JSON that have another name in Python.
 _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
@@ -243,7 +239,7 @@ def register_all_tools(
     else:
         memory = memory_store if isinstance(memory_store, Memory) else Memory(memory_store)
     tools = MemoryTools(memory, session=session, chat=chat, channel=channel)
-    tools.language = language or _language(memory, tools.audience)
+    tools.language = language or spoken_language(memory.workspace.config.language, os.environ)
     chosen = tuple(
         for_audience(tools.audience, one)
         for one in DEFINITIONS.values()
@@ -253,13 +249,3 @@ def register_all_tools(
     )
     tools.shows_refs, tools.forgets = any(one.deletes for one in chosen), FORGET in chosen
     return ToolRegistry(tools, chosen, language=tools.language, dialect=dialect or memory.workspace.config.tools.dialect)
-
-
-def _language(memory: Memory, audience: Audience) -> Language:
-    """Return the language: by the setting, else the locale, else the newest words that *audience* sees."""
-    words: list[str] = []
-    with contextlib.suppress(SupervisorError, OSError):  # a fault of history.json must not prevent the descriptions
-        ws = memory.workspace
-        newest = newest_words(ws) if audience.sees_all else ws.parts.newest_words(audience, memory.clock())
-        words = [*islice(newest, NEWEST)]
-    return spoken_language(memory.workspace.config.language, os.environ, words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "language_kept": '记忆是中文的，系统又没有设定语言，所以在 recalld.toml 里写入了 language = "zh"；想看英文就改成 "en"。',
     "made_workspace": "{root} 原来没有工作区，已新建一个。",
     "two_folders": "PATH 和 -w 给的是两个文件夹；请只给一个",
     "started_again": "{unit} 已重新启动，运行正常。",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "language_kept": 'wrote `language = "zh"` into recalld.toml: this memory is Chinese, and no locale names a language. For English, set "en".',
     "made_workspace": "there was no workspace at {root}; a new one was made.",
     "two_folders": "PATH and -w name two folders; give one",
     "started_again": "{unit} was started again, and is ready.",
