@@ -110,7 +110,7 @@ class Searcher:
         """
         began = time.perf_counter()
         search = Search(self) if audience.sees_all else self.for_group(self, audience, now)
-        query = search.attempt(lambda: self._parsed(question, now, recent, search.first_day), Query({}, text=question))
+        query = search.attempt(lambda: self._parsed(question, now, recent, search, is_input), Query({}, text=question))
         if search.asks_backend:
             search.attempt(self.reranker.backend, None)
         search.attempt(lambda: self._load_libraries(query, now), None)
@@ -212,10 +212,12 @@ class Searcher:
         """The files that are not searched because they can't be read, with the reason."""
         return {**self.index.unread, **self.unfiled.unread}
 
-    def _parsed(self, question: str, now: datetime, recent: Sequence[Message], first_day: Callable[[], date | None]) -> Query:
+    def _parsed(self, question: str, now: datetime, recent: Sequence[Message], search: Search, is_input: bool) -> Query:
+        if not is_input and not any(map(str.isalnum, question)):  # small talk in a turn; who searches for 🦖 means the sign
+            return Query({}, text=question.strip())
         count = self.settings.recent_messages
         before = [message.text for message in going_on(recent, now)][-count:] if count else ()
-        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords, first_day)
+        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords, search.first_day)
 
 
 class Search:
@@ -289,6 +291,8 @@ class Search:
             wanted += [word for word in asked if not is_known(word)]  # a part of another word there: 茶 of 绿茶
         if not self.knows_all:
             wanted += [part for word in query.words for part in literal_terms(word, is_known) if part not in wanted]
+        if query.is_empty and query.text and not any(map(str.isalnum, query.text)):
+            return self.containing([query.text], unfiled, deadline)
         if not wanted:
             return []
         gate = gate_of(query, is_known)

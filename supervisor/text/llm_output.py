@@ -34,8 +34,6 @@ _TAGGED: Final = lazy_re(r"<(summary|answer|output|response)>(.*)</\1>", re.IGNO
 _STOP_SIGN: Final = lazy_re(r"(?:<\|(?:im_end|eot_id|end|endoftext|return)\|>|</s>|<end_of_turn>)\Z")
 _RULE: Final = lazy_re(r"(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
 _LAST_RULE: Final = lazy_re(r"\n[ \t]*\n(?:-{3,}|\*{3,}|_{3,})\Z")
-#: If the chat template itself opens the thinking, the answer has only its end, on a line of its own.
-_END: Final = lazy_re(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _WRAPPED: Final = lazy_re(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
 
 _OPENING: Final = lazy_re(
@@ -121,7 +119,7 @@ def without_thinking(text: str) -> str:
     >>> without_thinking("<think>用户要摘要……</think>\n\n## 部署")
     '## 部署'
     """
-    text = _END.sub("", after_thoughts(text)).strip()
+    text = after_thoughts(text).strip()
     wrapped = _WRAPPED.match(text)
     if wrapped and not re.search(rf"^{wrapped[1]}", wrapped[2], re.MULTILINE):
         text = wrapped[2].strip()

@@ -2,8 +2,9 @@
 The tokeniser, and the stop words of Chinese and English. Index, query, slugs and extracts all use it, so that they agree.
 
 Text is normalised (Unicode NFKC, casefold). Runs of Han characters, converted to simplified ones, are cut by jieba's search
-mode; Latin words lose their accents and are stemmed; scripts without spaces, and hangul, become pairs of characters; stop words
-are dropped. jieba and PyStemmer are loaded at first use, jieba only for a Han character. Source: recall.md.
+mode; words lose their accents and points, and Latin ones are stemmed; scripts without spaces, and hangul, become pairs of
+characters; stop words are dropped. jieba and PyStemmer are loaded at first use, jieba only for a Han character. Source:
+docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ ENGLISH: Final[frozenset[str]] = frozenset(
 
 
 #: Stored in every index; an index with another version of the tokens has to be rebuilt.
-VERSION: Final = 7
+VERSION: Final = 8
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -64,7 +65,13 @@ _LETTER: Final = f"(?:[^\\W_{HAN}{_PAIRED}]|[{_MARKS}])"
 _JOINTS: Final = lazy_re(r"[.'\-_]+")
 _CAMEL: Final = lazy_re(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+")
 _HUMP: Final = lazy_re(r"[A-Z]?[a-z0-9]+")
-_ACCENTS: Final = lazy_re("(?<=[a-z])[\u0300-\u036f]+")
+#: Unicode's classes of marks that are part of a letter: vowel signs (0), the voicing of kana (8), virama (9), and what is below
+#: or above a letter of Thai, Lao or Tibetan. All others are accents, points and dots, with which one writes and without.
+_OF_LETTERS: Final = frozenset({0, 8, 9, *range(84, 133)})
+#: Letters that Unicode does not take apart, and those of Persian, to the ones that are typed for them.
+_BARE: Final = str.maketrans(
+    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe", "ی": "ي", "ى": "ي", "ک": "ك"}
+)
 _VERSION_LIKE: Final = lazy_re(r"v?\d+(?:[.-]\d+)+")  # its parts alone mean nothing
 _HYPHENED: Final = lazy_re(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: also written as one word
 _NUMBERED: Final = lazy_re(r"([a-z]{2,})(\d{1,4})")  # iPhone15, PostgreSQL16: also written with a blank
@@ -157,12 +164,13 @@ def stems(words: Sequence[str]) -> list[str]:
 
 
 def _fold(word: str) -> str:
-    """Return the word in lower case, with Latin letters without accents and straight apostrophes."""
+    """Return the word in lower case, as it is typed without marks: "cafe" for café, елка for ёлка; apostrophes are straight."""
     low = word.casefold().replace("’", "'")
     if low.isascii():
         return low
-    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", low))
-    return unicodedata.normalize("NFKC", bare)
+    parts = unicodedata.normalize("NFD", low)
+    bare = "".join(char for char in parts if unicodedata.combining(char) in _OF_LETTERS)
+    return unicodedata.normalize("NFKC", bare.translate(_BARE))
 
 
 @lru_cache(maxsize=50_000)
@@ -173,7 +181,7 @@ def _latin_tokens(found: str) -> tuple[str, ...]:
 
 def _tokens_of(found: str) -> Iterator[str]:
     word = _CLITIC.sub("", _fold(found))
-    if word in ENGLISH:
+    if not word or word in ENGLISH:
         return
     parts = _JOINTS.split(word)
     if _CAMEL.fullmatch(found):
@@ -183,7 +191,7 @@ def _tokens_of(found: str) -> Iterator[str]:
     if _VERSION_LIKE.fullmatch(word):
         if word.startswith("v"):
             yield word[1:]
-    elif compound and "'" not in word:
+    elif compound:
         yield from (_stemmed(part) for part in parts if len(part) > 1 and part not in ENGLISH)
         if _HYPHENED.fullmatch(word):
             yield _stemmed("".join(parts))

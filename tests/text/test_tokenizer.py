@@ -163,3 +163,33 @@ def test_is_noun_accepts_nouns_and_rejects_a_wrong_guess():
 @example("C++ and C# don't cost 1,200.5: v3.11, node_modules")
 def test_tokens_of_a_text_in_ascii_are_those_beside_another_script(text):
     assert [*tokens(text), "naif"] == tokens(f"{text} naïf")
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("Το συρτάρι", "συρταρι"),
+        ("ΣΥΡΤΑΡΙ", "συρτάρι"),
+        ("kırmızı", "kirmizi"),
+        ("İzmir'de", "izmir"),
+        ("IŞIK", "ışık"),
+        ("ёлку", "елку"),
+        ("أحمد", "احمد"),
+        ("كَلْبِي", "كلبي"),
+        ("הַכֶּלֶב", "הכלב"),
+        ("علی", "علي"),
+        ("Łodzi", "lodzi"),
+        ("Bjørn", "bjorn"),
+        ("Parkstraße", "parkstrasse"),
+        ("सड़क", "सड़क"),
+        ("l’oncle", "oncle"),
+        ("Đà Nẵng", "da nang"),
+    ],
+)
+def test_tokens_are_the_same_with_marks_and_without(said, typed):
+    assert {*tokens(typed)} <= {*tokens(said)}
+
+
+@pytest.mark.parametrize(("one", "other"), [("ガラス", "カラス"), ("ถั่ว", "ถว"), ("ज्ञान", "जञान")])
+def test_tokens_differ_by_marks_that_are_part_of_a_letter(one, other):
+    assert tokens(one) != tokens(other)
