@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.replaced import ReplacedHistories
     from recalld.supervisor.archive.unread import UnreadStore
     from recalld.supervisor.context.receipts import ReceiptStore
-    from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
+    from recalld.supervisor.conversation.session_files import Groups, SessionFiles, SessionTalk
     from recalld.supervisor.conversation.session_lines import SessionLines
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.index import Index
@@ -87,10 +87,7 @@ class Workspace:
         *,
         lasting: bool = False,
     ) -> None:
-        self.paths = WorkspacePaths(root)
-        self.config = config
-        self.files = files
-        self.events = events
+        self.paths, self.config, self.files, self.events = WorkspacePaths(root), config, files, events
         self.zone = config.archive.zone
         self.environ = environ or {}
         self._lasting = lasting
@@ -157,6 +154,12 @@ class Workspace:
         from recalld.supervisor.conversation.session_files import SessionFiles
 
         return SessionFiles(self.files, self.paths)
+
+    @store
+    def groups(self) -> Groups:
+        from recalld.supervisor.conversation.session_files import Groups
+
+        return Groups(self.session_files, self.memory, self.unfiled, self.config.privacy.direct)
 
     @store
     def session_talk(self) -> SessionTalk:

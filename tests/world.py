@@ -481,8 +481,8 @@ class World:
         return prepare_backend(self.ws, self.clock, self.control)[0]
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
-        stores = {"history": self.ws.shown_history, "files": self.files, "zone": self.ws.zone}
-        return turns.read_input(question, **stores, paths=self.paths, events=self.events, **more)
+        stores = {"history": self.ws.shown_history, "files": self.files, "zone": self.ws.zone, "groups": self.ws.groups}
+        return turns.read_input(question, now=self.clock(), **stores, paths=self.paths, events=self.events, **more)
 
     def inject(self, question: str | Asked | None, found: Any = None) -> Injection:
         """The memory for a question; *found* is what a search returned, by default one for this question."""
@@ -519,6 +519,7 @@ class World:
         """What prepares the context of inbox.json; *search* replaces recall."""
         return PreparedContexts(
             history=self.ws.shown_history,
+            groups=self.ws.groups,
             files=self.files,
             clock=self.clock,
             recall=search or (lambda question, _now, recent, _audience: self.search(question, recent)),

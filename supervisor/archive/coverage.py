@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import date, datetime
 
+    from recalld.supervisor.protocol.inbox import ChatKind
+
 
 @record(kw_only=True)
 class MemoryFile:
@@ -37,6 +39,7 @@ class MemoryFile:
     edited: bool = False  # its body is no longer as recalld wrote it (`is_edited`)
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages may name; "" where one may name none (`sessions_in`)
+    groups: frozenset[tuple[str, ChatKind]] = frozenset()  # the sessions whose chat is a group's by one of its messages
     attachments: frozenset[str] = frozenset()  # what may be names of its pictures and files (`possible_names`)
     undated: int = 0  # messages of it whose time is that of their arrival (`undated_in`)
     source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it

@@ -87,11 +87,11 @@ def _to_json(value: Value) -> tuple[Any, ...]:
     created = value.created and to_wire(value.created)
     ids = None if value.ids is None else b64encode(value.ids.tobytes()).decode("ascii")
     about = value.day.isoformat(), value.digest, value.count, value.size, value.ours, created, value.period, ids, value.broken
-    return *about, sorted(value.sessions), sorted(value.attachments), value.edited, value.undated
+    return *about, sorted(value.sessions), sorted(value.attachments), value.edited, value.undated, sorted(value.groups)
 
 
 def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
-    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments, edited, undated = value
+    day, digest, count, size, ours, created, period, ids, broken, sessions, attachments, edited, undated, groups = value
     return MemoryFile(
         name=name,
         digest=digest,
@@ -107,6 +107,7 @@ def _dated_of(name: str, value: Any, *, original: bool) -> MemoryFile:
         edited=edited,
         undated=undated,
         sessions=frozenset(sessions),
+        groups=frozenset((session, kind) for session, kind in groups),
         attachments=frozenset(attachments),
     )
 

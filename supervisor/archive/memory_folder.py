@@ -21,6 +21,7 @@ from recalld.supervisor.archive.file_table import ReadFolder
 from recalld.supervisor.protocol.attachments import possible_names
 from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
 from recalld.supervisor.protocol.frontmatter import head_in, number_in
+from recalld.supervisor.protocol.inbox import groups_in
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from recalld.supervisor.storage.clock import from_wire
@@ -369,6 +370,7 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             broken=is_broken(version.data, path),
             undated=len(undated_in(version.data, path)) if ours else 0,
             sessions=sessions_in(version.data) if ours else frozenset(),
+            groups=groups_in(version.data) if ours else frozenset(),
             attachments=possible_names(version.data) if ours else frozenset(),
         )
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.archive.deletions import ShownHistory
     from recalld.supervisor.context.receipts import ReceiptStore
+    from recalld.supervisor.conversation.session_files import Groups
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.hit import Miss, Passage
@@ -119,6 +120,8 @@ def read_input(
     chat: Chat = DIRECT,
     *,
     history: ShownHistory,
+    groups: Groups,
+    now: datetime,
     files: Files,
     paths: WorkspacePaths,
     zone: tzinfo,
@@ -129,7 +132,7 @@ def read_input(
     inbox: tuple[Message, ...] = ()
     if question is None:
         inbox = attempt("inbox", lambda: _read_inbox(files, paths, zone), (), paths, events)
-    return resolve_input(question, inbox, messages, chat)
+    return resolve_input(question, groups.mark(inbox, now, are_asking=True), groups.mark(messages, now), chat)
 
 
 def inject(

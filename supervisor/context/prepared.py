@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.deletions import ShownHistory
     from recalld.supervisor.context.build import Recall
     from recalld.supervisor.context.receipts import ReceiptStore
+    from recalld.supervisor.conversation.session_files import Groups
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config import Config
@@ -45,6 +46,7 @@ class PreparedContexts:
         self,
         *,
         history: ShownHistory,
+        groups: Groups,
         files: Files,
         paths: WorkspacePaths,
         config: Config,
@@ -54,7 +56,7 @@ class PreparedContexts:
         summary_of: Callable[[str], RunningSummary | None],
         receipts: ReceiptStore,
     ) -> None:
-        self._history = history
+        self._history, self._groups = history, groups
         self._files = files
         self._paths = paths
         self._config = config
@@ -84,7 +86,8 @@ class PreparedContexts:
         inbox = self._inbox.read()
         if inbox is None:
             return None
-        asked = resolve_input(None, inbox.messages, self._read_history())
+        waiting = self._groups.mark(inbox.messages, self._clock(), are_asking=True)
+        asked = resolve_input(None, waiting, self._groups.mark(self._read_history(), self._clock()))
         made = None
         if asked.inputs and inbox.digest != self._digest:
             now = self._clock()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.archive.identity import is_derived
 from recalld.supervisor.conversation.running import Failure
+from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.protocol.message import UNSAID
 from recalld.supervisor.storage.clock import SMALL, from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.summaries.retry import Backoff
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.inbox import ChatKind
 
 Kind: TypeAlias = Literal["summary", "overflow"]
 KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")
@@ -124,12 +126,17 @@ class RunningSummary:
 
 @record
 class Progress:
-    """How far a session is summed up, the line that is being written, and the *failure* of overflow since its last success."""
+    """
+    How far a session is summed up, the line that is being written, and the *failure* of overflow since its last success.
+
+    *chat* is "group" or "channel" once a message has said so.
+    """
 
     markers: Mapping[Kind, Marker] = field(default_factory=dict)
     intent: Intent | None = None
     failure: Backoff = field(default_factory=Backoff)
     running: RunningSummary = field(default_factory=RunningSummary)
+    chat: ChatKind = "direct"
 
     def intending(self, intent: Intent) -> Progress:
         """Return the progress before the line is written."""
@@ -244,6 +251,7 @@ def progress_to_wire(session: str, progress: Progress) -> dict[str, Any]:
         },
         **_failure_to_wire(progress.failure),
         **({"running": _running_to_wire(progress.running)} if progress.running != RunningSummary() else {}),
+        **({"chat": progress.chat} if progress.chat != "direct" else {}),
     }
 
 
@@ -261,6 +269,7 @@ def progress_from_wire(raw: Any) -> Progress:
         else None,
         _failure_from_wire(raw),
         _running_from_wire(raw["running"]) if "running" in raw else RunningSummary(),
+        chat_of(raw).kind if "chat" in raw else "direct",
     )
 
 

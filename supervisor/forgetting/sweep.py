@@ -83,6 +83,7 @@ def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, marks: s
 
     *by* is who asks for it, since a supervisor may do it.
     """
+    ws.groups.keep(now)
     files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
     said = (one.said for one in wanted.messages.values())
     return ws.journal.tombstones.begin(said, (line.text for line in wanted.lines), files, now, entropy, marks, by)

@@ -140,7 +140,8 @@ class FileTurns:
         if inbox is None and self._inbox.stat() is not None:
             return True  # somebody may be writing it
         self._ws.journal.refresh()
-        messages = [one for one in history if isinstance(one, Message)]
+        marked = self._ws.groups.mark(history, self._clock())
+        messages = [one for one in marked if isinstance(one, Message)]
         inputs = [asked_anew(one, messages, self._is_known, self._ws.journal.holds) for one in self._inputs(inbox)]
         waiting = self._without_answered(inputs, messages)
         asked_for: set[str] = set()
@@ -160,7 +161,8 @@ class FileTurns:
         now = self._clock()
         written = min(inbox.written, now)
         latest = now + self._ws.config.archive.future_limit
-        return read_inputs(inbox.messages, lambda one: self._first_seen.setdefault(one.text, written), latest)
+        waiting = self._ws.groups.mark(inbox.messages, now, are_asking=True)
+        return read_inputs(waiting, lambda one: self._first_seen.setdefault(one.text, written), latest)
 
     def _without_answered(self, inputs: list[Input], messages: Sequence[Message]) -> list[Input]:
         """Take the inputs that have an answer out of the inbox, and return the others."""

@@ -257,6 +257,7 @@ def _vectors_step(ws: Workspace, clock: Clock) -> Step:
 def _context_step(ws: Workspace, clock: Clock) -> Step:
     prepared = PreparedContexts(
         history=ws.shown_history,
+        groups=ws.groups,
         files=ws.files,
         paths=ws.paths,
         config=ws.config,

@@ -31,7 +31,7 @@ def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: dateti
 
     Where none is set nothing reads the history, so that memory leaves nothing out for standing there.
     """
-    given = resolve_waiting(inputs, ws.shown_history.read(), chat)
+    given = resolve_waiting(inputs, ws.groups.mark(ws.shown_history.read(), now), chat)
     audience = Audience(chat=chat, in_groups=ws.config.recall.in_groups)
     found = ws.searcher.for_input(given.question, now, given.before, audience)
     if ws.extracting:

@@ -275,6 +275,7 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
     done.seen += run_step("intake", lambda: intake(ws, now, control), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)
     done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs, control), 0)
+    run_step("groups", lambda: ws.groups.keep(now), None)
     done.extracts = run_step("extracts", lambda: write_extracts(ws, now, control), 0) if ageing else 0
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     run_step("settle", lambda: reconcile_flags(ws, now), None)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
@@ -67,7 +66,7 @@ class Caller:
         """Return who reads the answer, and what they may see."""
         from recalld.supervisor.recall.audience import Audience
 
-        where = chat_of({"session": self.session, "chat": self.chat or None})
+        where = ws.groups.chat({"session": self.session, "chat": self.chat or None}, self.clock())
         return Audience(chat=where, in_groups=ws.config.recall.in_groups)
 
 
@@ -98,11 +97,13 @@ class Visible:
 
     def shown(self, found: SearchResult) -> SearchResult:
         """Return what was found in the form that the audience may see."""
-        if self.audience.sees_all:
+        audience = self.audience
+        if audience.chat.is_direct:
             return found
         from recalld.supervisor.recall.group_search import heard
 
-        return replace(found, hits=tuple(map(heard, found.hits)))
+        hits = tuple(hit for hit in found.hits if not audience.may_not_read(hit.unit.text))
+        return replace(found, hits=hits if audience.sees_all else tuple(map(heard, hits)))
 
     def refresh(self) -> None:
         """Update the index, for as long as a turn may take; if that fails, searches use the old one."""
@@ -114,7 +115,10 @@ class Visible:
         """Return exact lines of a memory file, without those that the audience may not see."""
         if not self.audience.sees_all:
             self.refresh()  # the index knows what a group may see
-        return self.ws.line_reader.read(path, self.caller.clock(), start, count, self.audience)
+        audience = self.audience
+        found = self.ws.line_reader.read(path, self.caller.clock(), start, count, audience)
+        shown = [line for line in found.text.split("\n") if not audience.may_not_read(line)]
+        return found if audience.chat.is_direct else replace(found, text="\n".join(shown))
 
     def long_term(self) -> LongTermText:
         """Return the long-term file with only the lines that the audience may see."""
@@ -129,6 +133,8 @@ class Visible:
         from recalld.supervisor.longterm.lines import cut
 
         path, reader, audience = self.ws.long_term.path, self.ws.line_reader, self.audience
+        if audience.sees_all and not audience.chat.is_direct:
+            return lambda text: [n for n, line in enumerate(cut(text), 1) if not audience.may_not_read(line)]
         return None if audience.sees_all else lambda text: reader.visible(path, cut(text), audience)
 
 

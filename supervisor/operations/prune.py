@@ -39,6 +39,7 @@ def prune(memory: Visible, request: PruneRequest) -> Pruned:
     from recalld.supervisor.archive.prune import old_files, prunable
 
     ws = memory.ws
+    ws.groups.keep(memory.caller.clock())
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
         old = old_files(ws.memory.dated(), ws.today(memory.caller.clock()), max(request.summary_days, request.recent_days))

@@ -232,7 +232,8 @@ def _reader(memory: Visible, question: str | None) -> Callable[[], Asked]:
 
     ws = memory.ws
     stores: dict[str, Any] = {"history": ws.shown_history, "files": ws.files, "paths": ws.paths, "events": ws.events}
-    return partial(read_input, question, memory.audience.chat, zone=ws.zone, **stores)
+    stores |= {"groups": ws.groups, "now": memory.caller.clock(), "zone": ws.zone}
+    return partial(read_input, question, memory.audience.chat, **stores)
 
 
 def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> None:

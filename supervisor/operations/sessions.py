@@ -58,14 +58,11 @@ class SessionsAnswer:
 class _Found:
     days: set[date] = field(default_factory=set)
     waiting: int = 0
-    kind: str = ""
 
 
 @operation("sessions", SessionsRequest, reads=True, owner=True)
 def sessions(memory: Visible, request: SessionsRequest) -> SessionsAnswer:
     """Return the sessions that messages name, the one talked in last first."""
-    from recalld.supervisor.protocol.inbox import chat_of
-
     ws, now = memory.ws, memory.caller.clock()
     found: defaultdict[str, _Found] = defaultdict(_Found)
     for file in ws.memory.dated():
@@ -76,12 +73,11 @@ def sessions(memory: Visible, request: SessionsRequest) -> SessionsAnswer:
         one = found[key if isinstance(key, str) else ""]
         one.days.add(ws.today(message.created_at or now))
         one.waiting += 1
-        one.kind = chat_of(message.raw).kind
     newest = sorted(found, key=lambda key: (max(found[key].days), key), reverse=True)
     heads = (
         SessionHead(
             session=key,
-            chat=found[key].kind or chat_of({"session": key}).kind,
+            chat=ws.groups.chat({"session": key}, now).kind,
             first=min(found[key].days),
             last=max(found[key].days),
             days=len(found[key].days),

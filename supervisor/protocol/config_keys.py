@@ -11,7 +11,7 @@ from dataclasses import FrozenInstanceError, dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, dataclass_transform
 
 from recalld.supervisor.protocol.quiet_hours import QUIET_HOURS
-from recalld.supervisor.protocol.settings import choice, duration, durations, flag, patterns, real, size, text, url, whole
+from recalld.supervisor.protocol.settings import choice, duration, durations, flag, many, patterns, real, size, text, url, whole
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone
 from recalld.supervisor.text.personal import PERSONAL
@@ -174,11 +174,8 @@ class Privacy(Section):
     """Which secrets are hidden, and where."""
 
     redact: Literal["llm", "store", "off"] = choice("llm", Text("meaning.redact"), "store", "off")
-    reveal: bool = flag(
-        True,
-        "Show in the memory block of a direct chat the secrets that its question asks for (with redact = off all of them). "
-        "false: show none, nor in the history block. In a group none is shown in any case.",
-    )
+    reveal: bool = flag(True, Text("meaning.reveal"))
+    direct: tuple[str, ...] = many(Text("meaning.direct"))
     patterns: tuple[str, ...] = patterns([], "Further patterns of what counts as a secret. Names of files do not regard them.")
     personal: bool = flag(False, "Mail addresses, phone numbers and postal addresses count as secrets, but not in file names.")
 

@@ -7,13 +7,16 @@ names of fields and an object around the array are accepted. Elements that are n
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.protocol.message import InvalidEntry, Message, read_message
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
@@ -28,8 +31,8 @@ _CAMEL: Final = r"(?<=[a-z])(?=[A-Z])"
 _CHANNEL: Final = r"channels?(?![^\W\d_])|频道|頻道"
 _GROUP: Final = r"""
       group(?!ware)
-    | (?<![^\W\d_]) (?:guild|(?:chat)?rooms?|群) (?![^\W\d_])
-    | (?:qq|微信|飞书|钉钉)群 | 群[聊组組] | [讨討][论論][组組] | 聊天室
+    | (?<![^\W\d_]) (?:guild|(?:chat)?rooms?) (?![^\W\d_])
+    | 群(?![^\W\d_]) | (?:qq|微信|飞书|钉钉)群 | 群[聊组組] | [讨討][论論][组組] | 聊天室
     | @(?:g\.us|broadcast|newsletter)\b | @chatroom\b | @thread\. | @(?:conference|muc)\.  # WhatsApp, WeChat, Teams, XMPP
     | (?<![^\W_])-\d | -100\d{10}  # Telegram: its groups have negative numbers
     | (?<![^\W_])[!#]\w  # Matrix, IRC
@@ -39,6 +42,8 @@ _GROUP: Final = r"""
     | ^(?-i:[CG]0[A-Z0-9]{7,})$
     | (?<![^\W_])line(?![^\W_]).*[\W_] [cr][0-9a-f]{8,}  # people have U…
     """
+#: The head of a message in a dated file that names its session.
+_HEAD: Final = lazy_re(rb'^<!-- (\{[^\n]*"session"[^\n]*\}) -->', re.MULTILINE)
 
 
 @record
@@ -79,6 +84,16 @@ def _chat_by_key(key: str) -> Chat:
     if re.search(_CHANNEL, words, re.IGNORECASE):
         return Chat("channel", key)
     return Chat("group" if re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE) else "direct", key)
+
+
+def groups_in(data: bytes) -> frozenset[tuple[str, ChatKind]]:
+    """Return the sessions of which a message of a dated file says that others read the chat, with its kind."""
+    found = set()
+    for head in _HEAD.findall(data):
+        with suppress(ValueError, LookupError, TypeError, AttributeError):  # then it is the head of no message
+            chat = chat_of(json.loads(head)["fields"])
+            found.add((chat.session, chat.kind))
+    return frozenset(one for one in found if one[0] and one[1] != "direct")
 
 
 def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:

@@ -164,6 +164,17 @@ def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> in
     return _key(Kind(read, allowed), default, meaning, seed)
 
 
+def many(meaning: str) -> tuple[str, ...]:
+    """A key that holds a list of texts."""
+
+    def read(value: object) -> tuple[str, ...]:
+        if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
+            return tuple(value)
+        raise ValueError(value)
+
+    return _key(Kind(read, Text("allowed.names"), _items), [], meaning, "")
+
+
 def patterns(default: list[str], meaning: str, *, seed: str = "") -> tuple[str, ...]:
     """A key that holds a list of regular expressions."""
 

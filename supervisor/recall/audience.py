@@ -42,7 +42,11 @@ class Audience:
         return (SHARED, reader_of(self.chat.session)) if self.chat.session else (SHARED,)
 
     def may_see(self, passage: Passage) -> bool:
-        """Return whether the passage may be shown to them."""
+        """Return whether the passage may be shown to them; to others than the user none with the label of a secret may."""
+        if self.chat.is_direct:
+            return True
+        if self.may_not_read(passage.text):
+            return False
         if self.sees_all:
             return True
         is_own = passage.chat != "direct" and bool(passage.session) and passage.session == self.chat.session
@@ -54,7 +58,14 @@ class Audience:
             return (passage,)
         from recalld.supervisor.index.chunking import marked_lines  # here: a chat with the user alone never needs it
 
-        return tuple(marked_lines(passage)) if self.in_groups == "own" else ()
+        lines = marked_lines(passage) if self.in_groups == "own" else ()
+        return tuple(one for one in lines if not self.may_not_read(one.text))
+
+    def may_not_read(self, text: str) -> bool:
+        """True if others than the user read the answer, and the text has the label of a secret."""
+        from recalld.supervisor.text.secret_labels import names_secret  # here: a chat with the user alone never needs it
+
+        return not self.chat.is_direct and names_secret(text)
 
 
 #: The user alone.

@@ -205,6 +205,19 @@ def labelled(text: str, lower: str) -> Iterator[Found]:
                 at = max(at, found.end)
 
 
+def names_secret(text: str) -> bool:
+    """
+    True if the text has a label for a password, a code or a seed phrase, whether a value follows it or not.
+
+    >>> names_secret("门禁码写在门后"), names_secret("the pin is otter"), names_secret("the cookie jar, the spin")
+    (True, True, False)
+    """
+    lower = text.lower()
+    labels = (one for start, end in around(lower, STEMS, LABEL_CHARS) for one in LABEL.finditer(lower, max(0, start), end))
+    kinds = ((one.lastgroup or "", one) for one in labels)
+    return any(kind not in {"key", "short"} and not inside_a_word(lower, one, kind) for kind, one in kinds)
+
+
 def beginnings(text: str, words: Iterable[str]) -> list[int]:
     """Return where one of the *words* begins, in order; much faster than a pattern that is tried at each character."""
     found = []

@@ -321,7 +321,8 @@ def test_turn_goes_on_where_overflow_can_not_and_an_event_says_why(world: World)
     world.write(said(103))
     path = world.paths.session(session_digest(SESSION))
     world.put(str(path.relative_to(world.root)), b"{")
-    assert Memory(world.ws, clock=world.clock).inject("备份在哪里？", session=SESSION).memory
+    turn = Memory(world.ws, clock=world.clock).inject("备份在哪里？", session=SESSION)
+    assert turn.receipt.chat == "group"  # whose session it is can't be read
     (event,) = world.events.of("degraded")
     assert path.name in event["why"]
 

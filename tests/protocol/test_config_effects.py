@@ -355,6 +355,11 @@ def said_in_a_group(world: World) -> list[str]:
     return [place for place in ("柜子", "桌子") if place in text]
 
 
+def who_reads_a_session(world: World) -> str:
+    world.write([message("m1", "2026-01-28T09:00", "周五开会", session="工作组", chat="group")])
+    return Caller(session="工作组", clock=world.clock).audience(world.ws).chat.kind
+
+
 def what_a_session_begins_with(world: World) -> bool:
     (world.ws.paths.root / "memory.md").write_text("2026-01-20|web-chat|护照在保险柜里\n", encoding="utf-8")
     return "保险柜" in perform(opening, world.ws, OpeningRequest(), Caller(clock=world.clock)).text
@@ -981,6 +986,7 @@ EFFECTS = {
     "serve.skip": Effect(is_skipped_by_the_proxy, {(): False, ("^起个标题",): True}),
     "privacy.redact": Effect(where_a_secret_is, {"llm": "memory", "off": "memory, prompt", "store": ""}, SERVED),
     "privacy.personal": Effect(mail_that_is_stored, {False: True, True: False}, {"privacy.redact": "store"}),
+    "privacy.direct": Effect(who_reads_a_session, {(): "group", ("工作组",): "direct"}),
     "privacy.patterns": Effect(number_in_the_prompt, {(): True, ("工号 [0-9]+",): False}, SERVED),
     "privacy.reveal": Effect(secret_that_was_asked_for, {True: True, False: False}),
     "log.rotate_bytes": Effect(packed_logs, {"2KB": DIFFERS, "10MB": DIFFERS}),

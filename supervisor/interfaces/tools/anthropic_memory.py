@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import stat as modes
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from recalld.supervisor.interfaces.tools.anthropic_commands import (
@@ -94,14 +95,19 @@ class AnthropicMemory:
     definition: ClassVar[Mapping[str, str]] = {"type": "memory_20250818", "name": "memory"}
 
     def __init__(self, memory: Memory, *, session: str = "", chat: str = "") -> None:
-        if not memory.audience(session, chat).sees_all:
-            raise BadRequest("chat", Text("memory_tool.for_user"))
+        self._asks = partial(memory.audience, session, chat)
+        self._refuse_others()
         self._workspace, self._clock = memory.workspace, memory.clock
         self._files, self._paths = memory.workspace.files, memory.workspace.paths
+
+    def _refuse_others(self) -> None:
+        if not self._asks().sees_all:
+            raise BadRequest("chat", Text("memory_tool.for_user"))
 
     def __call__(self, command: object) -> Answer:
         """Carry out the command and return its documented answer; a wrong command is an answer, too, and never raises."""
         try:
+            self._refuse_others()  # again: the conversation may have turned out to be a group's
             with acting("tool", "anthropic"), noting() as noted:
                 try:
                     return Answer(self._done(parse_command(command)))

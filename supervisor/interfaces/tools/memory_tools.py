@@ -31,10 +31,8 @@ from recalld.supervisor.interfaces.tools.answers import (
 )
 from recalld.supervisor.interfaces.tools.definitions import SEARCH, not_shown
 from recalld.supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
-from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.protocol.marks import without_marks
 from recalld.supervisor.protocol.paths import LONG_TERM
-from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import (
     BadRequest,
@@ -53,6 +51,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.api import Memory
     from recalld.supervisor.interfaces.tools.definitions import Language
     from recalld.supervisor.longterm.lines import Line
+    from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
 
 #: Results of a ranked search; 001.
@@ -80,14 +79,17 @@ class MemoryTools:
         self._session = session
         self._chat = chat
         self._channel = channel
-        where = chat_of({"session": session, "chat": chat or None})
-        self.audience = Audience(chat=where, in_groups=memory.workspace.config.recall.in_groups)
         #: Whether texts contain the names of lines that `memory_delete` takes.
         self.shows_refs = False
         #: Whether results contain the names of messages that `memory_forget` takes.
         self.forgets = False
         #: The language of the answers.
         self.language: Language = language
+
+    @property
+    def audience(self) -> Audience:
+        """Who reads the answers now: a conversation may turn out to be a group's."""
+        return self.memory.audience(self._session, self._chat)
 
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on; None is the default, web-chat (000)."""

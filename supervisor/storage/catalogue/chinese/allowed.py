@@ -10,6 +10,7 @@ TEXTS: Final = {
     "time": '不短于 "{least}" 的时长，如 "30s"、"10m"、"6h"、"1d"（只写数字就是秒数）',
     "times": '一组时长，如 ["10m", "30m", "2h"]',
     "size": '不小于 "{least}" 的大小，如 "500KB"、"10MB"、"1GiB"（只写数字就是字节数）',
+    "names": "一组会话的名字",
     "patterns": "一组正则表达式，用 Python 的写法",
     "address": '一个地址，如 "http://127.0.0.1:8080"，或者 ""',
     "zone": 'IANA 名称，如 "Asia/Shanghai"',

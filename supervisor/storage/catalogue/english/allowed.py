@@ -10,6 +10,7 @@ TEXTS: Final = {
     "time": 'a time from "{least}", such as "30s", "10m", "6h" or "1d" (a bare number counts seconds)',
     "times": 'a list of times, such as ["10m", "30m", "2h"]',
     "size": 'a size from "{least}", such as "500KB", "10MB" or "1GiB" (a bare number counts bytes)',
+    "names": "a list of names of sessions",
     "patterns": "a list of regular expressions, in Python's spelling",
     "address": 'an address such as "http://127.0.0.1:8080", or ""',
     "zone": 'an IANA name such as "Asia/Shanghai"',

@@ -19,6 +19,9 @@ TEXTS: Final = {
     "redact": "Where secrets are hidden. llm: in what a model gets for summaries and embeddings; store: there, and a mark stands in their place in messages, lines and turns before these are stored; off: nowhere. With llm and off memory and its index keep them. Names of files and log.jsonl have none; for what a turn shows see reveal.",
     "port": "The port that the service listens on, such as 8377; 0: there is no service.",
     "upstream": "The model server behind the proxy at `/v1`, such as http://127.0.0.1:11434/v1; its key is that of `llm.api_key_env`.",
+    "direct": "Sessions that only the user reads, though a message or their name says that they are a group's.",
+    "reveal": "Show in the memory block of a direct chat the secrets that its question asks for (with redact = off all of "
+    "them). false: show none, nor in the history block. In a group none is shown in any case.",
     "skip": "Further patterns of prompts that a client sends for itself, such as for a title: no memory, not recorded.",
     "pool_url": "The Redis or Valkey of a pool of workers, which then do every task, such as rediss://redis.example:6379/0; a password belongs in the variable RECALLD_POOL_URL. Empty: workers are started here.",
 }
