@@ -138,11 +138,7 @@ def read_input(
 def inject(
     asked: Asked, now: datetime, result: SearchResult, *, config: Config, paths: WorkspacePaths, events: Events
 ) -> Injection:
-    """
-    Return the turn without a history block, for a client that sends the history itself.
-
-    *result* is what recall returned for the question of *asked*.
-    """
+    """Return the turn of what recall found, *result*, without a history block: its client sends the history itself."""
     return _build(asked, Window(), now, result, "", config, paths, events)
 
 
