@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.replaced import ReplacedHistories
     from recalld.supervisor.archive.unread import UnreadStore
     from recalld.supervisor.context.receipts import ReceiptStore
-    from recalld.supervisor.conversation.session_files import Groups, SessionFiles, SessionTalk
+    from recalld.supervisor.conversation.groups import Groups
+    from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
     from recalld.supervisor.conversation.session_lines import SessionLines
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.index import Index
@@ -157,9 +158,9 @@ class Workspace:
 
     @store
     def groups(self) -> Groups:
-        from recalld.supervisor.conversation.session_files import Groups
+        from recalld.supervisor.conversation.groups import Groups
 
-        return Groups(self.session_files, self.memory, self.unfiled, self.config.privacy.direct)
+        return Groups(lambda: self.session_files, lambda: self.memory, lambda: self.unfiled, self.config.privacy.direct)
 
     @store
     def session_talk(self) -> SessionTalk:
@@ -305,8 +306,7 @@ class Workspace:
         """Return the slug of each day of messages (role, text)."""
         from recalld.supervisor.archive.slug import slugs_of
 
-        found: Sequence[str] = self._call(slugs_of, days, length)
-        return found
+        return list(self._call(slugs_of, days, length))
 
     def rare_words(self, texts: Sequence[str]) -> Sequence[Sequence[RareWord]]:
         """Return the rare words of each text, as canaries are made of them."""

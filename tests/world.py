@@ -481,7 +481,12 @@ class World:
         return prepare_backend(self.ws, self.clock, self.control)[0]
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
-        stores = {"history": self.ws.shown_history, "files": self.files, "zone": self.ws.zone, "groups": self.ws.groups}
+        stores: dict[str, Any] = {
+            "history": self.ws.shown_history,
+            "files": self.files,
+            "zone": self.ws.zone,
+            "groups": self.ws.groups,
+        }
         return turns.read_input(question, now=self.clock(), **stores, paths=self.paths, events=self.events, **more)
 
     def inject(self, question: str | Asked | None, found: Any = None) -> Injection:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.archive.deletions import ShownHistory
     from recalld.supervisor.context.receipts import ReceiptStore
-    from recalld.supervisor.conversation.session_files import Groups
+    from recalld.supervisor.conversation.groups import Groups
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.hit import Miss, Passage

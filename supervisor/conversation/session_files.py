@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.identity import assign_ids
 from recalld.supervisor.conversation.sessions import (
@@ -25,7 +25,6 @@ from recalld.supervisor.conversation.sessions import (
     session_digest,
 )
 from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.protocol.message import Message, fingerprint_of, is_in_whole_seconds
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, to_wire, truncate_to_ms
@@ -33,7 +32,7 @@ from recalld.supervisor.storage.errors import BadFile, from_os_error
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
     from datetime import date, datetime
     from pathlib import Path
 
@@ -43,14 +42,11 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.inbox import Chat, ChatKind
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.said_back import SaidBack
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.files import Files
 
-#: A message, or what history.json has in the place of one.
-E = TypeVar("E")
 #: Files that stay parsed from one call to the next: those of the newest days, to which a running conversation returns.
 _MOST_PARSED: Final = 16
 
@@ -195,61 +191,3 @@ class SessionFiles:
 
     def _place(self, session: str) -> Path:
         return self._paths.session(session_digest(session))
-
-
-class Groups:
-    """
-    Which sessions are a group's, since one of their messages says so or has said so, and which of *direct* are not.
-
-    What a message says is kept in the file of its session, where it stays when the message is forgotten (protocol.md, 11.10).
-    """
-
-    def __init__(self, sessions: SessionFiles, memory: MemoryFolder, unfiled: Unfiled, direct: Collection[str]) -> None:
-        self._sessions, self._memory, self._unfiled, self._direct = sessions, memory, unfiled, direct
-        self._kept: set[str] = set()
-
-    def chat(self, raw: Mapping[str, Any], now: datetime) -> Chat:
-        """Return the chat that reads the answer to a question: a group where its session is one, whatever the question says."""
-        chat = chat_of(raw)
-        if chat.session in self._direct and raw.get("chat") is None:
-            return replace(chat, kind="direct")
-        return replace(chat, kind=self._kind(chat.session, now)) if chat.is_direct and chat.session else chat
-
-    def mark(self, entries: Sequence[E], now: datetime, *, are_asking: bool = False) -> tuple[E, ...]:
-        """Return the messages with the `chat` of their session; one that says that it is direct stays so, unless it asks."""
-        kind_of = cache(partial(self._kind, now=now))
-
-        def marked(one: E) -> E:
-            if not isinstance(one, Message) or not (are_asking or one.raw.get("chat") is None):
-                return one
-            chat = chat_of(one.raw)
-            kind = kind_of(chat.session) if chat.is_direct and chat.session else "direct"
-            return one if kind == "direct" else replace(one, raw={**one.raw, "chat": kind})
-
-        return tuple(map(marked, entries))
-
-    def keep(self, now: datetime) -> None:
-        """Write what the messages say into the files of their sessions."""
-        for session, kind in self._said(now).items():
-            if session in self._kept:
-                continue
-            with self._sessions.locked(session):
-                progress = self._sessions.read(session)
-                if progress.chat == "direct":
-                    self._sessions.keep(session, replace(progress, chat=kind))
-            self._kept.add(session)
-
-    def _kind(self, session: str, now: datetime) -> ChatKind:
-        if session in self._direct:
-            return "direct"
-        try:
-            kept = self._sessions.read(session).chat
-        except BadFile:
-            return "group"  # what can't be read is closed
-        return self._said(now).get(session, "direct") if kept == "direct" else kept
-
-    def _said(self, now: datetime) -> dict[str, ChatKind]:
-        """Return the sessions that are a group's by a message that is filed, or waits for that, with the kind."""
-        waiting = (chat_of(one.raw) for one in self._unfiled.messages(now))
-        said = {chat.session: chat.kind for chat in waiting if chat.session and not chat.is_direct}
-        return said | {session: kind for file in self._memory.dated() for session, kind in file.groups}

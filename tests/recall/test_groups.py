@@ -28,19 +28,19 @@ def private(world: World) -> World:
     return world
 
 
-def test_session_is_direct_while_no_message_says_otherwise(private):
+def test_session_is_direct_while_no_message_says_otherwise(private: World) -> None:
     assert kind(private) == "direct"
     assert "4471" in shown(private)
 
 
 @pytest.mark.parametrize("chat", ["", "direct"])
-def test_session_is_a_groups_by_one_message_that_waits(private, chat):
+def test_session_is_a_groups_by_one_message_that_waits(private: World, chat: str) -> None:
     private.add(SAID)
     assert kind(private, chat=chat) == "group"
     assert "书房" not in shown(private)
 
 
-def test_session_is_a_groups_by_a_message_in_a_dated_file(private):
+def test_session_is_a_groups_by_a_message_in_a_dated_file(private: World) -> None:
     private.add(SAID)
     private.settle()
     for path in private.paths.sessions.glob("session-*"):  # as 0.26.0 leaves it
@@ -49,7 +49,7 @@ def test_session_is_a_groups_by_a_message_in_a_dated_file(private):
     assert kind(private) == "group"
 
 
-def test_session_stays_a_groups_when_its_message_is_forgotten(private):
+def test_session_stays_a_groups_when_its_message_is_forgotten(private: World) -> None:
     private.add(SAID)
     Memory(private.ws, clock=private.clock).forget("match", "周五开会", yes=True)
     private.reopen("")
@@ -58,7 +58,7 @@ def test_session_stays_a_groups_when_its_message_is_forgotten(private):
     assert "书房" not in shown(private)
 
 
-def test_session_stays_a_groups_when_its_day_was_pruned(private):
+def test_session_stays_a_groups_when_its_day_was_pruned(private: World) -> None:
     private.add(SAID)
     run_round(private.ws, private.clock(), "all")
     for path in private.paths.memory.glob("2026-*.md"):
@@ -67,7 +67,7 @@ def test_session_stays_a_groups_when_its_day_was_pruned(private):
     assert kind(private) == "group"
 
 
-def test_session_whose_file_can_not_be_read_is_a_groups(private):
+def test_session_whose_file_can_not_be_read_is_a_groups(private: World) -> None:
     private.ws.files.make_folder(private.paths.sessions, lasting=True)
     private.ws.groups.keep(private.clock())
     path = private.ws.session_files._place(SESSION)
@@ -75,14 +75,14 @@ def test_session_whose_file_can_not_be_read_is_a_groups(private):
     assert kind(private) == "group"
 
 
-def test_session_of_privacy_direct_is_direct_all_the_same(private):
+def test_session_of_privacy_direct_is_direct_all_the_same(private: World) -> None:
     private.add(SAID)
     private.reopen(f'[privacy]\ndirect = ["{SESSION}", "家人群"]\n')
     assert (kind(private), kind(private, "家人群")) == ("direct", "direct")
     assert kind(private, chat="group") == "group"
 
 
-def test_inbox_is_answered_as_a_group_reads_it(private):
+def test_inbox_is_answered_as_a_group_reads_it(private: World) -> None:
     private.add(SAID)
     private.ask({"id": "q1", "role": "user", "text": "备份硬盘在哪里？", "session": SESSION})
     turn = Memory(private.ws, clock=private.clock).inject()
@@ -91,7 +91,7 @@ def test_inbox_is_answered_as_a_group_reads_it(private):
 
 
 @pytest.mark.parametrize("in_groups", ["own", "all"])
-def test_group_is_shown_no_line_with_the_label_of_a_secret(world, in_groups):
+def test_group_is_shown_no_line_with_the_label_of_a_secret(world: World, in_groups: str) -> None:
     world.reopen(f'[recall]\nin_groups = "{in_groups}"\n')
     world.write([SAID, message("g2", "2026-01-28T09:01", "门禁码写在硬盘盒子里", session=SESSION, chat="group", shared=True)])
     memory = Memory(world.ws, clock=world.clock)

@@ -1,0 +1,91 @@
+"""
+Whose conversation a session is: the user's own, or that of a group, whose readers may see less.
+
+The stores are opened when a session is first asked about. Source: docs/reference/protocol.md, 11.10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.storage.errors import BadFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.conversation.session_files import SessionFiles
+    from recalld.supervisor.protocol.inbox import Chat, ChatKind
+    from recalld.supervisor.recall.unfiled import Unfiled
+
+#: A message, or what history.json has in the place of one.
+E = TypeVar("E")
+
+
+class Groups:
+    """
+    Which sessions are a group's, since one of their messages says so or has said so, and which of *direct* are not.
+
+    What a message says is kept in the file of its session, where it stays when the message is forgotten.
+    """
+
+    def __init__(
+        self,
+        sessions: Callable[[], SessionFiles],
+        memory: Callable[[], MemoryFolder],
+        unfiled: Callable[[], Unfiled],
+        direct: Collection[str],
+    ) -> None:
+        self._sessions, self._memory, self._unfiled, self._direct = sessions, memory, unfiled, direct
+        self._kept: set[str] = set()
+
+    def chat(self, raw: Mapping[str, Any], now: datetime) -> Chat:
+        """Return the chat that reads the answer to a question: a group where its session is one, whatever the question says."""
+        chat = chat_of(raw)
+        if chat.session in self._direct and raw.get("chat") is None:
+            return replace(chat, kind="direct")
+        return replace(chat, kind=self._kind(chat.session, now)) if chat.is_direct and chat.session else chat
+
+    def mark(self, entries: Sequence[E], now: datetime, *, are_asking: bool = False) -> tuple[E, ...]:
+        """Return the messages with the `chat` of their session; one that says that it is direct stays so, unless it asks."""
+        kind_of = cache(partial(self._kind, now=now))
+
+        def marked(one: E) -> E:
+            if not isinstance(one, Message) or not (are_asking or one.raw.get("chat") is None):
+                return one
+            chat = chat_of(one.raw)
+            kind = kind_of(chat.session) if chat.is_direct and chat.session else "direct"
+            return one if kind == "direct" else replace(one, raw={**one.raw, "chat": kind})
+
+        return tuple(map(marked, entries))
+
+    def keep(self, now: datetime) -> None:
+        """Write what the messages say into the files of their sessions."""
+        for session, kind in self._said(now).items():
+            if session in self._kept:
+                continue
+            with self._sessions().locked(session):
+                progress = self._sessions().read(session)
+                if progress.chat == "direct":
+                    self._sessions().keep(session, replace(progress, chat=kind))
+            self._kept.add(session)
+
+    def _kind(self, session: str, now: datetime) -> ChatKind:
+        if session in self._direct:
+            return "direct"
+        try:
+            kept = self._sessions().read(session).chat
+        except BadFile:
+            return "group"  # what can't be read is closed
+        return self._said(now).get(session, "direct") if kept == "direct" else kept
+
+    def _said(self, now: datetime) -> dict[str, ChatKind]:
+        """Return the sessions that are a group's by a message that is filed, or waits for that, with the kind."""
+        waiting = (chat_of(one.raw) for one in self._unfiled().messages(now))
+        said = {chat.session: chat.kind for chat in waiting if chat.session and not chat.is_direct}
+        return said | {session: kind for file in self._memory().dated() for session, kind in file.groups}
