@@ -237,10 +237,10 @@ def test_inject_answers_with_the_secret_that_is_asked_for(told):
         assert KEY not in words
 
 
-def test_inject_hides_all_secrets_in_a_group_and_with_reveal_off(told):
+def test_inject_shows_no_secret_in_a_group_nor_with_reveal_off(told):
     told.ask({"id": "i1", "text": "wifi 密码是多少？", "session": GROUP.session})
     turn = words_of(told.inject(None, told.search("wifi 密码是多少？")))
-    assert "周末见" in turn
+    assert "周末见" not in turn  # it stands beside the password
     assert "maple-22" not in turn
     told.reopen(f"{told.toml}[privacy]\nreveal = false\n")
     assert "plum-orchid-77" not in words_of(told.inject("wifi 密码是多少？"))
