@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 
 from bench.recall import BLANK, environ_of, passages, share
 from recalld.supervisor.context.build import inject, read_input
-from recalld.supervisor.host.background import prepare_backend
+from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.workspace import Workspace, open_workspace
 
@@ -154,7 +154,7 @@ def main() -> None:
             clock = fixed_clock(now)
             ws = open_workspace(Path(folder), settings, clock, lasting="RECALLD_RECALL_BACKEND" in settings)
             ws.searcher.refresh()
-            prepare_backend(ws, clock)
+            make_vectors(ws, clock)
             found = [(one, ask(ws, one, now)) for one in asked]
         print(f"\n{language}\n\n{table(found)}", flush=True)
         for one, right in found if options.misses else ():

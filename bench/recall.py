@@ -4,7 +4,7 @@ How much of the answer is in what is put before the assistant.
     python -m bench.recall                                  our own questions, both sets (questions/), both layouts
     python -m bench.recall --data DIR [--layout history]    questions with gold messages, one folder of workspaces
     python -m bench.recall --set recall.max_hits=0 --set recall.hit=line
-    python -m bench.recall --set recall.backend=auto        by meaning too, where recalld[meaning] is installed
+    python -m bench.recall --set recall.backend=bm25        by words alone, as a command finds without a supervisor
 
 DIR holds `*.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at, and where
 the question refers back, before: what was said just before it) and `workspaces/<ws>/history.json`. Layout `files`
@@ -43,7 +43,7 @@ from bench.served import settle
 from recalld.supervisor.context.build import inject, read_input
 from recalld.supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from recalld.supervisor.context.render import BETWEEN, FENCE
-from recalld.supervisor.host.background import prepare_backend
+from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from recalld.supervisor.text.redact import hidden
@@ -289,10 +289,12 @@ def main() -> None:
                 prepare(history, root / name, layout, zone, at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
             clock = fixed_clock(datetime.fromisoformat(at))
-            # by name alone: the model of recalld[meaning] is a supervisor's
-            ws = open_workspace(root / name, settings, clock, lasting=settings.get("RECALLD_RECALL_BACKEND") == "auto")
+            ws = open_workspace(root / name, settings, clock, lasting=True)  # by meaning too, as in a supervisor
             ws.searcher.refresh()
-            prepare_backend(ws, clock)
+            if why := make_vectors(ws, clock)[1]:
+                sys.exit(f"{why}")
+            if ws.meaning and (made := ws.meaning.embedder()):
+                made[0].load()
             rows += [(one, ask(ws, one, texts)) for one in questions if one["ws"] == name]
         print(f"\nlayout {layout} {' '.join(options.set)}\n\n{table(rows)}", flush=True)
         if not options.root:

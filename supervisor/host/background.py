@@ -2,7 +2,7 @@
 The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
 One updates the index when files change, and runs canaries when they are due; one prepares the context of the input that waits
-in inbox.json; one computes vectors for a rerank backend that needs them. A job that fails never stops the rounds.
+in inbox.json; one makes the vectors by which memories are found by meaning. A job that fails never stops the rounds.
 docs/decisions/0030 says why these are jobs in a few threads.
 """
 
@@ -23,7 +23,8 @@ from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.host.lock import check_there
 from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.recall.canaries import PER_CHECK, CanaryStore, next_due, probe
-from recalld.supervisor.recall.rerank import Reranker, precompute_vectors, used_name
+from recalld.supervisor.recall.embedders import IDLE_S
+from recalld.supervisor.storage.clock import NEVER, within
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import Busy
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.host.answering import FileTurns
     from recalld.supervisor.host.jobs import Step, Threads
-    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.clock import Clock, Deadline
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.workspace import Workspace
 
@@ -43,8 +44,10 @@ _CANARIES_EVERY_S: Final = 60.0
 _CANARIES_AT_LAST_S: Final = 3600.0
 #: Seconds in which changed files are gathered for one update: a run writes a file a day.
 _GATHER_S: Final = 0.05
-#: Seconds between two looks for missing vectors that no event announced, and seconds to wait after a failure.
-_VECTORS_EVERY_S: Final = 3600.0
+#: Seconds for which vectors are made at a time, and for how long there is rest then, as a multiple: a quarter of a core.
+_MOMENT_S: Final = 0.5
+_REST: Final = 3.0
+#: The most seconds to wait after vectors could not be made.
 _VECTORS_RETRY_S: Final = 300.0
 #: How long to wait for another program's update of the index.
 LOCK_WAIT: Final = timedelta(seconds=2)
@@ -75,7 +78,10 @@ class Background:
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
         self._updater = IndexUpdater(ws, clock, self._index_changed, index_grown)
         self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, is_long=True)
-        self._vectors = Job("vectors", _vectors_step(ws, clock), ws.events.report, _GATHER_S, is_long=True)
+        maker = VectorMaker(ws, clock, lambda: self._updater.has_tried)
+        self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S, is_long=True)
+        if ws.meaning:
+            ws.meaning.wake = lambda: threads.wake(self._vectors)
         self._contexts = (
             Job("answers", turns.step, ws.events.report)
             if turns
@@ -139,21 +145,11 @@ class Background:
         self._threads.wake(self._vectors)
 
 
-def prepare_backend(
-    ws: Workspace, clock: Clock, control: Control = UNLIMITED, reranker: Reranker | None = None
-) -> tuple[int, str]:
-    """Have recall's backend prepare the files that it has not prepared yet; return how many, and why it failed, or ""."""
-    return precompute_vectors(
-        reranker=reranker or ws.reranker,
-        name=used_name(ws.config.recall),
-        index=ws.index,
-        files=ws.files,
-        paths=ws.paths,
-        zone=ws.zone,
-        unfiled=lambda: ws.unfiled.passages(clock()).passages,
-        events=ws.events,
-        control=control,
-    )
+def make_vectors(ws: Workspace, clock: Clock, control: Control = UNLIMITED, deadline: Deadline = NEVER) -> tuple[int, str]:
+    """Make the vectors that memory lacks, until the *deadline*; return of how many groups, and why it failed, or ""."""
+    if ws.meaning is None:
+        return 0, ""
+    return ws.meaning.make(ws.index, ws.zone, lambda: ws.unfiled.passages(clock()).passages, ws.events, control, deadline)
 
 
 def ask_canaries(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
@@ -241,17 +237,29 @@ class IndexUpdater:
         return next(map(str, scope.errors.values()), "")
 
 
-def _vectors_step(ws: Workspace, clock: Clock) -> Step:
-    retry_s = _RETRY_S[0]
-    learner = ws.another_reranker()  # the searches' own reranker handles one question at a time
+class VectorMaker:
+    """Makes vectors at a quarter of a core, once there is an index, and gives the model back when nobody asks for it."""
 
-    def step(until_woken: Control, _until_end: Control) -> float:
-        nonlocal retry_s
-        _, why = prepare_backend(ws, clock, until_woken, learner)
-        wait_s, retry_s = (retry_s, min(2 * retry_s, _VECTORS_RETRY_S)) if why else (_VECTORS_EVERY_S, _RETRY_S[0])
-        return wait_s
+    def __init__(self, ws: Workspace, clock: Clock, has_index: Callable[[], bool]) -> None:
+        self._ws, self._clock, self._has_index = ws, clock, has_index
+        self._retry_s, self._rests_until_s = _RETRY_S[0], 0.0
 
-    return step
+    def step(self, _until_woken: Control, until_end: Control) -> float:
+        """Make vectors for a moment; return the seconds until the next step."""
+        meaning, began_s = self._ws.meaning, time.monotonic()
+        if meaning is None:
+            return NEVER_S
+        if not self._has_index() or began_s < self._rests_until_s:
+            return max(_GATHER_S, self._rests_until_s - began_s)
+        deadline = within(_MOMENT_S)
+        _, why = make_vectors(self._ws, self._clock, until_end, deadline)
+        if why:
+            wait_s, self._retry_s = self._retry_s, min(2 * self._retry_s, _VECTORS_RETRY_S)
+            return wait_s
+        self._retry_s = _RETRY_S[0]
+        self._rests_until_s = time.monotonic() + _REST * (time.monotonic() - began_s)
+        meaning.rest()
+        return self._rests_until_s - time.monotonic() if deadline.is_over else IDLE_S
 
 
 def _context_step(ws: Workspace, clock: Clock) -> Step:

@@ -31,9 +31,9 @@ class Candidate(NamedTuple):
     """
     A passage to be scored: the term numbers of its *words*, then of those that each wider field adds; its words as *text*.
 
-    *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *asks*: it ends
-    in a question; *wishes*: it is a standing wish of the user's; *source* identifies the passage. Hundreds are made for each
-    question, so it is a tuple, which is made fastest.
+    *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *asks*: it ends in a
+    question; *wishes*: it is a standing wish of the user's; *source* identifies the passage, *unit* its vector
+    (`Document.unit`). Hundreds are made for each question, so it is a tuple, which is made fastest.
     """
 
     words: bytes
@@ -45,6 +45,7 @@ class Candidate(NamedTuple):
     asks: bool
     wishes: bool
     source: Any
+    unit: int = 0
 
 
 class Corpus:

@@ -7,6 +7,7 @@ same conversation and day, up to one and up to three away. Source: docs/explanat
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import struct
@@ -24,6 +25,7 @@ from recalld.supervisor.query.relative_days import days_about
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.record import record
+from recalld.supervisor.text.small_talk import is_small_talk
 from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -40,22 +42,30 @@ MOST_CHARS: Final = 50_000
 #: Roles that a question may ask for.
 _ROLES: Final = ("", "user", "assistant")
 #: The head of a stored document: day, role, whether it asks, whether it is a standing wish, the bytes of group, key and words,
-#: and the length of each field.
-_HEAD: Final = struct.Struct("<IB??HHI3I")
+#: the length of each field, and the name of its vector.
+_HEAD: Final = struct.Struct("<IB??HHI3IQ")
 #: Returns the value at the beginning of a text, and its end: blanks before and behind it are not looked for.
 _read_json: Final = json.JSONDecoder().raw_decode
 #: Bytes of a term's number.
 _BYTES: Final = 4
+#: Characters of a passage, and of the message before it, of which its vector is made.
+_MEANT_CHARS: Final = 1_500
+_BEFORE_CHARS: Final = 300
 
 
 @record
 class Document:
-    """A passage in the index: its group, the key of its file's content, and the words that each field adds."""
+    """
+    A passage in the index: its group, the key of its file's content, and the words that each field adds.
+
+    *unit* names what its vector is made of (`Meant.unit`).
+    """
 
     group: str
     key: str
     passage: Passage
     words: tuple[list[str], ...]
+    unit: int
 
     @property
     def day(self) -> int:
@@ -80,13 +90,13 @@ class Document:
         role_number = _ROLES.index(role) if role in _ROLES else 0
         asks = self.passage.asks
         wishes = role == "user" and is_standing_wish(self.passage.text)
-        head = _HEAD.pack(self.day, role_number, asks, wishes, len(group), len(key), len(text), *self.lengths)
+        head = _HEAD.pack(self.day, role_number, asks, wishes, len(group), len(key), len(text), *self.lengths, self.unit)
         return b"".join((head, group, key, *map(term_numbers, self.words), text, encode_passage(self.passage)))
 
 
 def candidate(stored: bytes) -> Candidate:
     """Return the candidate for scoring of a stored document; its source is (key, bytes for `decode_passage`)."""
-    day, role, asks, wishes, group, key, size, *lengths = _HEAD.unpack_from(stored)
+    day, role, asks, wishes, group, key, size, *lengths, unit = _HEAD.unpack_from(stored)
     group += _HEAD.size
     key += group
     text = key + _BYTES * lengths[-1]
@@ -101,6 +111,7 @@ def candidate(stored: bytes) -> Candidate:
         asks,
         wishes,
         (stored[group:key].decode(), stored[passage:]),
+        unit,
     )
 
 
@@ -148,13 +159,51 @@ def documents(
     files: Files, paths: WorkspacePaths, group: str, members: Mapping[str, Record], zone: tzinfo, done: int = 0
 ) -> Iterator[Document]:
     """Yield the documents of a group from the present text of its files, *members* by path, without the first *done*."""
-    chunks = [beginning(chunk) for path in sorted(members) for chunk in chunk_file(files, paths, path, members[path], zone)]
     keys = {path: record.key for path, record in members.items()}
-    for talk in neighbours(chunks):
+    for talk in _talks(files, paths, members, zone):
         there = [n for n, chunk in enumerate(talk) if _has_words(chunk)]
         if done < len(there):
             yield from talk_documents(group, keys, talk, range(there[done], len(talk)))
         done = max(0, done - len(there))
+
+
+def _talks(files: Files, paths: WorkspacePaths, members: Mapping[str, Record], zone: tzinfo) -> list[list[Chunk]]:
+    """Return the conversations of a group."""
+    found = (chunk for path in sorted(members) for chunk in chunk_file(files, paths, path, members[path], zone))
+    return neighbours([beginning(chunk) for chunk in found])
+
+
+@record
+class Meant:
+    """What the vector of a passage is made of: its text, and the text of the message before it in the same conversation."""
+
+    text: str
+    before: str
+
+    @property
+    def unit(self) -> int:
+        """A name for both: the same words after the same words have the same name wherever they are."""
+        digest = hashlib.sha256(f"{self.before}\0{self.text}".encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big")
+
+
+def meant(talk: Sequence[Chunk], n: int) -> Meant:
+    """Return what the vector of passage *n* of a conversation is made of."""
+    before = talk[n - 1].passage.text[:_BEFORE_CHARS] if n else ""
+    return Meant(talk[n].passage.text[:_MEANT_CHARS], before)
+
+
+def meant_by(files: Files, paths: WorkspacePaths, members: Mapping[str, Record], zone: tzinfo) -> Iterator[Meant]:
+    """Yield what the vectors of a group's passages are made of; nothing is tokenised."""
+    for talk in _talks(files, paths, members, zone):
+        yield from meant_in(talk)
+
+
+def meant_in(talk: Sequence[Chunk]) -> Iterator[Meant]:
+    """Yield what the vectors of a conversation's passages are made of; small talk has none, since it answers nothing."""
+    for n, chunk in enumerate(talk):
+        if _has_words(chunk) and not is_small_talk(chunk.passage.text):
+            yield meant(talk, n)
 
 
 def beginning(chunk: Chunk) -> Chunk:
@@ -209,7 +258,7 @@ def talk_documents(
         words = with_neighbours(n, len(talk), words_of)
         words[1].extend(tokens(talk[n].context))
         if _has_words(talk[n]):
-            yield Document(group, keys[talk[n].passage.path], talk[n].passage, words)
+            yield Document(group, keys[talk[n].passage.path], talk[n].passage, words, meant(talk, n).unit)
 
 
 def words_in(passage: Passage) -> list[str]:

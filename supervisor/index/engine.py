@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.query.calendar import Days
 
 #: The version of fields and stored bytes, part of the version of the index.
-VERSION: Final = 8
+VERSION: Final = 9
 #: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 #: Bytes of address space that the library takes to open an index and to write it, with room for the search. Its threads reserve
@@ -137,11 +137,11 @@ class Engine:
             found = self._find(opened[0], self._query(words, related) if words else None, days, keys, most)
             return self._candidates(opened, found)
 
-    def same(self, units: Collection[str], keys: Collection[str] | None, most: int) -> list[Candidate]:
-        """Return at most *most* passages with these words (`Passage.unit`), of the contents *keys* (None: all), in no order."""
+    def same(self, units: Collection[int], keys: Collection[str] | None, most: int) -> list[Candidate]:
+        """Return at most *most* passages by their vectors (`Document.unit`), of contents *keys* (None: all), in no order."""
         with self._faults():
             opened = self._opened
-            named = self._library.Query.term_set_query(self._schema, "unit", list(units))
+            named = self._library.Query.term_set_query(self._schema, "unit", [f"{unit:x}" for unit in units])
             return self._candidates(opened, self._collect(opened[0], [(self._must, named)], keys, most))
 
     def seen_by(self, readers: Collection[str]) -> list[Candidate]:
@@ -255,7 +255,7 @@ class Writing:
             made.add_text(name, " ".join(words))
         made.add_text("group", document.group)
         made.add_text("key", document.key)
-        made.add_text("unit", document.passage.unit)
+        made.add_text("unit", f"{document.unit:x}")
         for reader in document.passage.readers:
             made.add_text("reader", reader)
         made.add_integer("day", document.day)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import field
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
@@ -22,7 +21,10 @@ LONG: Final = "long"
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
 NEWEST: Final = "newest"
 OLDEST: Final = "oldest"
-#: The reason of a hit that a backend has raised or found.
+#: How a search has found (`SearchResult.how`): by words alone, or by meaning too.
+WORDS: Final = "bm25"
+BOTH: Final = "hybrid"
+#: The reason of a hit that is near by meaning.
 MEANING: Final = "meaning"
 #: The path of a message up to its id: of one that no dated file holds yet (its place in history.json changes), and of any
 #: message in a group.
@@ -76,11 +78,6 @@ class Passage:
         """The marks by which the index finds the passage for an audience that may see it, or one of its lines, but not all."""
         own = (reader_of(self.session),) if self.session and self.chat != "direct" else ()
         return (SHARED, *own) if self.shared or self.marked else own
-
-    @property
-    def unit(self) -> str:
-        """A name for the words, in 16 hex digits: the same words have the same name wherever they are."""
-        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def reader_of(session: str) -> str:
@@ -139,20 +136,20 @@ class Answer:
     is_strong: bool = True  # a passage has enough of what is asked for (index/gate)
 
 
-@record
-class BackendResult:
-    """
-    The result of a backend: a score for each given passage, above 0 if the passage answers, None if the backend has none.
+class Nearness(Protocol):
+    """How near the passages of memory come to a question by meaning."""
 
-    *near* are the texts that the backend has found by itself, by `Passage.unit`, with their scores, above 0.
-    """
+    #: The names of the nearest (`Document.unit`), and whether the very nearest stands out more than one does by chance.
+    nearest: Sequence[int]
+    stands_out: bool
 
-    scores: Sequence[float | None]
-    near: Mapping[str, float] = field(default_factory=dict)
+    def worth(self, units: Sequence[int]) -> Sequence[float]:
+        """Return for each passage what its nearness adds, as a share of the best score by words; 0.0 where it has no vector."""
+        ...
 
 
-class NotYet(BlockingIOError):
-    """A backend is not ready yet. Nothing is wrong; until it is ready only words are searched."""
+#: Returns the nearness among passages by name, None for all: of others it must not know.
+Asked: TypeAlias = "Callable[[Collection[int] | None], Nearness | None]"
 
 
 @record(kw_only=True)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.coverage import ExistingSummary
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.index.documents import Document
-    from recalld.supervisor.index.hit import Passage, Tier
+    from recalld.supervisor.index.hit import Asked, Tier
     from recalld.supervisor.index.manifest import Record
     from recalld.supervisor.index.overlay import Overlay
     from recalld.supervisor.index.scan import Scan
@@ -311,18 +311,20 @@ class Index:
         unfiled: Overlay = NOTHING,
         part: Callable[[View], View] | None = None,
         names: Collection[str] = (),
+        asked: Asked | None = None,
     ) -> Answer:
         """
         Return the hits, best first, or why there are none; equal scores by tier (`snapshot._ORDER`), then the newest first.
 
         The messages *unfiled* are searched with the files, as one memory; *part* returns the part of the view that is searched.
         The hits of each group of *tiers* (None: all), at most *limit*, follow those of the group before. Hits below the score
-        *least*, or of a changed file, are dropped. For *names* and errors see `read_current`.
+        *least*, or of a changed file, are dropped. *asked* returns how near passages come by meaning. For *names* and errors
+        see `read_current`.
         """
 
         def read(whole: View) -> Answer:
             view = part(whole) if part else self._joined_with(whole, unfiled)
-            found, verdict = view.answer(query, tiers, limit, least)
+            found, verdict = view.answer(query, tiers, limit, least, asked)
             hits = tuple(view.hit(query, one, path) for one, path in found)
             return Answer(hits, is_strong=verdict.is_strong) if hits else view.without_hits(query, verdict)
 
@@ -365,20 +367,6 @@ class Index:
                 self.hold_changes(deadline)
                 self._gone |= missing - self._view.file_names
             return self._view
-
-    def same(
-        self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int, unfiled: Overlay = NOTHING
-    ) -> list[Passage]:
-        """
-        Return at most *most* passages of *tiers*, and of *unfiled*, that have these words (`Passage.unit`), in no order.
-
-        None of a file that has changed since the last search. BadFile if the index is damaged.
-        """
-        view = self._joined_with(self._view, unfiled)
-        refuse_truncated(self._files.disk, view)
-        found = view.same(units, tiers, most)
-        changed = self._changed(view, (passage.path for passage in found))
-        return [passage for passage in found if passage.path not in changed]
 
     def frequency(self, word: str) -> int:
         """Return how many passages contain the word; BadFile if the index is damaged."""

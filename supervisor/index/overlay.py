@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
-from recalld.supervisor.index.documents import candidate, decode_passage
+from recalld.supervisor.index.documents import candidate
 from recalld.supervisor.index.ranking import AFTER, SHORT
 from recalld.supervisor.text.record import record
 
@@ -82,17 +82,17 @@ class Overlay:
             found |= dict.fromkeys(best[:most])
         return [self.groups[group].candidates[number] for group, number in found]
 
-    def same(self, units: Collection[str]) -> list[Candidate]:
-        """Return the passages with these words (`Passage.unit`)."""
-        return [one for unit in units for one in self._units.get(unit, ())]
+    def same(self, units: Collection[int]) -> list[Candidate]:
+        """Return the passages with these vectors (`Document.unit`)."""
+        return [one for unit in units for one in self.by_unit.get(unit, ())]
 
     @cached_property
-    def _units(self) -> Mapping[str, Sequence[Candidate]]:
-        """The passages, by the name of their words."""
-        found: dict[str, list[Candidate]] = defaultdict(list)
+    def by_unit(self) -> Mapping[int, Sequence[Candidate]]:
+        """The passages, by the name of their vectors."""
+        found: dict[int, list[Candidate]] = defaultdict(list)
         for held in self.groups.values():
             for one in held.candidates:
-                found[decode_passage(one.source[1], "", "dated").unit].append(one)
+                found[one.unit].append(one)
         return dict(found)
 
     @cached_property

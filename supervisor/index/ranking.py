@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.index.bm25 import TermCounts
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.gate import gate_of
-from recalld.supervisor.index.hit import LONG
+from recalld.supervisor.index.hit import LONG, MEANING
 from recalld.supervisor.query.calendar import day_tokens, is_day
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
 from recalld.supervisor.query.weight import weighed
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.bm25 import Candidate, Corpus
     from recalld.supervisor.index.gate import Gate
-    from recalld.supervisor.index.hit import Passage, Tier
+    from recalld.supervisor.index.hit import Nearness, Passage, Tier
     from recalld.supervisor.query.calendar import Days
     from recalld.supervisor.query.parse import Query
 
@@ -135,7 +135,9 @@ def own_words(words: Iterable[str], candidate: Candidate) -> list[str]:
     return [word for word in words if word in there]
 
 
-def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> list[Scored]:
+def rank(
+    query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float, near: Nearness | None = None
+) -> list[Scored]:
     """Return the candidates with a score (all, if only days are asked for), best first; equal ones keep their order."""
     if not candidates:
         return []
@@ -152,8 +154,12 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         if score > of_day.get(candidate.group, -1.0):
             of_day[candidate.group] = score
     found = []
-    for candidate, score in zip(candidates, scores, strict=True):
+    meant = near.worth([one.unit for one in candidates]) if near else [0.0] * len(candidates)
+    for candidate, score, worth in zip(candidates, scores, meant, strict=True):
         one = Scored(candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0, is_worded=score > 0)
+        if worth:
+            one.score += worth * best
+            one.because.append(MEANING)
         _add_bonuses(one, query, best)
         if one.score > 0:
             found.append(one)

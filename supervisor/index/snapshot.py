@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.bm25 import Candidate
     from recalld.supervisor.index.documents import Document
-    from recalld.supervisor.index.hit import Passage, Tier
+    from recalld.supervisor.index.hit import Asked, Nearness, Passage, Tier
     from recalld.supervisor.index.manifest import Record
     from recalld.supervisor.query.calendar import Days
     from recalld.supervisor.query.parse import Query
@@ -83,6 +83,8 @@ class View:
     segments: Mapping[Path, Stat] = field(default_factory=dict)
     #: Whether the files of the manifest are newer than the commit.
     is_ahead: bool = False
+    #: Whether it is the part of memory that an audience may see.
+    is_part: bool = False
     k1: float = 1.2
     b: float = 0.75
 
@@ -145,21 +147,27 @@ class View:
         return self._places[path]
 
     def answer(
-        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float
+        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, asked: Asked | None = None
     ) -> tuple[list[tuple[Scored, str]], Verdict]:
-        """Return the ranked passages of each group of *tiers* in turn, with their paths, and the verdict on the best."""
+        """
+        Return the ranked passages of each group of *tiers* in turn, with their paths, and the verdict on the best.
+
+        *asked* returns how near passages come to the question by meaning.
+        """
         found: list[tuple[Scored, str]] = []
         said = Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
+        units = [*self.overlay.by_unit, *self.unfiled.by_unit] if self.is_part else None
+        near = asked(units) if asked and not query.only_days else None
         for some in tiers:
-            more, of_tiers = self.ranked(query, some, limit, least)
+            more, of_tiers = self.ranked(query, some, limit, least, near)
             found += more
             said = max(said, of_tiers, key=lambda one: (one.is_strong, one.share))
         return found, said
 
     def ranked(
-        self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float
+        self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float, near: Nearness | None = None
     ) -> tuple[list[tuple[Scored, str]], Verdict]:
         """
         Return at most *limit* passages of *tiers* (None: all), each with its path, best first.
@@ -170,13 +178,18 @@ class View:
         paths, keys = self.paths, self._keys(tiers)
         if not keys:
             return [], Verdict()
-        offered = respelled(self._offered(query, None if len(keys) == len(paths) else keys), other_spellings(query))
+        some = None if len(keys) == len(paths) else keys
+        offered = self._offered(query, some)
+        if near:
+            offered += self.same({*near.nearest} - {one.unit for one in offered}, some)
         first = self._order
-        known = [one for one in offered if one.source[0] in keys]
+        known = [one for one in respelled(offered, other_spellings(query)) if one.source[0] in keys]
         known.sort(key=lambda one: first[one.source[0]] * _DAYS - (one.day.toordinal() if one.day else 0))
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
-        best = newest_first(query, rank(query, known, self.corpora, self.k1, self.b))
+        best = newest_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
+        if near and not near.stands_out and not any(one.is_worded for one in best):
+            return [], Verdict()
         said = verdict(query, best, self.corpora[0])
         kept = [one for one in best if one.score >= least]
         kept = newest_of_equals(kept, first)[:limit]
@@ -188,16 +201,11 @@ class View:
             one.worth = worth_of(said.worth, query, one.words)
         return [(one, paths[one.candidate.source[0]]) for one in kept], said
 
-    def same(self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int) -> list[Passage]:
-        """Return at most *most* passages of the *tiers* that have these words (`Passage.unit`), in no order."""
-        paths, held = self.paths, self._of_tier
-        wanted = {tier for some in tiers for tier in (held if some is None else some)}
-        keys = frozenset().union(*(held.get(tier, frozenset()) for tier in wanted))
-        offered = self.engine.same(units, None if len(keys) == len(paths) else keys, most) if self.engine and keys else []
+    def same(self, units: Collection[int], keys: Collection[str] | None) -> list[Candidate]:
+        """Return the passages with these vectors (`Document.unit`), of the contents *keys* (None: all), in no order."""
+        offered = self.engine.same(units, keys, CANDIDATES) if self.engine and units else []
         offered = [one for one in offered if one.group not in self.overlay.groups]
-        offered += self.overlay.same(units) + self.unfiled.same(units)
-        known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
-        return [decode_passage(one.source[1], path, self._tier(path)) for one, path in known]
+        return offered + self.overlay.same(units) + self.unfiled.same(units)
 
     def passage_of(self, one: Candidate) -> Passage:
         """Return the passage of a candidate of this view."""

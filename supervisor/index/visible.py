@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recalld.supervisor.index.chunking import Chunk, neighbours
-from recalld.supervisor.index.documents import Document, talk_documents, with_neighbours, words_in
+from recalld.supervisor.index.documents import Document, meant, talk_documents, with_neighbours, words_in
 from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class VisibleView:
     def __init__(self, whole: View, filed: Overlay, unfiled: Overlay) -> None:
         manifest = replace(whole.manifest, groups={})
         #: It is searched like any other view; its passages have the paths of their files.
-        self.view = replace(whole, engine=None, manifest=manifest, overlay=filed, unfiled=unfiled, segments={})
+        self.view = replace(whole, engine=None, manifest=manifest, overlay=filed, unfiled=unfiled, segments={}, is_part=True)
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
@@ -139,7 +139,7 @@ def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
         words = {n: numbered[chunk.passage.start].words for n, chunk in enumerate(talk)}
         for n, chunk in enumerate(talk):
             key = numbered[chunk.passage.start].key
-            yield Document(group, key, chunk.passage, with_neighbours(n, len(talk), words))
+            yield Document(group, key, chunk.passage, with_neighbours(n, len(talk), words), meant(talk, n).unit)
 
 
 def _overlay_of(unfiled: Sequence[Passage]) -> Overlay:

@@ -233,6 +233,7 @@ class Recall(Section):
     )
     k1: float = real(1.2, "BM25: how fast the weight of a repeated word saturates.", most=10)
     b: float = real(0.75, "BM25: how much the length of a passage counts.", most=1)
+    meaning: float = real(0.7, Text("meaning.meaning"), most=10)
     min_score: float = real(0.2, "Hits with a lower score are dropped.")
     max_keywords: int = whole(0, "How many words of the input are searched for; 0: all.", seed="6")
     recent_messages: int = whole(5, "How many earlier messages add their words when the input refers back to them.")
@@ -357,7 +358,7 @@ class Tools(Section):
 
 @section
 class Embeddings(Section):
-    """Vectors of passages, for `recall.backend = "hybrid"`."""
+    """The server of `recall.backend = "hybrid"`, and how much room vectors have."""
 
     base_url: str = url("The address of a server with `/v1/embeddings`.")
     model: str = text(
@@ -376,9 +377,7 @@ class Embeddings(Section):
         pattern=ONE_LINE,
         allowed=Text("allowed.text"),
     )
-    cache_bytes: int = size(
-        "500MB", "The most bytes of vectors in the workspace; the newest memories get theirs first.", least="1MB"
-    )
+    cache_bytes: int = size("500MB", "The most bytes of vectors; the newest memories get theirs first.", least="1MB")
 
 
 @section

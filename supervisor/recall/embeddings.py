@@ -2,69 +2,44 @@
 Embeddings of texts from any server with OpenAI's `/v1/embeddings` (Ollama, llama.cpp, vLLM, OpenAI).
 
 Texts are sent to the configured address only, and without secrets, as `[privacy]` says. Size, shape and numbers of an answer
-are checked. `recall/installed.py` makes embeddings in this process, by the same rules.
+are checked.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
+from recalld.supervisor.recall.embedders import MOST_CHARS, Refused, hidden_by, plain, unit_rows
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.config_keys import Privacy
+    from recalld.supervisor.recall.embedders import Embedder
+    from recalld.supervisor.recall.vectors import Array
 
-#: The gate of a model that was not measured: how far beyond chance a question must come, in standard deviations.
-GATE: Final = 1.75
-#: Characters of a text that are sent: its beginning says what it is about, and models read about a page.
-MOST_CHARS: Final = 2_000
 #: The most bytes of an answer, for each text: 8,192 numbers as JSON.
 _MOST_BYTES: Final = 250_000
-#: The replacement for a secret.
-_HIDDEN: Final = "…"
 
 
-class Refused(ValueError):
-    """The server refuses these texts, for example because one is too long."""
+def server(config: Config) -> Embedder:
+    """Return the client of the configured server; the environment of this process has its API key."""
+    return Server(config, os.environ)
 
 
-class Embedder(Protocol):
-    """One model that makes vectors of texts."""
-
-    #: How far beyond chance a question must come with this model, in standard deviations.
-    gate: float
-    #: Whether the model runs in this process, which then makes all vectors.
-    in_process: bool
-
-    @property
-    def name(self) -> str:
-        """A name that differs for other models and rules of redaction, so that their vectors are not mixed."""
-        ...
-
-    def load(self) -> None:
-        """Load the model if it runs in this process; OSError if that fails. Never called in a turn."""
-        ...
-
-    def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """Return a vector of length 1 for each text, row by row; *asks*: they are questions. OSError, ValueError, Refused."""
-        ...
-
-
-class Embeddings:
-    """A client of one model at one server; *environ* has its API key."""
-
-    gate, in_process = GATE, False
+class Server:
+    """A client of one model at one server, an `Embedder`; *environ* has its API key. BadConfig without server or model."""
 
     def __init__(self, config: Config, environ: Mapping[str, str]) -> None:
+        if not config.embeddings.base_url or not config.embeddings.model:
+            raise BadConfig("recall.backend", Text("config.hybrid_needs"))
         self._url = config.embeddings.base_url.rstrip("/") + "/embeddings"
         self._model = config.embeddings.model
         #: What is written before a question, and before a text of memory.
@@ -85,7 +60,10 @@ class Embeddings:
     def load(self) -> None:
         """Do nothing: the server has the model."""
 
-    def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def unload(self) -> None:
+        """Do nothing: the server has the model."""
+
+    def vectors(self, texts: Sequence[str], within_s: float, *, asks: bool = False) -> Array:
         """
         Return a vector of length 1 for each text, row by row; *asks*: they are questions.
 
@@ -130,35 +108,3 @@ class Embeddings:
         if answer.status_code != 200:
             raise OSError(f"{where} answered {answer.status_code}")
         return bytes(data)
-
-
-def hidden_by(privacy: Privacy) -> list[object]:
-    """Return the settings by which secrets are hidden: other settings make other vectors."""
-    from recalld.supervisor.text.redact import RULES  # only a search with embeddings needs it
-
-    return [privacy.redact != "off" and RULES, privacy.forms]
-
-
-def plain(text: str, privacy: Privacy) -> str:
-    """Return the text without secrets, shortened; never an empty one, which models refuse."""
-    from recalld.supervisor.text.redact import redacted  # only a search with embeddings needs it
-
-    text = text[:MOST_CHARS].encode("utf-8", "replace").decode()
-    hidden = text if privacy.redact == "off" else redacted(text, _HIDDEN, privacy.forms)
-    return hidden.strip() or _HIDDEN
-
-
-def unit_rows(rows: Sequence[object], count: int, where: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return the vectors that *where* has made of *count* texts, each with length 1; ValueError if the rows are not vectors."""
-    import numpy as np
-
-    try:
-        found = np.array(rows, dtype=np.float32)
-    except (ValueError, TypeError, OverflowError):
-        raise ValueError(f"{where} answered vectors of different lengths, or of no numbers") from None
-    if found.ndim != 2 or len(found) != count or not found.shape[1]:
-        raise ValueError(f"{where} answered {len(rows)} vectors for {count} texts, or none of one length")
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    if not np.isfinite(lengths).all() or not lengths.all():
-        raise ValueError(f"{where} answered a vector that points nowhere")
-    return np.asarray(found / lengths, np.float32)

@@ -1,8 +1,8 @@
 """
 Search for an audience that may not see all: only what they may see counts in it (`index/visible`).
 
-No backend is asked: it has read all of memory, so its scores would depend on what they may not see. The result has no scores,
-no times and no names of files with messages of others.
+Meaning is measured among what they may see alone, too: by how far a passage stands out there. The result has no scores, no
+times and no names of files with messages of others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date, datetime, tzinfo
 
-    from recalld.supervisor.index.hit import Answer, Hit, Passage, SearchResult
+    from recalld.supervisor.index.hit import Answer, Asked, Hit, Passage, SearchResult
     from recalld.supervisor.index.index import Index
     from recalld.supervisor.index.snapshot import View
     from recalld.supervisor.protocol.message import Message
@@ -83,8 +83,6 @@ class Parts:
 class GroupSearch(Search):
     """The steps of one search for *audience*, as of *now*."""
 
-    asks_backend = False
-
     def __init__(self, of: Searcher, parts: Parts, audience: Audience, now: datetime) -> None:
         super().__init__(of)
         self._parts, self._audience, self._now = parts, audience, now
@@ -96,11 +94,13 @@ class GroupSearch(Search):
         self._unfiled = self._parts.unfiled(self._audience, now, is_asked_by(question, now))
         return UnfiledPassages(passages=self._unfiled)
 
-    def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages) -> Answer:
+    def indexed(self, query: Query, deadline: Deadline, _unfiled: UnfiledPassages, asked: Asked | None) -> Answer:
         """Return the answer of the index to them."""
         settings, tiers = self.of.settings, TIERS[self.of.settings.originals]
         names = self.of.unfiled.written_names
-        found = self.of.index.search(query, LIMIT, tiers, settings.min_score, deadline, part=self._view, names=names)
+        found = self.of.index.search(
+            query, LIMIT, tiers, settings.min_score, deadline, part=self._view, names=names, asked=asked
+        )
         return replace(found, miss=None)
 
     @property

@@ -1,220 +1,360 @@
 """
-Which texts mean what a question asks, if any do: exact search among vectors, with a gate of its own.
+How near passages of memory come to a question by meaning, and the vectors that this is measured by.
 
-The cosine of a model says little by itself: with one model any two sentences are at 0.8, with another none are; Chinese
-sentences are nearer together than English ones, and some texts are near to everything. So each model is calibrated from the
-memory itself. The middle of memory is subtracted from its vectors, and the middle of questions from theirs. What a question or
-a text has in common with *foreign* questions (foreign.txt), which no memory answers, does not count (cross-domain similarity
-local scaling, Conneau et al. 2018). How near the foreign questions come to this memory is how near a question comes by chance:
-one that comes no nearer finds nothing. Reasons and figures: docs/decisions/0018, docs/explanation/recall.md.
+A cosine says little by itself: with one model any two sentences are at 0.8, with another none are. So it counts by how many
+standard deviations it is above the middle of memory, among passages that whoever asks may see. `index/ranking` adds it to the
+score. Vectors are made in the background, the newest first; a passage without one is found by its words.
 """
 
 from __future__ import annotations
 
-import io
-import zipfile
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+import contextlib
+import math
+import threading
+import time
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from recalld.supervisor.recall.embeddings import GATE
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN
+from recalld.supervisor.index.chunking import Chunk, neighbours
+from recalld.supervisor.index.documents import meant_by, meant_in
+from recalld.supervisor.index.hit import BOTH
+from recalld.supervisor.index.manifest import Manifest
+from recalld.supervisor.recall.embedders import AUTO, IDLE_S, InProcess, Refused, embedder_of
+from recalld.supervisor.recall.vectors import VectorStore
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import NEVER, within
+from recalld.supervisor.storage.control import UNLIMITED
+from recalld.supervisor.storage.errors import BadConfig, SupervisorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from datetime import tzinfo
 
-    from recalld.supervisor.recall.vectors import Segment
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.index.documents import Meant
+    from recalld.supervisor.index.hit import Asked, Passage
+    from recalld.supervisor.index.index import Index
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.recall.embedders import Embedder
+    from recalld.supervisor.recall.vectors import Array, Segment
+    from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.control import Control
+    from recalld.supervisor.storage.files import Files
 
-Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
-
-#: Questions that have nothing to do with anybody's memory, one a line, as many Chinese ones as English ones.
-FOREIGN: Final = tuple((Path(__file__).parent / "foreign.txt").read_text(encoding="utf-8").splitlines())
-#: Which of them are Chinese.
-_HAN: Final = lazy_re(f"[{HAN}]")
-_IS_CHINESE: Final = np.array([bool(_HAN.search(question)) for question in FOREIGN])
-#: What a question or a text has in common with foreign questions: the mean of so many nearest ones, and its weight.
-_NEAREST: Final = 3
-_COMMON: Final = 0.5
-#: How near a question comes to memory is the mean of so many nearest texts: what is remembered was usually said more than once.
-WITNESSES: Final = 2
-#: The least that a text must have once the gate is passed, in standard deviations from how near foreign questions come.
-_LEAST: Final = -1.0
-#: A gate that nothing passes.
-_NEVER: Final = 1e9
-#: The middle of memory includes so many foreign questions, since a young memory has hardly any texts.
-_PRIOR: Final = 20
-_FIELDS: Final = ("foreign", "middle", "gates", "floors")
-#: Rows that are multiplied at a time: they fit into the processor's cache.
-_ROWS: Final = 512
-#: Shifted by so many bits, float16 is a float32 with the right sign and digits, and too small by the factor `_SCALE`.
-_SHIFT: Final = 13
-_SIGN_AND_VALUE: Final = -0x70002000
-_SCALE: Final = np.float32(2.0**112)
-
-
-def products(bits: np.ndarray[Any, np.dtype[np.int16]], vector: Floats) -> Floats:
-    """Return the product of each row of float16 bits with *vector*, as exact as by float32 (four times sooner than numpy)."""
-    found = np.empty(len(bits), np.float32)
-    scaled = vector * _SCALE
-    for at, block in _blocks(bits):
-        np.dot(block.view(np.float32), scaled, out=found[at : at + len(block)])
-    return found
-
-
-def _blocks(bits: np.ndarray[Any, np.dtype[np.int16]]) -> Iterator[tuple[int, np.ndarray[Any, np.dtype[np.int32]]]]:
-    """Yield the rows, a few at a time, as bits of float32 that lack `_SCALE`; each block is overwritten by the next."""
-    room = np.empty((_ROWS, bits.shape[1]), np.int32)
-    for at in range(0, len(bits), _ROWS):
-        some = bits[at : at + _ROWS]
-        block = room[: len(some)]
-        np.left_shift(some, np.int32(_SHIFT), out=block, dtype=np.int32)
-        np.bitwise_and(block, np.int32(_SIGN_AND_VALUE), out=block)
-        yield at, block
+#: How many vectors are compared in full, of those that their codes find, and how many passages may be found by meaning alone.
+_COMPARED: Final = 300
+_NEAREST: Final = 100
+#: How many vectors say where the middle of memory is, and how many standard deviations from it count for nothing.
+_SAMPLE: Final = 1024
+_FROM: Final = 1.0
+_LEAST_SPAN: Final = 0.5
+#: From how many standard deviations on a passage stands out, or from which part of the most that so few texts can have.
+_STANDS_OUT: Final = 2.5
+_OF_MOST: Final = 0.5
+#: How much of what all passages have in common is taken out.
+_TAKEN: Final = 0.8
+#: Texts of one request; vectors of one file; seconds that an answer may take outside of a turn.
+_BATCH: Final = 8
+_WRITTEN: Final = 256
+_PATIENCE_S: Final = 60.0
+#: The text whose vector says whether the model behind a name is still the same, the name of that vector, and the least cosine.
+_PROBE: Final = "memory"
+_PROBE_UNIT: Final = 0
+_SAME: Final = 0.98
+#: Seconds for which a model that failed is not asked: a server that hangs costs one turn its time, not each.
+_REST_S: Final = 30.0
 
 
-def _rows(bits: np.ndarray[Any, np.dtype[np.int16]]) -> Iterator[tuple[slice, Floats]]:
-    """Yield the rows, a few at a time, as float32."""
-    for at, block in _blocks(bits):
-        yield slice(at, at + len(block)), block.view(np.float32) * _SCALE
-
-
-def _unit(vectors: Floats) -> Floats:
-    """Return the vectors with length 1; a vector of zeros stays as it is."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
-
-
-def _nearest(cosines: Floats) -> Floats:
-    """Return the mean of the highest of each row."""
-    return np.asarray(np.partition(cosines, -_NEAREST, axis=1)[:, -_NEAREST:].mean(axis=1), np.float32)
-
-
-def _highest(near: Floats) -> Floats:
-    """Return the highest of each row, as many as there are witnesses."""
-    return np.partition(near, -WITNESSES, axis=1)[:, -WITNESSES:] if near.shape[1] > WITNESSES else near
-
-
-@dataclass(frozen=True, eq=False)
-class Calibration:
+class Near:
     """
-    How one model sees one memory: *foreign* are the vectors of the foreign questions, *middle* is the middle of memory.
+    A `Nearness`: of one question's *vector* among the passages *units* (None: all) of which the segments have vectors.
 
-    *gates* and *floors* are for other and for Chinese questions, as (other, Chinese); *rows* is how many vectors there were.
-    *measured* has for each file of vectors the distance of each text from the middle, and what it has in common with foreign
-    questions.
+    What all of them have in common, the middle of memory, is taken out of the vectors before they are compared.
     """
 
-    foreign: Floats
-    middle: Floats
-    gates: Floats
-    floors: Floats
-    rows: int
-    measured: dict[str, Floats] = field(default_factory=dict)
+    def __init__(self, segments: Sequence[Segment], vector: Array, units: Collection[int] | None, weight: float) -> None:
+        self._segments, self._weight = segments, weight
+        wanted = None if units is None else np.fromiter(units, np.uint64, len(units))
+        step = max(1, sum(len(one.units) for one in segments) // _SAMPLE)
+        rows = [one.near(vector, _COMPARED) if wanted is None else one.rows(wanted)[1] for one in segments]
+        found = np.concatenate([one.vectors(some) for one, some in zip(segments, rows, strict=True)])
+        known = (
+            found
+            if wanted is not None
+            else np.concatenate([one.vectors(np.arange(0, len(one.units), step)) for one in segments])
+        )
+        known = known[known.any(axis=1)]
+        middle = known.sum(axis=0)
+        self._common = middle / (np.linalg.norm(middle) or 1)
+        part = vector @ self._common
+        self._asked = (vector - _TAKEN * part * self._common) / np.sqrt(max(1e-6, 1 - (1 - (1 - _TAKEN) ** 2) * part**2))
+        cosines = self._cosines(known)
+        self._middle, self._spread = (float(cosines.mean()), float(cosines.std()) or 1.0) if len(known) else (0.0, 1.0)
+        above = self._deviations(found)
+        order = np.argsort(-above)[:_NEAREST]
+        self._highest = float(above[order[0]]) if len(order) else 0.0
+        self.stands_out = self._highest >= min(_STANDS_OUT, _OF_MOST * math.sqrt(max(0, len(known) - 1)))
+        names = np.concatenate([one.units[some] for one, some in zip(segments, rows, strict=True)])
+        self.nearest: Sequence[int] = names[order][above[order] > _FROM].tolist()
 
-    @cached_property
-    def _asked(self) -> Floats:
-        """The middle of questions."""
-        return np.asarray(self.foreign.mean(axis=0), np.float32)
+    def worth(self, units: Sequence[int]) -> list[float]:
+        """Return what the nearness of each passage adds, as a share of the best score by words."""
+        wanted, above = np.array(units, np.uint64), np.zeros(len(units), np.float32)
+        for one in self._segments:
+            places, rows = one.rows(wanted)
+            above[places] = np.maximum(0, self._deviations(one.vectors(rows)) - _FROM)
+        found: list[float] = (self._weight * np.minimum(1, above / max(_LEAST_SPAN, self._highest - _FROM))).tolist()
+        return found
 
-    @cached_property
-    def _others(self) -> Floats:
-        """The foreign questions, relative to their middle."""
-        return _unit(self.foreign - self._asked)
+    def _deviations(self, vectors: Array) -> Array:
+        """Return how many standard deviations each vector is nearer than the middle; a refused text is not near."""
+        return np.where(vectors.any(axis=1), (self._cosines(vectors) - self._middle) / self._spread, 0)
 
-    def nearness(self, asked: str, vector: Floats, segment: Segment) -> Floats:
-        """Return for each text of the file how near the question *asked* comes to it: 0 at the floor, 1 at the gate."""
-        seen = _unit(vector - self._asked)
-        common = _COMMON * float(_nearest((self._others @ seen)[None])[0])
-        distances, commons = self.measure(segment)
-        near = (products(segment.bits, seen) - seen @ self.middle) / distances - common - commons
-        script = int(bool(_HAN.search(asked)))
-        floor, gate = self.floors[script], self.gates[script]
-        return np.asarray((near - floor) / max(float(gate - floor), 1e-6), np.float32)
-
-    def measure(self, segment: Segment) -> Floats:
-        """Return two rows, distances and what is in common; each file is measured once."""
-        if segment.name not in self.measured or self.measured[segment.name].shape[1] != len(segment.names):
-            self.measured[segment.name] = self._measured(segment)[0]
-        return self.measured[segment.name]
-
-    def _measured(self, segment: Segment) -> tuple[Floats, Floats]:
-        """Return the two rows, and for each foreign question how near it comes to its nearest texts in this file."""
-        found = np.empty((2, len(segment.names)), np.float32)
-        nearest = np.empty((len(self.foreign), 0), np.float32)
-        for at, vectors in _rows(segment.bits):
-            seen = vectors - self.middle
-            lengths = np.linalg.norm(seen, axis=1)
-            lengths[lengths == 0] = 1
-            cosines = (seen @ self._others.T) / lengths[:, None]
-            commons = _COMMON * _nearest(cosines)
-            commons[~vectors.any(axis=1)] = np.inf  # the model refused the text
-            found[:, at] = lengths, commons
-            nearest = _highest(np.hstack([nearest, (cosines - commons[:, None])[np.isfinite(commons)].T]))
-        return found, nearest
-
-    def to_bytes(self) -> bytes:
-        """Return the calibration as bytes, for `parse_calibration`."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in (*_FIELDS, "rows")}
-        out = io.BytesIO()
-        fields |= {f"measured {name}": found for name, found in self.measured.items()}
-        np.savez(out, **fields)
-        return out.getvalue()
+    def _cosines(self, vectors: Array) -> Array:
+        parts = vectors @ self._common
+        left = np.sqrt(np.maximum(1e-6, 1 - (1 - (1 - _TAKEN) ** 2) * parts**2))
+        return np.asarray((vectors @ self._asked - _TAKEN * parts * (self._asked @ self._common)) / left)
 
 
-def parse_calibration(data: bytes) -> Calibration:
-    """Return the calibration that `to_bytes` made; ValueError if the bytes are not one, or have other foreign questions."""
+class Meaning:
+    """
+    What is found by meaning in one workspace; *wake* has the background make what is missing.
+
+    The embedder is made at first use. An error of it is in `fault` until it works again.
+    """
+
+    def __init__(self, config: Config, files: Files, paths: WorkspacePaths) -> None:
+        self._config, self._files, self._paths = config, files, paths
+        self._made: list[tuple[Embedder, VectorStore] | None] = []
+        self._making = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._rested: Deadline = within(0.0)
+        #: The units of each group whose vectors are made, by the name and the contents of the group.
+        self._done: dict[object, list[int]] = {}
+        self._is_proved = False
+        #: Whether a question waits for the model.
+        self.is_wanted = False
+        self.wake: Callable[[], None] = lambda: None
+        self.fault = ""
+
+    def embedder(self) -> tuple[Embedder, VectorStore] | None:
+        """Return the embedder with its vectors, None if there is none; a wrong configuration is in `fault`."""
+        with self._making:
+            if not self._made:
+                try:
+                    embedder = embedder_of(self._config)
+                    lock = self._paths.state / "vectors.lock"
+                    self._made.append((embedder, VectorStore(self._files, self._paths.vectors, lock, embedder.name)))
+                except BadConfig as error:
+                    self._made.append(None)
+                    self.fault = str(error)
+            return self._made[0]
+
+    # ── in a turn ────────────────────────────────────────────────────────────
+
+    def ask(self, question: str, deadline: Deadline) -> Asked | None:
+        """Return how near passages come to the question, None where that can't be said now; `fault` says why."""
+        made = self.embedder()
+        if made is None or not (self._rested.is_over and (self._thread is None or not self._thread.is_alive())):
+            return None
+        embedder, store = made
+        segments = store.segments()
+        if not segments:
+            return None
+        try:
+            vector = self._vector(embedder, question, deadline)
+            if len(vector) != segments[0].size:
+                raise ValueError("the question's vector has another length than those of memory")
+        except BlockingIOError:
+            self.is_wanted = True
+            self.wake()
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever a model does, the turn goes on; its text may quote a message
+            self.fault, self._rested = _reason(embedder, error), within(_REST_S, deadline.now)
+            return None
+        self.fault = ""
+        weight = self._config.recall.meaning
+        return lambda units: Near(segments, vector, units, weight)
+
+    def _vector(self, embedder: Embedder, question: str, deadline: Deadline) -> Array:
+        answer: list[Array] = []
+        faults: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                answer.append(embedder.vectors([question], deadline.left_s, asks=True)[0])
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+                faults.append(error)
+
+        self._thread = threading.Thread(target=run, name="meaning", daemon=True)
+        self._thread.start()
+        self._thread.join(min(deadline.left_s, threading.TIMEOUT_MAX))
+        if faults:
+            raise faults[0] if isinstance(faults[0], Exception) else RuntimeError(type(faults[0]).__name__)
+        if not answer:
+            raise TimeoutError("it did not answer in time")
+        return answer[0]
+
+    # ── outside of a turn ────────────────────────────────────────────────────
+
+    def rest(self) -> None:
+        """Give the model back if nobody has asked for it for long."""
+        made = self.embedder()
+        if made and time.monotonic() - InProcess.used_s > IDLE_S:
+            made[0].unload()
+
+    def make(
+        self,
+        index: Index,
+        zone: tzinfo,
+        unfiled: Callable[[], Sequence[Passage]],
+        events: Events,
+        control: Control = UNLIMITED,
+        deadline: Deadline = NEVER,
+    ) -> tuple[int, str]:
+        """
+        Make the vectors that passages lack until the *deadline*: of messages *unfiled*, then of each group, the newest first.
+
+        Returns how many groups were looked at, and the reason of a failure or "". A failure is reported by the event
+        `backend_failed`; the next call goes on.
+        """
+        made, fault, done = self.embedder(), "", 0
+        if made is None:
+            return 0, self.fault
+        try:
+            done = self._make(*made, self._lacking(index, zone, unfiled), control, deadline)
+        except SupervisorError as error:
+            fault = error.sentence
+        except Exception as error:  # noqa: BLE001 - a model may be somebody else's
+            fault = _reason(made[0], error)
+        events.transition(
+            "backend_failed", fault, cleared="backend_back", what="vectors", backend=name_of(self._config), why=fault
+        )
+        return done, fault
+
+    def _lacking(
+        self, index: Index, zone: tzinfo, unfiled: Callable[[], Sequence[Passage]]
+    ) -> Iterator[tuple[object, Iterable[Meant]]]:
+        """Yield each group whose vectors are not known to be made, with what they are made of; forget those that are gone."""
+        days: dict[object, list[Chunk]] = {}
+        for passage in unfiled():
+            days.setdefault(passage.day, []).append(Chunk(passage, talk=passage.session))
+        waiting = [one for chunks in days.values() for talk in neighbours(chunks) for one in meant_in(talk)]
+        members = Manifest(files=index.records()).members()
+        names = {(name, *(record.key for record in files.values())): name for name, files in members.items()}
+        newest = sorted(names, key=lambda key: -max(record.mtime_ns for record in members[names[key]].values()))
+        waits: object = ("unfiled", *(one.unit for one in waiting))
+        self._done = {key: units for key, units in self._done.items() if key in names or key == waits}
+        if waiting and waits not in self._done:
+            yield waits, waiting
+        for key in newest:
+            if key not in self._done:
+                with contextlib.suppress(OSError, SupervisorError):
+                    yield key, [*meant_by(self._files, self._paths, members[names[key]], zone)]
+
+    def _make(
+        self,
+        embedder: Embedder,
+        store: VectorStore,
+        groups: Iterator[tuple[object, Iterable[Meant]]],
+        control: Control,
+        deadline: Deadline,
+    ) -> int:
+        done = 0
+        with _Written(store, self._config.embeddings.cache_bytes) as written:
+            for key, texts in groups:
+                meant = {one.unit: one for one in texts}
+                lacking = store.lacking(meant)
+                if (lacking or self.is_wanted) and not self._is_proved:
+                    embedder.load()
+                    self._prove(embedder, store)
+                    lacking = store.lacking(meant)
+                for at in range(0, len(lacking), _BATCH):
+                    if written.is_full:
+                        break
+                    if control.should_stop() or deadline.is_over:
+                        return done
+                    embedder.load()
+                    some = lacking[at : at + _BATCH]
+                    written.add(some, _vectors_of(embedder, [meant[unit] for unit in some]))
+                self._done[key] = [*meant]
+                done += 1
+        if self.is_wanted:
+            embedder.load()
+            self.is_wanted = False
+        store.keep({_PROBE_UNIT, *(unit for units in self._done.values() for unit in units)})
+        store.remove_others()
+        return done
+
+    def _prove(self, embedder: Embedder, store: VectorStore) -> None:
+        """Delete all vectors if the model behind the name has changed: they are made again."""
+        probe = embedder.vectors([_PROBE], _PATIENCE_S)
+        rows = [(one, one.rows(np.array([_PROBE_UNIT], np.uint64))[1]) for one in store.segments()]
+        held = [one.vectors(row)[0] @ probe[0] if one.size == probe.shape[1] else 0.0 for one, row in rows if len(row)]
+        if (held and min(held) < _SAME) or any(one.size != probe.shape[1] for one, _ in rows):
+            store.clear()
+            self._done, held = {}, []
+        if not held:
+            store.add([_PROBE_UNIT], probe)
+        self._is_proved = True
+
+
+class _Written:
+    """Vectors that are written some hundred at a time, and when it is left; `is_full` where they have *most_bytes*."""
+
+    def __init__(self, store: VectorStore, most_bytes: int) -> None:
+        self._store, self._most_bytes = store, most_bytes
+        self._units: list[int] = []
+        self._vectors: list[Array] = []
+        self.is_full = self._is_full()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._write()
+
+    def add(self, units: Sequence[int], vectors: Array) -> None:
+        self._units += units
+        self._vectors.append(vectors)
+        if len(self._units) >= _WRITTEN:
+            self._write()
+
+    def _write(self) -> None:
+        if self._units:
+            self._store.add(self._units, np.concatenate(self._vectors))
+            self._units, self._vectors = [], []
+            self.is_full = self._is_full()
+
+    def _is_full(self) -> bool:
+        return sum(segment.stat.size for segment in self._store.segments()) >= self._most_bytes
+
+
+def _vectors_of(embedder: Embedder, texts: Sequence[Meant]) -> Array:
+    """Return a vector for each text, of it and of it behind the one before it; zeros for one that the model refuses."""
+    both = [one.text for one in texts] + [f"{one.before}\n{one.text}" for one in texts if one.before]
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as packed:
-            if any(one.compress_type != zipfile.ZIP_STORED or one.file_size > len(data) for one in packed.infolist()):
-                raise ValueError("it is packed, and what is in it may be of any size")
-        with np.load(io.BytesIO(data), allow_pickle=False) as found:
-            measured = {name.partition(" ")[2]: found[name] for name in found.files if name.startswith("measured ")}
-            fields = {name: found[name] for name in _FIELDS}
-            made = Calibration(**fields, rows=int(found["rows"]), measured=measured)
-    except (
-        zipfile.BadZipFile,
-        KeyError,
-        OSError,
-        EOFError,
-        MemoryError,
-        TypeError,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:
-        raise ValueError(f"it is no calibration ({type(error).__name__})") from None
-    size = made.middle.shape[0] if made.middle.ndim == 1 else 0
-    if made.foreign.shape != (len(FOREIGN), size) or made.gates.shape != (2,) or made.floors.shape != (2,):
-        raise ValueError("it is a calibration by other questions")
-    return made
+        made = embedder.vectors(both, _PATIENCE_S)
+    except Refused:
+        if len(texts) > 1:
+            return np.concatenate([_vectors_of(embedder, [one]) for one in texts])
+        return np.zeros_like(embedder.vectors([_PROBE], _PATIENCE_S))  # a server that refuses this too refuses everything
+    found, rest = made[: len(texts)].copy(), iter(made[len(texts) :])
+    for row, one in enumerate(texts):
+        if one.before:
+            found[row] += next(rest)
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), np.float32)
 
 
-def calibrate(segments: Sequence[Segment], foreign: Floats, gate: float = GATE) -> Calibration:
-    """
-    Return how the model of these vectors sees the texts of *segments*.
+def _reason(embedder: Embedder, error: Exception) -> str:
+    """Return why the model could not be asked; the words of another's package may quote a message."""
+    ours = isinstance(error, (OSError, ValueError)) and type(embedder).__module__.startswith("recalld.supervisor.")
+    said = next((one for one in error.args if isinstance(one, Text)), None)
+    return said or (str(error) if ours else f"it failed ({type(error).__name__})")
 
-    *foreign* are the vectors of the foreign questions, *gate* is the gate of the model, in standard deviations.
-    """
-    total, texts = _PRIOR * foreign.mean(axis=0), _PRIOR
-    for segment in segments:
-        for _, vectors in _rows(segment.bits):
-            total, texts = total + vectors.sum(axis=0), texts + int(vectors.any(axis=1).sum())
-    rows = sum(len(segment.names) for segment in segments)
-    middle = np.asarray(total / texts, np.float32)
-    made = Calibration(foreign, middle, np.full(2, _NEVER, np.float32), np.zeros(2, np.float32), rows)
-    if texts == _PRIOR:
-        return made  # the model has refused all texts: none is near
-    nearest = np.empty((len(foreign), 0), np.float32)
-    for segment in segments:
-        made.measured[segment.name], near = made._measured(segment)  # noqa: SLF001 - its maker
-        nearest = _highest(np.hstack([nearest, near]))
-    cosines = made._others @ made._others.T  # noqa: SLF001
-    np.fill_diagonal(cosines, -np.inf)
-    chance = nearest.mean(axis=1) - _COMMON * _nearest(cosines)
-    for n in range(2):
-        near = chance[n == _IS_CHINESE]
-        made.gates[n], made.floors[n] = (near.mean() + sds * near.std() for sds in (gate, _LEAST))
-    return made
+
+def name_of(config: Config) -> str:
+    """Return the name by which results name the search by meaning: that of `auto` is `hybrid`."""
+    return BOTH if config.recall.backend == AUTO else config.recall.backend

@@ -1,5 +1,5 @@
 """
-Search memory for a question: the query, the index, the reranker, and a literal search if nothing else finds anything.
+Search memory for a question: the query, meaning, the index, and a literal search if no words find anything.
 
 A search never fails a turn: at its deadline it ends with the hits that it has so far, and an error becomes an event.
 `query/` decides what a question asks, `index/` finds and scores passages, `context/` chooses what the assistant is shown.
@@ -19,7 +19,7 @@ from recalld.supervisor.index.bm25 import load_numpy
 from recalld.supervisor.index.chunking import chunk_note
 from recalld.supervisor.index.documents import MOST_CHARS
 from recalld.supervisor.index.gate import gate_of
-from recalld.supervisor.index.hit import Answer, Hit, SearchResult
+from recalld.supervisor.index.hit import BOTH, WORDS, Answer, Hit, SearchResult
 from recalld.supervisor.index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from recalld.supervisor.index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from recalld.supervisor.protocol.marks import only_pinned
@@ -29,7 +29,6 @@ from recalld.supervisor.query.subject import as_typed, subject_of
 from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.recall.ended import of_today
 from recalld.supervisor.recall.neighbours import going_on
-from recalld.supervisor.recall.rerank import used_name
 from recalld.supervisor.recall.unfiled import UnfiledPassages, is_asked_by
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, within
@@ -45,13 +44,13 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.commit import Changes
-    from recalld.supervisor.index.hit import Miss, Passage, Tier
+    from recalld.supervisor.index.hit import Asked, Miss, Passage, Tier
     from recalld.supervisor.index.index import Index
     from recalld.supervisor.protocol.config_keys import Recall
     from recalld.supervisor.protocol.message import Message
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.rerank import Reranker
+    from recalld.supervisor.recall.meaning import Meaning
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.clock import Deadline
     from recalld.supervisor.storage.control import Control
@@ -83,7 +82,7 @@ class Searcher:
     paths: WorkspacePaths
     zone: tzinfo
     index: Index
-    reranker: Reranker
+    meaning: Meaning | None
     unfiled: Unfiled
     settings: Recall
     events: Events
@@ -111,19 +110,15 @@ class Searcher:
         began = time.perf_counter()
         search = Search(self) if audience.sees_all else self.for_group(self, audience, now)
         query = search.attempt(lambda: self._parsed(question, now, recent, search, is_input), Query({}, text=question))
-        if search.asks_backend:
-            search.attempt(self.reranker.backend, None)
+        if self.meaning:
+            search.attempt(self.meaning.embedder, None)
         search.attempt(lambda: self._load_libraries(query, now), None)
         deadline = deadline or within(self.settings.timeout_ms / 1000)
         unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())
-        answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled), Answer())
+        asked = search.attempt(lambda: search.asked(query, deadline), None)
+        answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled, asked), Answer())
         hits = list(answer.hits)
-        how = "bm25" if hits else "none"
-        reranked = search.attempt(lambda: search.reranked(query, hits, deadline, unfiled), None)
-        if reranked:
-            # originals that are a fallback stay after the others
-            hits = sorted(reranked, key=lambda hit: self.settings.originals == "fallback" and hit.unit.tier == "original")
-            how = used_name(self.settings)
+        how = BOTH if asked and hits else WORDS if hits else "none"
         if not (hits and answer.is_strong):
             literal = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), list[Hit]())
             hits, how = _before(literal, hits), "literal" if literal else how
@@ -223,9 +218,6 @@ class Searcher:
 class Search:
     """The steps of one search of all memory; the error of a step is kept in `faults`, and the next step goes on."""
 
-    #: Whether the hits are reranked by the backend, which may have read all of memory.
-    asks_backend = True
-
     def __init__(self, of: Searcher) -> None:
         self.of = of
         self.faults: list[str] = []
@@ -245,33 +237,30 @@ class Search:
             self.faults.append(Text("search.unfiled_unsearched", count=found.left))
         return found
 
-    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
+    def asked(self, query: Query, deadline: Deadline) -> Asked | None:
+        """Return how near passages come by meaning; None where it can't be said, or the question only names days or numbers."""
+        if self.of.meaning is None or query.only_days or not any(word.isalpha() for word in query.words):
+            return None
+        return self.of.meaning.ask(query.text, deadline)
+
+    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, asked: Asked | None = None) -> Answer:
         """Return the answer of the index; if it is damaged, the answer of the files held in memory, until it is rebuilt."""
         if query.is_empty:
             return Answer()
         try:
-            answer = self.indexed(query, deadline, unfiled)
+            answer = self.indexed(query, deadline, unfiled, asked)
         except BadFile as error:
             self.of.report_damage(error)
-            answer = self.indexed(query, deadline, unfiled)
+            answer = self.indexed(query, deadline, unfiled, asked)
         if self.of.index.left and self.of.index.made_percent == _ALL:
             self.faults.append(Text("search.changed_unsearched"))
         return answer
 
-    def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
+    def indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages, asked: Asked | None) -> Answer:
         """Return the answer of the index, with the originals as `[recall] originals` says."""
         least, tiers = self.of.settings.min_score, TIERS[self.of.settings.originals]
         names = self.of.unfiled.written_names  # no longer unfiled, in files that may be too new for the index
-        return self.of.index.search(query, LIMIT, tiers, least, deadline, unfiled.overlay, names=names)
-
-    def reranked(self, query: Query, hits: list[Hit], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit] | None:
-        """Return the hits with those of the backend; None if it has none, or the question only names days."""
-        if not self.asks_backend or query.only_days or not any(word.isalpha() for word in query.words):
-            return None
-        index, tiers = self.of.index, TIERS[self.of.settings.originals]
-        return self.of.reranker.rerank(
-            query.text, hits, deadline, lambda units: index.same(units, tiers, LIMIT, unfiled.overlay), query.role
-        )
+        return self.of.index.search(query, LIMIT, tiers, least, deadline, unfiled.overlay, names=names, asked=asked)
 
     def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """
@@ -343,7 +332,7 @@ class Search:
         """Emit an event for each lasting fault that has begun or ended with this search."""
         why = _reasons(self.faults)
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
-        fault, backend = self.of.reranker.fault, used_name(self.of.settings)
+        fault, backend = self.of.meaning.fault if self.of.meaning else "", self.of.settings.backend
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
 
 

@@ -1,5 +1,5 @@
 """
-Hostile archives for `backup verify` and `restore`, and for the reader of calibrations: ``python -m tests.fuzz.archives --cases 10000``.
+Hostile archives for `backup verify` and `restore`, and for the reader of vectors: ``python -m tests.fuzz.archives --cases 10000``.
 
 Each case may take ten seconds of the processor and leaves its process, which does five hundred, below 300 MB. Prints the counts, the
 slowest case and the largest process; what fails, by its seed, ends the run with 1.
@@ -8,6 +8,7 @@ slowest case and the largest process; what fails, by its seed, ends the run with
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import json
 import multiprocessing
@@ -15,18 +16,23 @@ import random
 import resource
 import shutil
 import signal
+import struct
 import sys
 import tarfile
 import tempfile
 import time
+import zlib
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from recalld.supervisor.checks import backup
-from recalld.supervisor.recall.meaning import FOREIGN, Calibration, parse_calibration
+from recalld.supervisor.recall.meaning import Near
+from recalld.supervisor.recall.vectors import VectorStore
+from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.files import Files
 from tests.fuzz.mutate import mutated
 from tests.world import World, at, message
 
@@ -35,6 +41,8 @@ MOST_BYTES: Final = 300 << 20
 _PART: Final = 500
 _NOW: Final = at("2026-01-31T10:00")
 _BLOCK: Final = 512
+#: The name of a file of the model "model".
+_VECTORS: Final = f"{hashlib.sha256(b'model').hexdigest()[:16]}-00000001-00000000.i8"
 _SIZES: Final = (
     b"-0000001000\0", b"\xff" * 10 + b"\xfe\0", b"\x80" + b"\xff" * 11, b"77777777777\0", b"00000000000\0", b" " * 12, b"0000000_010\0", b"\0" * 12,
 )  # fmt: skip
@@ -101,28 +109,28 @@ def _many_folders(pick: random.Random) -> bytes:
     return file.getvalue()
 
 
-def hostile_zip(data: bytes, pick: random.Random) -> bytes:
-    """Return the calibration with bytes changed, or a right zip of arrays that are none, packed, or said to be huge."""
-    if pick.random() < 0.7:
-        return mutated(data, pick)
-    fields: dict[str, Any] = {name: np.zeros(2, np.float32) for name in ("foreign", "middle", "gates", "floors", "rows")}
-    fields[pick.choice(list(fields))] = np.zeros(pick.choice((0, 1 << 10, 1 << 22, 1 << 24)), np.int8)
-    out = io.BytesIO()
-    pick.choice((np.savez, np.savez_compressed))(out, **fields)
-    packed = out.getvalue()
-    return (
-        packed.replace(b"'shape': (2,)", b"'shape': (9" + b"9" * pick.choice((0, 1)) + b",)") if pick.random() < 0.5 else packed
-    )
+def hostile_vectors(data: bytes, pick: random.Random) -> bytes:
+    """Return the file of vectors with bytes changed, which has a right checksum again."""
+    changed = mutated(data, pick)
+    if pick.random() < 0.3 and len(changed) >= 32:
+        changed = (
+            changed[:8] + struct.pack("<II", *(pick.choice((0, 1, 7, 1 << 20, (1 << 32) - 1)) for _ in range(2))) + changed[16:]
+        )
+    return changed[:16] + struct.pack("<I", zlib.crc32(changed[32:])) + changed[20:]
 
 
-def case(seed: int, tar: bytes, calibration: bytes, place: Path) -> None:
+def case(seed: int, tar: bytes, held: bytes, place: Path) -> None:
     """Give the readers one archive; any error but a sentence of recalld goes up."""
     pick = random.Random(seed)
     if seed % 10 == 0:
-        try:
-            parse_calibration(hostile_zip(calibration, pick))
-        except ValueError:
-            return
+        file = place / "vectors" / _VECTORS
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(hostile_vectors(held, pick))
+        store = VectorStore(Files(RealDisk()), place / "vectors", place / "lock", "model")
+        asked = np.ones(8, np.float32)
+        for segment in store.segments():
+            if segment.size == len(asked):
+                Near([segment], asked, None, 1.0).worth([1, 2])
         return
     file = place / "一.tar"
     file.write_bytes(hostile_tar(tar, pick))
@@ -131,27 +139,29 @@ def case(seed: int, tar: bytes, calibration: bytes, place: Path) -> None:
             attempt()
         except SupervisorError:
             continue
-    left = {one.name for one in place.iterdir()} - {"一.tar", "新"}
+    left = {one.name for one in place.iterdir()} - {"一.tar", "新", "vectors", "lock"}
     assert not left, left
     shutil.rmtree(place / "新", ignore_errors=True)
 
 
 def bases(place: Path) -> tuple[bytes, bytes]:
-    """Return a backup of a small workspace, and a calibration."""
+    """Return a backup of a small workspace, and a file of vectors."""
     world = World(place / "记忆", _NOW)
     world.write([message(str(n), f"2026-01-{20 + n}T09:00") for n in range(6)])
     world.settle()
     (world.root / "memory" / f"{'长' * 60}.md").write_text("一条笔记\n" * 50)
     backup.create(world.ws, place / "好.tar", _NOW, "recalld")
-    two, zeros = np.zeros(2, np.float32), np.zeros((len(FOREIGN), 8), np.float32)
-    return (place / "好.tar").read_bytes(), Calibration(zeros, np.zeros(8, np.float32), two, two, 3).to_bytes()
+    store = VectorStore(world.files, place / "好", place / "锁", "model")
+    store.add(range(20), np.random.default_rng(0).normal(size=(20, 8)).astype(np.float32))
+    (held,) = (place / "好").iterdir()
+    return (place / "好.tar").read_bytes(), held.read_bytes()
 
 
 def _late(*_: object) -> None:
     raise AssertionError(f"it hangs: after {MOST_S:g} s of work it has not ended")
 
 
-def part(seeds: range, tar: bytes, calibration: bytes, told: Any) -> None:
+def part(seeds: range, tar: bytes, held: bytes, told: Any) -> None:
     """Do the cases, and tell what failed, the seconds of the slowest and the bytes of this process at its largest."""
     signal.signal(signal.SIGPROF, _late)
     faults, slowest = [], 0.0
@@ -163,7 +173,7 @@ def part(seeds: range, tar: bytes, calibration: bytes, told: Any) -> None:
             began = time.process_time()
             signal.setitimer(signal.ITIMER_PROF, MOST_S)
             try:
-                case(seed, tar, calibration, Path(name))
+                case(seed, tar, held, Path(name))
             except BaseException as error:  # a case may raise anything
                 faults.append(f"seed {seed}: {type(error).__name__}: {error}"[:300])
             finally:

@@ -30,8 +30,7 @@ from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.protocol.paths import check_filesystem
 from recalld.supervisor.protocol.settings import dotted, keys, variable
-from recalld.supervisor.recall.meaning import FOREIGN
-from recalld.supervisor.recall.rerank import Reranker
+from recalld.supervisor.recall.embeddings import Server
 from recalld.supervisor.storage.errors import BadConfig, NoSummary
 from recalld.worker.__main__ import main
 from recalld.worker.providers import choose
@@ -412,14 +411,13 @@ def has_a_second_for_the_backend(world: World) -> bool:
     """Whether a backend that a turn asks has more than a second for its answer."""
     given: list[float] = []
 
-    class Patient:
-        def scores(self, _question: str, units: Any, within_s: float) -> list[float]:
-            given.append(within_s)
-            return [1.0 for _ in units]
+    class Patient(Server):
+        def vectors(self, texts: Any, within_s: float, *, asks: bool = False) -> Any:
+            if asks:
+                given.append(within_s)
+            return super().vectors(texts, within_s, asks=asks)
 
-    world.ws.reranker = Reranker(Patient)
-    remember(world, PEANUT)
-    world.search("花生过敏吗")
+    embedded(world, Patient)
     return any(span > 1 for span in given)
 
 
@@ -666,8 +664,8 @@ def role_with_the_summary(world: World) -> str:
 # ── vectors ──────────────────────────────────────────────────────────────────
 
 
-def embedded(world: World) -> vectors.Server:
-    """A server of embeddings that was shown memory; it takes the place of NOWHERE."""
+def embedded(world: World, client: Any = Server) -> vectors.Server:
+    """A server of embeddings that was shown memory, and asked once; it takes the place of NOWHERE."""
     remember(world, PEANUT)
     with vectors.Server() as server:
         world.reopen(world.toml.replace(NOWHERE, server.url))
@@ -675,7 +673,10 @@ def embedded(world: World) -> vectors.Server:
             world.root, world.ws.config, world.files, world.events, {"OPENAI_API_KEY": "sk-one", "OTHER_KEY": "sk-two"}
         )
         world.refresh()
-        world.precompute_vectors()
+        if made := world.ws.meaning and world.ws.meaning.embedder():
+            world.ws.meaning._made = [(client(world.ws.config, world.ws.environ), made[1])]
+        world.make_vectors()
+        world.search("花生过敏吗")
         return server
 
 
@@ -689,26 +690,30 @@ def key_of_the_vectors(world: World) -> str:
 
 def backend_that_can_be_had(world: World) -> int:
     embedded(world)
-    world.search("花生过敏吗")
     return len(world.events.of("backend_failed"))
 
 
-def first_text_embedded(world: World) -> str:
-    return embedded(world).asked[0][0]
+def how_near_it_counts(world: World) -> int:
+    """How many of the questions that were asked the server has got."""
+    return [text for batch in embedded(world).asked for text in batch].count("花生过敏吗")
 
 
-def last_text_embedded(world: World) -> str:
+def question_embedded(world: World) -> str:
     return embedded(world).asked[-1][-1]
 
 
+def last_text_embedded(world: World) -> str:
+    return embedded(world).asked[1][0]
+
+
 def vectors_in_megabytes(world: World) -> bool:
-    """Whether the vectors of 2,500 texts take more than 1.2 MB."""
+    """Whether the vectors of 5,000 texts take more than 1.2 MB."""
     with vectors.Server() as server:
         world.reopen(world.toml.replace(NOWHERE, server.url))
-        for n in range(50):
+        for n in range(100):
             world.note(f"2025-01-{1 + n % 28:02}-note-{n}.md", "".join(f"- 第 {n} 家店的第 {m} 样东西\n" for m in range(50)))
         world.refresh()
-        world.precompute_vectors()
+        world.make_vectors()
     return sum(path.stat().st_size for path in world.paths.vectors.iterdir()) > 1_200_000
 
 
@@ -895,9 +900,10 @@ EFFECTS = {
     "archive.quiet": Effect(restored_in_half_a_minute, {"10s": 1, "60s": 0}),
     "archive.slug_chars": Effect(slug, {12: "nginx-deploy", 32: "nginx-rollback-cloudflare"}),
     "recall.backend": Effect(backend_that_can_be_had, {"bm25": 0, "nobody": 1}, VECTORS),
-    "recall.timeout_ms": Effect(has_a_second_for_the_backend, {100_000: True, 200: False}),
+    "recall.timeout_ms": Effect(has_a_second_for_the_backend, {100_000: True, 200: False}, VECTORS),
     "recall.k1": Effect(scores, {0.5: DIFFERS, 1.2: DIFFERS}),
     "recall.b": Effect(scores, {0.1: DIFFERS, 0.75: DIFFERS}),
+    "recall.meaning": Effect(how_near_it_counts, {0.0: 0, 0.7: 1}, VECTORS),
     "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "literal"}),
     "recall.max_keywords": Effect(terms_of_a_long_question, {0: 4, 2: 2}),
     "recall.recent_messages": Effect(terms_of_a_question_that_refers_back, {0: False, 5: True}),
@@ -971,12 +977,12 @@ EFFECTS = {
     "tokens.cjk_weight": Effect(calls_for_a_chinese_day, {0.5: False, 4.0: True}, {**SERVED, "llm.context_tokens": 6000}),
     "tools.search_results": Effect(lines_found, {15: 15, 3: 3}),
     "tools.dialect": Effect(needed_argument, {"recall": "query", "lines": "keywords"}),
-    "embeddings.base_url": Effect(texts_embedded, {NOWHERE: 4, ELSEWHERE: 0}, VECTORS),
+    "embeddings.base_url": Effect(texts_embedded, {NOWHERE: 3, ELSEWHERE: 0}, VECTORS),
     "embeddings.model": Effect(backend_that_can_be_had, {"bge": 0, "": 1}, VECTORS),
     "embeddings.api_key_env": Effect(
         key_of_the_vectors, {"OPENAI_API_KEY": "Bearer sk-one", "OTHER_KEY": "Bearer sk-two"}, VECTORS
     ),
-    "embeddings.question_prefix": Effect(first_text_embedded, {"": FOREIGN[0], "query: ": f"query: {FOREIGN[0]}"}, VECTORS),
+    "embeddings.question_prefix": Effect(question_embedded, {"": "花生过敏吗", "query: ": "query: 花生过敏吗"}, VECTORS),
     "embeddings.text_prefix": Effect(last_text_embedded, {"": PEANUT, "passage: ": f"passage: {PEANUT}"}, VECTORS),
     "embeddings.cache_bytes": Effect(vectors_in_megabytes, {"1MB": False, "500MB": True}, VECTORS),
     "serve.port": Effect(of_the_service, {0: [], 28377: DIFFERS}),

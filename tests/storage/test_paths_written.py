@@ -20,7 +20,7 @@ from recalld.supervisor.checks.nightly_backup import nightly_backup
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.context.inbox_file import InboxFile
 from recalld.supervisor.events import EventLog
-from recalld.supervisor.host.background import prepare_backend
+from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.interfaces.http.access import Access
@@ -173,7 +173,7 @@ def vectors_of_memory(world: World) -> None:
     with vectors.Server() as server:
         told = f'[recall]\nbackend = "hybrid"\n[embeddings]\nbase_url = "{server.url}"\nmodel = "bge"\n'
         ws = Workspace(world.root, load(told.encode(), {}), world.files, world.events)
-        assert prepare_backend(ws, world.clock)[1] == ""
+        assert make_vectors(ws, world.clock)[1] == ""
 
 
 def damage(world: World) -> None:

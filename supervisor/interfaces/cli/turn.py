@@ -107,9 +107,9 @@ def why(
     if json:
         call.show(as_json(asdict(again or receipt)))
     else:
-        from recalld.supervisor.recall.rerank import words_alone
+        from recalld.supervisor.recall.embedders import words_alone
 
-        missed = words_alone(call.opened(workspace, now)[0].config.recall, is_loaded=True)
+        missed = words_alone(call.opened(workspace, now)[0].config, receipt.how)
         call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer(), missed))
 
 
@@ -162,12 +162,12 @@ def index_rebuild(
 ) -> None:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     call: Call = ctx.obj
-    from recalld.supervisor.host.background import prepare_backend
+    from recalld.supervisor.host.background import make_vectors
     from recalld.supervisor.storage.clock import utc_now
 
     changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest(), workspace, now))
     ws, _ = call.opened(workspace, now)
-    _, fault = prepare_backend(ws, utc_now)
+    _, fault = make_vectors(ws, utc_now)
     held = _held(ws.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
     call.show(as_json({**changes, **held}) if json else as_text({**held, **odd}, call.renderer()))

@@ -6,7 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "truth": "true 或 false",
-    "backend": '"auto"、"bm25"、"hybrid" 或装好的后端的名字',
+    "backend": '"auto"、"bm25"、"use"、"e5"、"hybrid" 或装好的模型的名字',
     "time": '不短于 "{least}" 的时长，如 "30s"、"10m"、"6h"、"1d"（只写数字就是秒数）',
     "times": '一组时长，如 ["10m", "30m", "2h"]',
     "size": '不小于 "{least}" 的大小，如 "500KB"、"10MB"、"1GiB"（只写数字就是字节数）',

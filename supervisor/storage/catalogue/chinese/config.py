@@ -28,7 +28,7 @@ TEXTS: Final = {
     "key_twice": "第 {line} 行又写了一遍 {key}；请只留一个",
     "value_for_section": "这里给了 {value}，但这是一节；请写 [{name}]，键写在它下面",
     "hybrid_needs": '"hybrid" 需要 embeddings.base_url 和 embeddings.model；现改用 "bm25"',
-    "no_backend": '装好的包里没有 {name!r}；现改用 "bm25"',
+    "no_backend": '装好的包里没有模型 {name!r}（入口 recalld.embedders）；现改用 "bm25"',
     "backend_failed": '{name!r} 启动不了（{kind}）；现改用 "bm25"',
     "not_yaml": "它不是 UTF-8 的普通 YAML；请改正，或删掉它，改用默认值",
     "no_memory_section": "它没有 `memory` 一节；请补上，或删掉文件，改用默认值",

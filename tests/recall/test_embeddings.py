@@ -1,0 +1,234 @@
+"""`hybrid`: the vectors of a server. What is sent to it, and that one that fails costs nothing but what is found by meaning."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+
+import pytest
+
+from recalld.supervisor.host.background import make_vectors
+from tests.loopback import free_port
+from tests.recall.said import CAR, OTHER_WORDS, QUESTION, SAID, filled, texts
+from tests.recall.vectors import FAULTS, Server
+from tests.world import WITHOUT_MODEL, World, at
+
+#: The text whose vector says whether the model is still the same.
+PROBE = "memory"
+
+
+@pytest.fixture
+def server():
+    with Server() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory):
+    return filled(World(tmp_path_factory.mktemp("settled"), at("2026-01-31T10:00"), WITHOUT_MODEL))
+
+
+@pytest.fixture
+def world(settled, tmp_path, server):
+    world = settled.copied(tmp_path).reopen(hybrid(server.url))
+    world.refresh()
+    return world
+
+
+@pytest.fixture
+def ready(world, server):
+    make(world)
+    server.asked.clear()
+    return world
+
+
+def hybrid(url, more=""):
+    section = f'[embeddings]\nbase_url = "{url}"\nmodel = "bge-test"\n{more}'
+    return f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\ntimeout_ms = 60000\n{section}'
+
+
+def make(world):
+    return make_vectors(world.ws, world.clock)
+
+
+def files(world):
+    return sorted((world.root / ".recalld/vectors").glob("*.i8"))
+
+
+def sent(server):
+    return [text for batch in server.asked for text in batch]
+
+
+def by_words(world):
+    before = world.toml
+    found = world.reopen(WITHOUT_MODEL).search(QUESTION).hits
+    world.reopen(before)
+    return found
+
+
+def test_a_command_finds_by_meaning_with_a_server(ready):
+    found = ready.search(OTHER_WORDS)
+    assert (found.how, CAR in texts(found)[:2]) == ("hybrid", True)
+    assert "meaning" in found.hits[0].because
+
+
+def test_each_text_is_sent_once_with_the_one_before_it_and_never_in_a_turn(world, server):
+    world.search(QUESTION)
+    assert server.asked == []
+    make(world)
+    said = [one["text"] for one in SAID[:-1]]
+    assert all(sent(server).count(text) == 1 for text in said if "密码" not in text)
+    assert f"{said[0]}\n{said[1]}" in sent(server)
+    server.asked.clear()
+    make(world.reopen())
+    world.search(QUESTION)
+    assert server.asked == [[QUESTION]]
+
+
+def test_prefixes_go_before_questions_and_texts(world, server):
+    world.reopen(hybrid(server.url, 'question_prefix = "query: "\ntext_prefix = "passage: "\n'))
+    make(world)
+    world.search(QUESTION)
+    assert f"passage: {CAR}" in sent(server)
+    assert sent(server)[-1] == f"query: {QUESTION}"
+
+
+def test_no_secret_is_sent_unless_redaction_is_off(world, server):
+    make(world)
+    world.search("我的密码是 hunter2-demo 花了多少")
+    assert "hunter2" not in str(server.asked)
+    make(world.reopen(f'{world.toml}[privacy]\nredact = "off"\n'))  # other texts, other vectors
+    assert "hunter2" in str(server.asked)
+
+
+def test_the_key_is_sent_to_the_server_and_to_no_event(world, server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-demo-123")
+    make(world)
+    assert server.headers[0]["authorization"] == "Bearer sk-demo-123"
+    server.act = "bad key"
+    world.search(QUESTION)
+    assert "sk-demo" not in str(world.events.all)
+    assert "401" in world.events.of("backend_failed")[0]["why"]
+
+
+@pytest.mark.parametrize("act", ["another model", "other length"])
+def test_vectors_of_another_model_behind_the_same_name_are_made_again(ready, server, act):
+    before = files(ready)[0].read_bytes()
+    server.act = act
+    ready.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
+    ready.refresh()
+    make(ready.reopen())
+    store = ready.ws.meaning.embedder()[1]
+    assert {one.size for one in store.segments()} == {7 if act == "other length" else 256}
+    assert sum(len(one.units) for one in store.segments()) == len(SAID) + 1  # all, and the probe, without small talk
+    assert ready.search(QUESTION).how == "hybrid"
+    assert all(one.read_bytes() != before for one in files(ready))
+
+
+def test_vectors_of_a_former_model_go_once_the_new_ones_are_there(ready, server):
+    before = files(ready)
+    ready.reopen(ready.toml.replace("bge-test", "bge-other"))
+    server.act = "fault"
+    make(ready)
+    assert files(ready) == before
+    server.act = "well"
+    make(ready)
+    assert {one.name[:16] for one in files(ready)}.isdisjoint(one.name[:16] for one in before)
+
+
+def test_vectors_take_no_more_than_configured(world, server):
+    world.reopen(hybrid(server.url, 'cache_bytes = "1MB"\n'))
+    for n in range(90):
+        text = "".join(f"- {n} 号店的第 {m} 样东西是 {n}-{m}。\n" for m in range(40))
+        world.note(f"2025-{1 + n // 28:02}-{1 + n % 28:02}-note.md", text)
+    world.refresh()
+    make(world)
+    assert 900_000 < sum(file.stat().st_size for file in files(world)) < 1_200_000
+    assert stat.S_IMODE(files(world)[0].stat().st_mode) == 0o600
+
+
+def test_vectors_of_texts_that_have_gone_are_dropped_in_time(ready):
+    before = sum(len(one.units) for one in ready.ws.meaning.embedder()[1].segments())
+    ready.note("2026-01-30-note.md", "".join(f"- 第 {n} 次去了第 {n} 家店。\n" for n in range(30)))
+    ready.refresh()
+    make(ready)
+    assert sum(len(one.units) for one in ready.ws.meaning.embedder()[1].segments()) == before + 30
+    (ready.root / "memory/2026-01-30-note.md").unlink()
+    ready.refresh()
+    make(ready)
+    assert sum(len(one.units) for one in ready.ws.meaning.embedder()[1].segments()) == before
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_server_that_fails_leaves_what_the_words_find(ready, server, fault):
+    words = by_words(ready)
+    ready.reopen(hybrid(server.url).replace("60000", "1000" if fault in {"hang", "drip"} else "60000"))
+    ready.ws.meaning.embedder()
+    server.act = fault
+    found = ready.search(QUESTION)
+    assert (found.hits, found.how) == (words, "bm25")
+    (event,) = ready.events.of("backend_failed")
+    assert event["backend"] == "hybrid"
+    assert QUESTION not in str(event)
+    assert ready.inject(QUESTION, found).memory.startswith("## Memory\n")
+
+
+def test_a_server_that_is_away_leaves_what_the_words_find(ready):
+    words = by_words(ready)
+    # the same vectors, as if the server had gone
+    ready.ws.meaning.embedder()[0]._url = f"http://127.0.0.1:{free_port()}/v1/embeddings"
+    assert ready.search(QUESTION).hits == words
+    assert "could not be asked" in ready.events.of("backend_failed")[0]["why"]
+
+
+def test_a_failing_server_is_reported_once_and_asked_again_after_a_rest(ready, server):
+    server.act = "fault"
+    for _ in range(3):
+        ready.search(QUESTION)
+    assert len(ready.events.of("backend_failed")) == 1
+    assert server.asked.count([QUESTION]) == 1
+    server.act = "well"
+    ready.ws.meaning._rested = replace(ready.ws.meaning._rested, ends_at=0.0)
+    assert ready.search(QUESTION).how == "hybrid"
+    assert len(ready.events.of("backend_back")) == 1
+
+
+def test_answers_that_arrive_in_another_order_are_sorted(world, server):
+    server.act = "shuffled"
+    make(world)
+    assert CAR in texts(world.search(QUESTION))[:2]
+
+
+@pytest.mark.parametrize("fault", ["fault", "garbage", "refuses all", "too few", "not a number", "bad key"])
+def test_texts_that_failed_are_sent_again(ready, server, fault):
+    ready.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
+    ready.refresh()
+    server.act = fault
+    assert make(ready)[1]
+    assert len(ready.events.of("backend_failed")) == 1
+    server.act = "well"
+    assert make(ready) == (1, "")
+    assert len(ready.events.of("backend_back")) == 1
+
+
+def test_only_the_text_that_the_server_refuses_is_left_out(ready, server):
+    lines = "- 买了电钢琴，花了六千。\n- 不要买二手的。\n- 买琴凳。\n"
+    (ready.root / "memory/2026-01-30-note.md").write_text(lines, encoding="utf-8")
+    ready.refresh()
+    server.act = "picky"
+    assert make(ready) == (1, "")
+    server.asked.clear()
+    server.act = "well"
+    make(ready.reopen())
+    assert server.asked == []  # nothing lacks
+    assert "买琴凳。" in "".join(texts(ready.search("琴凳")))
+
+
+@pytest.mark.parametrize("lines", ["", 'base_url = "http://127.0.0.1:9/v1"\n', 'model = "bge-test"\n'])
+def test_without_server_or_model_the_words_are_left(world, lines):
+    world.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\n[embeddings]\n{lines}')
+    for _ in range(2):
+        assert world.search(QUESTION).how == "bm25"
+    (event,) = world.events.of("backend_failed")
+    assert "embeddings.base_url" in event["why"]
+    assert make(world)[0] == 0

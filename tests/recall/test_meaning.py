@@ -1,0 +1,228 @@
+"""What means the same is found, by the model that comes with recalld, in a supervisor alone, among what who asks may see."""
+
+from __future__ import annotations
+
+import shutil
+import time
+
+import pytest
+
+from recalld.supervisor.host.background import VectorMaker, make_vectors
+from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.protocol.inbox import Chat
+from recalld.supervisor.recall import embedders
+from recalld.supervisor.recall.audience import Audience
+from recalld.supervisor.recall.embedders import IDLE_S, InProcess
+from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.control import UNLIMITED
+from tests.recall.said import CAR, LEAK, OTHER_WORDS, QUESTION, SAID, by_meaning, filled, supervise, texts
+from tests.world import WITHOUT_MODEL, World, at, message
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory):
+    world = supervise(filled(World(tmp_path_factory.mktemp("settled"), at("2026-01-31T10:00"), WITHOUT_MODEL)))
+    assert make_vectors(world.ws, world.clock) == (1, "")
+    return world
+
+
+@pytest.fixture
+def ready(settled, tmp_path):
+    return supervise(settled.copied(tmp_path))
+
+
+@pytest.fixture
+def unloaded(monkeypatch):
+    monkeypatch.setattr(embedders, "_LOADED", {})
+
+
+def vectors(world):
+    return sorted((world.root / ".recalld/vectors").glob("*.i8"))
+
+
+def asleep(monkeypatch):
+    monkeypatch.setattr(InProcess, "used_s", time.monotonic() - IDLE_S - 1)
+
+
+# ── what is found ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.feature("001.8")
+@pytest.mark.parametrize(("question", "text"), [("那部汽车怎么样", CAR), ("does water drip through the hut's ceiling", LEAK)])
+def test_meaning_finds_what_has_no_word_in_common(ready, question, text):
+    found = ready.search(question)
+    assert found.how == "hybrid"
+    assert text in texts(found)[:2]
+    assert any("meaning" in hit.because for hit in found.hits if hit.unit.text == text)
+    assert text in ready.inject(question, found).memory
+
+
+def test_meaning_finds_memories_in_another_language(ready):
+    assert LEAK in texts(ready.search("小屋的屋顶漏水"))[:2]
+    assert LEAK not in texts(ready.reopen(WITHOUT_MODEL + '[recall]\nbackend = "bm25"\n').search("小屋的屋顶漏水"))
+
+
+def test_meaning_adds_at_most_its_share_of_the_best_score_by_words(ready):
+    found = {hit.unit.text: hit for hit in ready.search(QUESTION).hits}
+    words = {hit.unit.text: hit for hit in ready.reopen(WITHOUT_MODEL).search(QUESTION).hits}
+    best = max(hit.score for hit in words.values())
+    assert words.keys() <= found.keys()
+    assert all(found[text].score <= hit.score + 0.7 * best + 0.001 for text, hit in words.items())
+    assert "meaning" in found[CAR].because
+
+
+def test_meaning_is_nothing_where_the_setting_is_zero(ready):
+    supervise(ready.reopen(WITHOUT_MODEL + "[recall]\nmeaning = 0.0\n"))
+    assert ready.ws.meaning is None
+    assert by_meaning(ready.search(OTHER_WORDS)) == []
+
+
+def test_meaning_finds_a_message_that_no_file_holds_yet(ready):
+    ready.write([*SAID, message("new", "2026-01-31T08:00", "汽车送去保养了，后天取。")])
+    make_vectors(ready.ws, ready.clock)
+    assert "汽车送去保养了，后天取。" in texts(ready.search("轿车在哪儿"))
+
+
+def test_meaning_finds_no_text_that_has_gone(ready):
+    ready.note("2026-01-30-note.md", "- 又换了一部汽车，白色的。\n")
+    ready.refresh()
+    make_vectors(ready.ws, ready.clock)
+    assert "又换了一部汽车，白色的。" in texts(ready.search("轿车的颜色"))
+    (ready.root / "memory/2026-01-30-note.md").unlink()
+    ready.refresh()
+    assert "又换了一部汽车，白色的。" not in texts(ready.search("轿车的颜色"))
+
+
+@pytest.mark.parametrize("question", ["好的，谢谢！", "42", "你好"])
+def test_meaning_is_not_asked_for_small_talk_and_numbers(ready, question):
+    assert ready.search(question).hits == ()
+
+
+def test_meaning_forgets_what_is_forgotten_at_once(ready):
+    assert vectors(ready)
+    request = ForgetRequest(by="match", value="轿车", yes=True)
+    assert perform(forget, ready.ws, request, Caller(clock=ready.clock)).done
+    assert vectors(ready) == []
+
+
+# ── who may see it ───────────────────────────────────────────────────────────
+
+GROUP = Audience(chat=Chat("group", "family"))
+
+
+def in_group(text, identity, minute):
+    return {**message(identity, f"2026-01-30T09:{minute:02}", text), "chat": "group", "session": "family"}
+
+
+def found_in_group(world, more):
+    said = [
+        "周六去奶奶家吃饭。",
+        "阳台的灯坏了。",
+        "The plumber comes on Friday.",
+        "孩子的运动会在五月。",
+        "冰箱里还有饺子。",
+        "记得浇花。",
+    ]
+    world.write([*more, *(in_group(text, f"g{n}", n) for n, text in enumerate(said))])
+    world.reopen(WITHOUT_MODEL)
+    world.settle()
+    world.refresh()
+    make_vectors(supervise(world).ws, world.clock)
+    found = world.ws.searcher.search("谁来修水管", world.clock(), audience=GROUP)
+    return [(hit.unit.text, hit.score) for hit in found.hits]
+
+
+def test_a_group_finds_by_meaning_among_what_it_may_see(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    alone = found_in_group(World(tmp_path / "a", at("2026-01-31T10:00"), WITHOUT_MODEL), [])
+    beside = found_in_group(World(tmp_path / "b", at("2026-01-31T10:00"), WITHOUT_MODEL), SAID)
+    assert "The plumber comes on Friday." in dict(alone)
+    assert alone == beside  # neither the texts nor the middle of what is hidden has a say
+
+
+# ── when the model is there ──────────────────────────────────────────────────
+
+
+def test_a_command_never_loads_the_model(settled, tmp_path, unloaded):
+    world = settled.copied(tmp_path)
+    assert make_vectors(world.ws, world.clock) == (0, "")
+    assert world.search(QUESTION).how == "bm25"
+    assert embedders._LOADED == {}
+
+
+def test_a_search_before_the_model_is_loaded_has_the_words_and_wakes_it(ready, unloaded):
+    woken = []
+    ready.ws.meaning.wake = lambda: woken.append("woken")
+    assert ready.search(QUESTION).how == "bm25"
+    assert woken == ["woken"]
+    assert ready.events.of("backend_failed") == []
+    make_vectors(ready.ws, ready.clock)
+    assert ready.search(QUESTION).how == "hybrid"
+
+
+def test_the_model_is_given_back_when_nobody_has_asked_for_long(ready, monkeypatch):
+    assert ready.search(QUESTION).how == "hybrid"
+    monkeypatch.setattr(embedders, "_LOADED", dict(embedders._LOADED))
+    ready.ws.meaning.rest()
+    assert embedders._LOADED
+    asleep(monkeypatch)
+    ready.ws.meaning.rest()
+    assert embedders._LOADED == {}
+
+
+# ── how vectors are made ─────────────────────────────────────────────────────
+
+
+def test_vectors_of_the_newest_files_are_made_first(ready):
+    shutil.rmtree(ready.root / ".recalld/vectors")
+    for day in ("2026-01-30", "2026-01-31"):
+        ready.note(f"{day}-note.md", f"{day} 去了超市。\n")
+    ready.refresh()
+    supervise(ready)
+    groups = ready.ws.meaning._lacking(ready.ws.index, ready.ws.zone, lambda: ())
+    firsts = [next(iter(texts)).text for _, texts in groups]
+    assert firsts == ["2026-01-31 去了超市。", "2026-01-30 去了超市。", CAR]
+
+
+def test_each_text_is_made_once(ready):
+    supervise(ready)
+    before = vectors(ready)
+    assert make_vectors(ready.ws, ready.clock) == (1, "")
+    assert vectors(ready) == before
+    assert make_vectors(ready.ws, ready.clock) == (0, "")
+
+
+def test_a_deadline_ends_the_making_and_the_next_call_goes_on(ready):
+    shutil.rmtree(ready.root / ".recalld/vectors")
+    supervise(ready)
+    assert make_vectors(ready.ws, ready.clock, UNLIMITED, within(0.0))[1] == ""
+    assert by_meaning(ready.search(OTHER_WORDS)) == []
+    make_vectors(ready.ws, ready.clock)
+    assert CAR in texts(ready.search(OTHER_WORDS))
+
+
+def test_vectors_that_are_deleted_are_made_again_by_the_same_process(ready):
+    shutil.rmtree(ready.root / ".recalld/vectors")
+    assert all("meaning" not in hit.because for hit in ready.search(OTHER_WORDS).hits)
+    make_vectors(ready.ws, ready.clock)
+    assert "meaning" in ready.search(OTHER_WORDS).hits[0].because
+
+
+def test_the_maker_rests_three_times_as_long_as_it_works(ready, monkeypatch):
+    shutil.rmtree(ready.root / ".recalld/vectors")
+    maker = VectorMaker(supervise(ready).ws, ready.clock, lambda: True)
+    monkeypatch.setattr("recalld.supervisor.host.background._MOMENT_S", 0.0)
+    began = time.monotonic()
+    wait_s = maker.step(UNLIMITED, UNLIMITED)
+    assert 0 < wait_s <= 3 * (time.monotonic() - began)
+    made = vectors(ready)
+    assert 0 < maker.step(UNLIMITED, UNLIMITED) <= wait_s  # woken before its time, it goes on resting
+    assert vectors(ready) == made
+
+
+def test_the_maker_waits_for_the_index(ready, unloaded):
+    maker = VectorMaker(ready.ws, ready.clock, lambda: False)
+    assert maker.step(UNLIMITED, UNLIMITED) > 0
+    assert embedders._LOADED == {}

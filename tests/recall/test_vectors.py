@@ -1,0 +1,143 @@
+"""The vectors on disk: each text once, near ones found by their codes, and any damage is a file that is not there."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld.supervisor.recall.vectors import VectorStore
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.files import Files
+
+
+def store_in(folder, name="model 1"):
+    return VectorStore(Files(RealDisk()), folder / "vectors", folder / "lock", name)
+
+
+def chance(count, size=512, seed=0):
+    found = np.random.default_rng(seed).normal(0.2, 1, (count, size)).astype(np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=9, unique=True), min_size=1, max_size=12))
+def test_store_has_each_text_once_and_the_last_vector_of_it(tmp_path_factory, batches):
+    folder = tmp_path_factory.mktemp("store")
+    store, last = store_in(folder), {}
+    for n, units in enumerate(batches):
+        store.add(units, np.full((len(units), 3), (1.0, n / 12, 0), np.float32))
+        last |= dict.fromkeys(units, round(127 * n / 12))
+    found = {}
+    for segment in store_in(folder).segments():
+        found |= dict(zip(segment.units.tolist(), segment.numbers[:, 1].tolist(), strict=True))
+    assert found == last
+    assert store.lacking([*last]) == []
+    sizes = [len(segment.units) for segment in store.segments()]
+    assert sizes == sorted({*sizes}, reverse=True)  # each is larger than the next, so that they stay few
+    keep = [*last][: len(last) // 2]
+    store.keep(keep)
+    assert set(keep) <= {unit for segment in store.segments() for unit in segment.units.tolist()}
+
+
+@pytest.mark.parametrize("size", [7, 64, 100, 384, 512, 1024])
+def test_vectors_are_as_they_were_within_a_hundredth(tmp_path, size):
+    vectors, store = chance(50, size), store_in(tmp_path)
+    store.add(range(50), vectors)
+    (segment,) = store.segments()
+    assert np.allclose(segment.vectors(np.arange(50)) @ vectors[0], vectors @ vectors[0], atol=0.01)
+
+
+def test_codes_find_the_nearest_of_many(tmp_path):
+    subjects, store = chance(100), store_in(tmp_path)
+    vectors = np.repeat(subjects, 50, axis=0) + chance(5_000, seed=1)
+    store.add(range(5_000), vectors)
+    (segment,) = store.segments()
+    for n, asked in enumerate(subjects + chance(100, seed=2)):
+        there = segment.units[segment.near(asked, 300)]
+        assert np.count_nonzero(there // 50 == n) >= 48  # of the fifty of its subject
+
+
+def test_a_refused_text_has_no_direction(tmp_path):
+    store = store_in(tmp_path)
+    store.add([1, 2], np.array([[0, 0], [0, 1]], np.float32))
+    assert store.segments()[0].vectors(np.arange(2)).tolist() == [[0, 0], [0, 1]]
+
+
+def test_a_vector_takes_584_bytes_and_is_private(tmp_path):
+    store = store_in(tmp_path)
+    store.add(range(1000), chance(1000))
+    (file,) = (tmp_path / "vectors").iterdir()
+    assert file.stat().st_size == 32 + 4 * 512 + 1000 * 584
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_vectors_of_another_model_or_length_are_never_mixed(tmp_path):
+    store_in(tmp_path).add([1], chance(1))
+    other = store_in(tmp_path, "model 2")
+    assert other.segments() == ()
+    other.add([2], chance(1))
+    assert store_in(tmp_path).segments()[0].units.tolist() == [1]
+    other.remove_others()
+    assert store_in(tmp_path).segments() == ()
+    other.add([3], chance(1, 7))
+    assert [(one.units.tolist(), one.size) for one in other.segments()] == [([3], 7)]
+
+
+def test_files_of_version_0_26_are_removed_and_others_stay(tmp_path):
+    store = store_in(tmp_path)
+    store.add([1], chance(1))
+    for name in ("0123456789abcdef-00000001-01234567.f16", "0123456789abcdef.npz", "note.txt"):
+        (tmp_path / "vectors" / name).write_bytes(b"before")
+    store.remove_others()
+    assert sorted(one.suffix for one in (tmp_path / "vectors").iterdir()) == [".i8", ".txt"]
+
+
+@pytest.mark.parametrize("harm", ["truncate", "empty", "rubbish", "one bit", "link", "another mark"])
+def test_a_damaged_file_is_left_out_and_replaced(tmp_path, harm):
+    store = store_in(tmp_path)
+    store.add([1], chance(1))
+    (file,) = (tmp_path / "vectors").iterdir()
+    data = bytearray(file.read_bytes())
+    match harm:
+        case "truncate":
+            file.write_bytes(data[:-7])
+        case "empty":
+            file.write_bytes(b"")
+        case "rubbish":
+            file.write_bytes(os.urandom(20_000))
+        case "one bit":
+            data[-1] ^= 1
+            file.write_bytes(data)
+        case "another mark":
+            file.write_bytes(b"recalld1" + data[8:])
+        case "link":
+            file.rename(tmp_path / "elsewhere")
+            file.symlink_to(tmp_path / "elsewhere")
+    fresh = store_in(tmp_path)
+    assert fresh.segments() == ()
+    assert fresh.lacking([1]) == [1]
+    fresh.add([1], chance(1))
+    assert len(store_in(tmp_path).segments()) == 1
+
+
+def test_a_file_that_is_cut_off_while_it_is_open_is_left_out(tmp_path):
+    store = store_in(tmp_path)
+    store.add(range(9), chance(9))
+    assert store.segments()
+    (file,) = (tmp_path / "vectors").iterdir()
+    os.truncate(file, 100)
+    assert store.segments() == ()
+
+
+def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "vectors").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises((OSError, SupervisorError)):
+        store_in(tmp_path).add([1], chance(1))
+    assert store_in(tmp_path).segments() == ()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
