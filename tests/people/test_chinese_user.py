@@ -146,21 +146,18 @@ def test_chinese_user_reads_chinese_after_each_mistake(tmp_path: Path):
     assert is_chinese(me.recalld("plan", expects=78))
 
 
-def test_chinese_user_is_known_by_a_chinese_memory_alone(tmp_path: Path):
+def test_chinese_user_goes_on_in_chinese_where_an_older_supervisor_ran(tmp_path: Path):
     me = Person(tmp_path, RECALLD_NOW="2026-01-31T21:00:00+08:00")
     me.recalld("init")
     me.recalld("append --jsonl", stdin=TALK)
-    assert me.recalld("status", expects=65).out.startswith("从 2026-01-07 09:00 起")
-    assert is_chinese(me.recalld("append --role user --text a --at 昨天", expects=64))
-    me.recalld("archive")
-    (me.memory / "history.json").write_text("[]", encoding="utf-8")
+    (me.memory / ".recalld" / "supervisor.lock").touch()
+    assert me.recalld("status", expects=65).out.startswith("messages wait to be written since 2026-01-07 09:00")
+    first = me.recalld("run --until-settled")
+    assert first.err.startswith("recalld: 记忆是中文的")
+    assert first.out.startswith("新发现的消息 ")
     assert me.recalld("status").out.startswith("一切正常；")
-    originals = me.memory / "memory" / "originals" / "2026-01"
-    originals.mkdir(parents=True)
-    for path in (me.memory / "memory").glob("*.md"):
-        path.rename(originals / path.name)
-    assert me.recalld("index status").out.startswith("文件 ")
-    assert is_chinese(me.recalld("why 没有", expects=64))
+    assert is_chinese(me.recalld("append --role user --text a --at 昨天", expects=64))
+    assert me.recalld("run --until-settled").err == ""
 
 
 def test_chinese_user_gets_json_with_english_keys(tmp_path: Path):

@@ -630,9 +630,9 @@ def test_status_tells_where_nothing_can_be_written_as_doctor_does(setup, broken:
     assert sentence in examined(broken)[1]
 
 
-def test_doctor_speaks_chinese_to_whom_memory_is_chinese(broken: Broken):
+def test_doctor_speaks_chinese_where_the_setting_is(broken: Broken):
     two_long_term_files(broken)
-    out = examined(broken, RECALLD_LANGUAGE="auto")[1]
+    out = examined(broken, RECALLD_LANGUAGE="zh")[1]
     assert out.splitlines()[-1] == "共检查 18 项：0 项有错，1 项可疑。"
     assert "合并" in out
 
