@@ -10,7 +10,7 @@ A store is made, and its module imported, when it is first used: a command loads
 from __future__ import annotations
 
 import threading
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recalld.supervisor.faults import attempt
@@ -91,6 +91,8 @@ class Workspace:
         self.paths, self.config, self.files, self.events = WorkspacePaths(root), config, files, events
         self.zone = config.archive.zone
         self.environ = environ or {}
+        has_forgotten = partial(files.disk.stat, self.paths.forgotten)  # nearly no workspace has
+        files.shown = lambda path, data: self.journal.tombstones.shown(path, data) if has_forgotten() else data
         self._lasting = lasting
         #: Held while a store is made.
         self.making = threading.RLock()

@@ -58,4 +58,6 @@ class Attachments:
         if digest_in_name(name) and (place := place_below(self._paths.root, name)):
             with suppress(OSError, Busy):  # a folder in its place
                 version = self._files.read_stable(place, most=_MOST_BYTES)
+                if version and self._files.shown(place, version.data) is None:
+                    return None
         return version.data if version and holds(name, version.data) else None

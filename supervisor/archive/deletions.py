@@ -80,7 +80,7 @@ class Deletions:
 
     def __init__(self, files: Files, paths: WorkspacePaths, journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> None:
         self._files, self._paths, self._zone = files, paths, zone
-        self._journal, self._memory = journal, memory
+        self._journal, self._memory, self.tombstones = journal, memory, journal.tombstones
         self._found: tuple[object, Absences] = None, _NOTHING
         self._by_file: tuple[object, dict[str, list[Key]]] = None, {}
         self._elsewhere: dict[Path, tuple[Stat, frozenset[Key]]] = {}
@@ -351,9 +351,14 @@ class ShownHistory:
     def read(self, *patience_s: float) -> History:
         """Return the messages; as `HistoryStore.read`."""
         history = self._history.read(*patience_s)
+        if any(self._is_forgotten(entry) for entry in history):  # a program has put it back
+            history = tuple(entry for entry in history if not self._is_forgotten(entry))
         with suppress(OSError, SupervisorError):  # the supervisor reports why; the turn has its history
             return self._deletions.as_filed(history)
         return history
+
+    def _is_forgotten(self, entry: Entry) -> bool:
+        return isinstance(entry, Message) and self._deletions.tombstones.has(entry)
 
 
 # ── the copies of history.json ───────────────────────────────────────────────

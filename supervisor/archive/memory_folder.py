@@ -194,7 +194,7 @@ class MemoryFolder:
 
     def parsed(self, name: str) -> DatedFile | None:
         """Return the content of a dated file; None when it is gone or a person's own."""
-        version = self._files.read_stable(self.path_of(name))
+        version = self._files.read_shown(self.path_of(name))
         return parse_dated(version.data, self.path_of(name)) if version else None
 
     def blocks(self, name: str) -> tuple[Block, ...]:
@@ -204,14 +204,14 @@ class MemoryFolder:
 
     def message_texts(self, name: str) -> tuple[str, ...]:
         """Return the texts of the messages in a dated file, or the text of a note; none when it is gone, or is no text."""
-        version = self._files.read_stable(self.path_of(name))
+        version = self._files.read_shown(self.path_of(name))
         data = version.data if version else b""
         parsed = parse_dated(data, self.path_of(name))
         return tuple(block.text for block in parsed.blocks) if parsed else tuple(filter(None, [text_of(data)]))
 
     def text(self, name: str) -> str:
         """Return the text of a dated file or note, "" when it is gone, or is no text."""
-        version = self._files.read_stable(self.path_of(name))
+        version = self._files.read_shown(self.path_of(name))
         return text_of(version.data) if version else ""
 
     # ── changes ──────────────────────────────────────────────────────────────
@@ -236,7 +236,7 @@ class MemoryFolder:
     def read_summary(self, period: Period) -> tuple[FileVersion | None, Summary | None]:
         """Return the summary file as it is now, both its bytes and parsed; None when it does not exist."""
         path = self._paths.summary(period)
-        version = self._files.read_stable(path)
+        version = self._files.read_shown(path)
         return version, parse_summary(version.data, period.label, path) if version else None
 
     def write_summary(self, period: Period, summary: Summary, seen: FileVersion | None) -> None:
@@ -316,17 +316,18 @@ class MemoryFolder:
                 if name in known.values:
                     values[name] = known.values[name]
                 continue
-            read = reader(name) if modes.S_ISREG(stats[name].mode) else None
-            if read is None:
+            parse = reader(name) if modes.S_ISREG(stats[name].mode) else None
+            if parse is None:
                 seen[name] = stats[name]
                 continue
             try:
-                version = self._files.read_stable(folder / name)
+                read = self._files.read_shown if folder == self._paths.summaries else self._files.read_stable
+                version = read(folder / name)
             except (OSError, Busy):
                 continue  # unreadable now: it is read again next time, and counts as absent until then
             self._has_read = True
             if version:
-                seen[name], values[name] = version.stat, read(version, folder / name)
+                seen[name], values[name] = version.stat, parse(version, folder / name)
         self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
         return values
 

@@ -8,19 +8,23 @@ finished when nothing is left; so whoever finds one that is not finished goes on
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from recalld.supervisor.protocol.message import fingerprint_of
+from recalld.supervisor.protocol.paths import LONG_TERM
 from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import NewerFormat
+from recalld.supervisor.storage.errors import NewerFormat, SupervisorError
+from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from recalld.supervisor.protocol.message import Key
     from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -92,6 +96,8 @@ class _Known:
     acts: tuple[Act, ...] = ()
     digests: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()  # of files, in acts of which nothing is left
+    ids: frozenset[bytes] = frozenset()  # of messages that went whole, in such acts
 
 
 class Tombstones:
@@ -100,6 +106,8 @@ class Tombstones:
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files, self._paths = files, paths
         self._known = _Known()
+        #: The files that have nothing forgotten, as they were looked at (`forgetting/sweep.py`).
+        self.clean: dict[Path, Stat] = {}
 
     def acts(self) -> tuple[Act, ...]:
         """Return all acts, the oldest first; NewerFormat when a newer recalld wrote the list."""
@@ -107,6 +115,7 @@ class Tombstones:
         if stat != self._known.stat:
             version = self._files.read_stable(self._paths.forgotten)
             self._known = _known(version.data, version.stat, self._paths) if version else _Known()
+            self.clean = {}
         return self._known.acts
 
     def unfinished(self) -> tuple[Act, ...]:
@@ -145,6 +154,32 @@ class Tombstones:
     def has_file(self, name: str, digest: str) -> bool:
         """Return whether the file *name* was forgotten, or made anew without a message, in the version of this digest."""
         return bool(self.acts()) and self._keyed(_mark("file", name, digest)) in self._known.others
+
+    def shown(self, path: Path, data: bytes) -> bytes | None:
+        """Return the bytes of a file without its forgotten messages, its forgotten lines blank; None for what goes whole."""
+        if not self.acts():
+            return data
+        with suppress(SupervisorError):  # a file of a newer recalld says nothing to this one
+            return self._shown(path, data)
+        return data
+
+    def _shown(self, path: Path, data: bytes) -> bytes | None:
+        from recalld.supervisor.archive.cut import cut  # lazy: most workspaces have forgotten nothing
+        from recalld.supervisor.protocol.dated_file import parse_dated
+        from recalld.supervisor.protocol.summary_file import sources_in
+
+        files = [(name, digest_of(data)[:16]) for name in (self._paths.relative(path), path.name, "")]
+        if path.parent == self._paths.turns and any(one in data for one in self._known.ids):
+            return None
+        dated = parse_dated(data, path) if ".md" in path.name else None
+        if ".md" in path.name and not dated:
+            files += [(source.name, source.digest) for source in sources_in(data)]
+        if any(self._keyed(_mark("file", *file)) in self._known.gone for file in files):
+            return None
+        if path.parent == self._paths.previous or self._paths.relative(path) in LONG_TERM:
+            lines = data.split(b"\n")
+            return b"\n".join(b"" if self.has_line(line.rstrip(b"\r").decode("utf-8", "replace")) else line for line in lines)
+        return cut(data, path, self.has)[0] if dated and any(map(self.has, dated.blocks)) else data
 
     def marks_for(self, said: Said) -> str:
         """Return the language of the marks that its secrets give way to; "" for a message that is to go whole."""
@@ -283,4 +318,7 @@ def _known(data: bytes, stat: Stat, paths: WorkspacePaths) -> _Known:
             continue
     digests = frozenset(digest for act in acts for one in act.messages for digest in one.digests)
     others = frozenset(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))
-    return _Known(stat, key, tuple(acts), digests, others)
+    ended = [act for act in acts if act.finished]
+    gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
+    ids = frozenset(one.id.encode("utf-8", "surrogatepass") for act in ended if not act.marks for one in act.messages)
+    return _Known(stat, key, tuple(acts), digests, others, gone, ids)

@@ -94,7 +94,7 @@ class ReceiptStore:
             kept = self.turns()
             raise NoTurn(f"turns/{turn}", kept[-1]) if turn and kept else NothingAsked("turns/")
         path = self._folder / f"{identity}.json"
-        version = self._files.read_stable(path)
+        version = self._files.read_shown(path)
         if version is None:
             raise NotFound(f"turns/{identity}.json")
         return parse_receipt(version.data, path)

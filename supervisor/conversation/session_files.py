@@ -16,6 +16,7 @@ from recalld.supervisor.archive.identity import assign_ids
 from recalld.supervisor.conversation.sessions import (
     Marker,
     Progress,
+    RunningSummary,
     SessionPart,
     id_of,
     modern,
@@ -174,7 +175,9 @@ class SessionFiles:
         if version is None:
             return Progress()
         try:
-            return progress_from_wire(parse_json(version.data))
+            progress = progress_from_wire(parse_json(version.data))
+            is_old = self._files.shown(path, version.data) is None  # a forgotten summary, put back
+            return replace(progress, running=RunningSummary(), intent=None) if is_old else progress
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             why = Text("file.no_progress", kind=type(error).__name__)
             raise BadFile(path, why, Text("file.delete_session")) from None

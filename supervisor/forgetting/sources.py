@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from recalld.supervisor.archive.cut import cut
 from recalld.supervisor.archive.run import taken_names
 from recalld.supervisor.archive.slug import free_name, short_id
-from recalld.supervisor.forgetting.wanted import blocks_at
+from recalld.supervisor.forgetting.wanted import blocks_at, standing_lines
 from recalld.supervisor.longterm.lines import cut as cut_lines
 from recalld.supervisor.longterm.lines import filled, without_lines
 from recalld.supervisor.protocol.attachments import attachments_of, named
@@ -164,9 +164,8 @@ def _stand_elsewhere(aim: Aim, path: Path, kept: Sequence[Block]) -> bool:
 
 def _forget_lines(aim: Aim) -> None:
     store = aim.ws.long_term
-    found = store.read()
-    numbers = [line.number for line in found.lines if line.text in aim.lines]
-    if numbers and aim.note(aim.ws.paths.root / found.path):
+    stand = any(line.text in aim.lines for line in standing_lines(aim.ws))
+    if stand and aim.note(aim.ws.paths.root / store.path):
 
         def rule(text: str) -> str:
             return without_lines(text, [line.number for line in filled(cut_lines(text)) if line.text in aim.lines])[0]

@@ -15,8 +15,8 @@ from zlib import crc32
 from recalld.supervisor.forgetting.aim import Aim
 from recalld.supervisor.forgetting.derived import forget_made, forget_tables
 from recalld.supervisor.forgetting.sources import forget_sources
-from recalld.supervisor.forgetting.wanted import blocks_at, copies, standing, undoable_lines
-from recalld.supervisor.longterm.lines import cut, filled
+from recalld.supervisor.forgetting.wanted import blocks_at, copies, files_below, standing, standing_lines, undoable_lines
+from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.noting import note, noting
 from recalld.supervisor.text.record import record
@@ -24,6 +24,7 @@ from recalld.supervisor.text.record import record
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from recalld.supervisor.archive.tombstones import Act
     from recalld.supervisor.forgetting.wanted import Standing, Wanted
@@ -48,6 +49,8 @@ ORDER: Final = (
     *("chats", "tasks", "pieces", "turns", "previous", "quarantine", "replaced", "canaries", "index", "vectors", "log"),
     "nightly",
 )
+#: Those of files that are deleted whole.
+_MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
 #: How often a sweep is done over at most, while programs write the words again.
 _TIMES: Final = 3
 
@@ -98,7 +101,11 @@ def sweep(ws: Workspace, now: datetime) -> int:
     unfinished = ws.journal.tombstones.unfinished()
     act = unfinished[-1] if unfinished else None
     for _ in range(_TIMES):
+        for path in _returned(ws):
+            ws.files.remove(path)
         messages, lines, files = _forgotten_ones(ws, now)
+        if act:
+            _record(act, Aim(ws, now, messages, lines, files, applies=False))
         aim = Aim(ws, now, messages, lines, files, applies=True)
         with noting():  # what it changes has the words, and is not to be undone
             if act and any(one.marks for one in unfinished):
@@ -117,7 +124,7 @@ def sweep(ws: Workspace, now: datetime) -> int:
 
 
 def has_returned(ws: Workspace) -> bool:
-    """Return whether something that was forgotten stands in history.json, in a dated file or in the long-term file again."""
+    """Return whether forgotten words stand in a dated file, in the long-term file or in what was made of them again."""
     stones = ws.journal.tombstones
     if not stones.acts():
         return False
@@ -125,7 +132,34 @@ def has_returned(ws: Workspace) -> bool:
     files = [file.name for file in ws.memory.dated() if file.ids is None or not marks.isdisjoint(file.ids)]
     if any(stones.has(block) for name in files for block in blocks_at(ws, ws.memory.path_of(name))):
         return True
-    return bool(_forgotten_lines(ws))
+    return bool(_forgotten_lines(ws) or _returned(ws))
+
+
+def _returned(ws: Workspace) -> list[Path]:
+    """Return the summaries, notes, receipts, copies and pictures that were deleted, and put back by another program."""
+    stones, paths, found = ws.journal.tombstones, ws.paths, []
+    notes = (path for path in files_below(ws, paths.memory, paths.summaries) if day_of_name(path.name) is None)
+    for path in (
+        (*notes, *files_below(ws, paths.summaries), *files_below(ws, paths.attachments), *copies(ws)) if stones.acts() else ()
+    ):
+        stat = ws.files.disk.stat(path)
+        if stat == stones.clean.get(path) or (version := ws.files.read_stable(path)) is None:
+            continue
+        if stones.shown(path, version.data) is None and not blocks_at(ws, path):
+            found.append(path)
+        else:
+            stones.clean[path] = version.stat
+    return found
+
+
+def _record(act: Act, look: Aim) -> None:
+    """Write down the versions of what is deleted because it was made from the words: no such file is taken for memory again."""
+    ws = look.ws
+    _go_through(look, None)
+    made = [ws.paths.root / name for place in _MADE for name in look.touched.get(place, ())]
+    versions = [("", version.digest[:16]) for path in made if (version := ws.files.read_stable(path))]
+    if versions:
+        ws.journal.tombstones.add_versions(act, versions)
 
 
 def _mark(aim: Aim, act: Act) -> None:
@@ -156,7 +190,7 @@ def _forgotten_lines(ws: Workspace) -> tuple[str, ...]:
     stones = ws.journal.tombstones
     if not any(act.lines for act in stones.acts()):
         return ()
-    there = filled(cut(ws.long_term.read().text))
+    there = standing_lines(ws)
     return tuple(line.text for line in (*there, *undoable_lines(ws, there)) if stones.has_line(line.text))
 
 

@@ -24,6 +24,7 @@ from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
+from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,31 +39,6 @@ By: TypeAlias = Literal["message", "line", "match", "session", "day", "file", "r
 KINDS: Final[tuple[By, ...]] = ("message", "line", "match", "session", "day", "file", "removed")
 #: From so many hits on a text is refused that stands in a third of all messages.
 _MANY: Final = 10
-#: Words that say nothing alone: who gives one means something else.
-_EMPTY_WORDS: Final = frozenset(
-    {
-        *(
-            "the",
-            "and",
-            "for",
-            "you",
-            "are",
-            "was",
-            "not",
-            "but",
-            "with",
-            "that",
-            "this",
-            "have",
-            "from",
-            "they",
-            "what",
-            "when",
-        ),
-        *("who", "how", "why", "yes", "okay", "什么", "怎么", "我们", "你们", "他们", "这个", "那个", "好的", "可以", "没有"),
-        *("就是", "还是", "一个", "知道", "谢谢"),
-    }
-)
 _ONE_SIGN: Final = lazy_re(r"[⺀-鿿가-힯]{2,}|.{3,}")
 
 
@@ -130,7 +106,7 @@ def blocks_at(ws: Workspace, path: Path) -> tuple[Block, ...]:
 def standing(ws: Workspace, now: datetime) -> dict[Key, Standing]:
     """Return every message of the workspace, wherever it stands."""
     found: dict[Key, Standing] = {}
-    unfiled = (*ws.unfiled.messages(now), *ws.journal.unwritten.values())
+    unfiled = (*ws.unfiled.with_forgotten(now), *ws.journal.unwritten.values())
     for message in (*history_copies(ws.files, ws.paths, ws.zone), *unfiled):
         found.setdefault(message.key, Standing(message))
     for path in dated_paths(ws):
@@ -154,7 +130,7 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
         chosen = {key: one for key, one in found.items() if sought in plain(one.said.text)}
         if len(chosen) > _MANY and len(chosen) * 3 > len(found):
             raise BadRequest("--match", Text("forget.too_many", count=len(chosen), total=len(found)))
-        there = _long_term(ws)
+        there = standing_lines(ws)
         also = [line for line in (*there, *undoable_lines(ws, there)) if sought in plain(line.text)]
         return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
     if by == "removed":
@@ -167,7 +143,7 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
 
 def refuse_vague(text: str) -> None:
     """Refuse a text that is no words: "", one letter, a word that says nothing alone."""
-    if not _ONE_SIGN.search(text.strip()) or plain(text) in _EMPTY_WORDS:
+    if not _ONE_SIGN.search(text.strip()) or plain(text) in ENGLISH | CHINESE:
         raise BadRequest("--match", Text("forget.vague", value=text))
 
 
@@ -186,8 +162,10 @@ def _is_meant(ws: Workspace, by: By, value: str, key: Key, one: Standing) -> boo
     return one.said.created_at is not None and local_day(one.said.created_at, ws.zone).isoformat() == value
 
 
-def _long_term(ws: Workspace) -> tuple[Line, ...]:
-    return filled(cut(ws.long_term.read().text))
+def standing_lines(ws: Workspace) -> tuple[Line, ...]:
+    """Return the lines of the long-term file, those that were forgotten and are there again among them."""
+    version = ws.files.read_stable(ws.paths.root / ws.long_term.path)
+    return filled(cut(decoded(version.data).removeprefix("\ufeff"))) if version else ()
 
 
 def copies(ws: Workspace) -> Iterator[Path]:
@@ -225,7 +203,7 @@ def _with_made_lines(ws: Workspace, chosen: Mapping[Key, Standing], also: Iterab
     trace = Trace(one.said.text for one in chosen.values())
     made = [
         line
-        for line in (_long_term(ws) if chosen else ())
+        for line in (standing_lines(ws) if chosen else ())
         if (entry := parse_entry(line.text)) and entry.source in sources and trace.is_in(entry.content)
     ]
     return tuple(sorted({*also, *made}))

@@ -220,7 +220,7 @@ def _has_words(chunk: Chunk) -> bool:
 
 def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
     """Return the chunks of the present text of a file, none if it does not exist."""
-    version = files.read_stable(paths.root / path, PATIENCE_S)
+    version = files.read_shown(paths.root / path, PATIENCE_S)
     return chunk_data(version.data, paths, path, record.kind, record.day, zone) if version else []
 
 

@@ -109,7 +109,7 @@ def _has_lines(record: Record) -> bool:
 
 def _last_chunks(files: Files, paths: WorkspacePaths, path: str, tier: Tier) -> list[Chunk]:
     """Return the chunks of the last lines of a large note, none if it does not exist."""
-    version = files.read_stable(paths.root / path, PATIENCE_S)
+    version = files.read_shown(paths.root / path, PATIENCE_S)
     text = decoded(version.data) if version else ""
     begin = text.find("\n", max(0, len(text) - _LAST_CHARS)) + 1
     return chunk_note(path, text[begin:], None, tier, 1 + text.count("\n", 0, begin))

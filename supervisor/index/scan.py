@@ -290,7 +290,7 @@ def _day_of(path: Path, kind: Kind) -> str:
 
 def _read(files: Files, path: Path, kind: Kind) -> Record | None:
     """Return the record of a new or changed file; its kind is "dated" if its front matter says so."""
-    version = files.read_stable(path, PATIENCE_S)
+    version = files.read_shown(path, PATIENCE_S)
     if version is None:
         return None
     kind, day = _kind_by_head(kind, path, version.data)

@@ -194,7 +194,7 @@ class LongTermFile:
         """Return the file as it is now, also one that is not UTF-8; no lines where there is none."""
         path = self.path
         with _as_supervisor_errors(path):
-            version = self._files.read_stable(self._paths.root / path)
+            version = self._files.read_shown(self._paths.root / path)
         try:
             text = _text_in(version)
         except UnicodeDecodeError:

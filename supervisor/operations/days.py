@@ -203,7 +203,7 @@ def day(memory: Visible, request: DayRequest) -> DayAnswer:
         start=start,
         total=len(said),
         messages=tuple(said[start : start + request.limit]),
-        files=tuple(_path(ws, file) for file in of_day if file.ours),
+        files=tuple(_path(ws, file) for file in of_day if file.ours and ws.memory.text(file.name)),
         notes=tuple(_path(ws, file) for file in of_day if not file.ours),
         before=max((one.isoformat() for one in others if one < wanted), default=None),
         after=min((one.isoformat() for one in others if one > wanted), default=None),

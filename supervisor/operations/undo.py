@@ -123,7 +123,7 @@ def _take_summary_back(ws: Workspace, act: Act) -> None:
             raise BadRequest(act.id, Text("diary.not_kept"))
         ws.memory.delete_summary(period)
         return
-    before = ws.files.read_stable(ws.paths.previous / previous)
+    before = ws.files.read_shown(ws.paths.previous / previous)
     if before is None:
         raise BadRequest(act.id, Text("diary.not_kept"))
     ws.files.replace(ws.paths.summary(period), before.data, version)

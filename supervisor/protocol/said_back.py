@@ -86,7 +86,7 @@ class SaidBack:
         if identity not in self._given:
             path = self._paths.turns / f"{identity}.json"
             try:
-                version = self._files.read_stable(path)
+                version = self._files.read_shown(path)
                 found = parse_receipt(version.data, path) if version else None
             except (SupervisorError, OSError):
                 found = None

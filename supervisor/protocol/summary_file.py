@@ -193,6 +193,11 @@ def _words_of(body: str) -> str:
     return "\n\n".join(filter(None, (text.strip(), without_sources(body)[len(text) :].strip())))
 
 
+def sources_in(data: bytes) -> set[Source]:
+    """Return every source that the file names, whatever a person has done to its heads."""
+    return {source for part in parts_of(data.decode("utf-8", "surrogateescape")) for source in _sources_of(part)}
+
+
 def _sources_of(body: str) -> Iterable[Source]:
     _, mark, listed = body.rpartition(f"{SOURCES}\n")
     if not mark:

@@ -108,7 +108,7 @@ def of_today(
         if unit.tier != "long_term" or not read_struck(unit.text):
             return None
         if not passages:
-            version = files.read_stable(paths.root / unit.path)
+            version = files.read_shown(paths.root / unit.path)
             text = decoded(version.data) if version else ""
             passages.extend(chunk.passage for chunk in chunk_note(unit.path, text, None, "long_term"))
         number = in_place_of(unit.start, [Dated(one.start, one.day, one.text) for one in passages])

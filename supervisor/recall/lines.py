@@ -94,7 +94,7 @@ class LineReader:
         place = self._resolve(bare) if audience.sees_all else self._resolve_seen(bare, now, audience)
         if digest_in_name(bare):
             return self._described(bare, place, audience)
-        version = self.files.read_stable(place)
+        version = self.files.read_shown(place)
         if version is None:
             raise NotFound(bare)
         lines = decoded(version.data).split("\n")

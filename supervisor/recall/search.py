@@ -381,6 +381,6 @@ def _pinned(files: Files, paths: WorkspacePaths) -> tuple[Passage, ...]:
     found = files.disk.stat(paths.root / name) if name else None
     if found is None or not stat.S_ISREG(found.mode) or found.size > MOST_BYTES:
         return ()
-    version = files.read_stable(paths.root / name, PATIENCE_S)
+    version = files.read_shown(paths.root / name, PATIENCE_S)
     text = only_pinned(decoded(version.data)) if version else ""
     return tuple(reversed([chunk.passage for chunk in chunk_note(name, text, None, "long_term")] if text else []))

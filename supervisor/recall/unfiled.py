@@ -115,6 +115,11 @@ class Unfiled:
 
         A message without an id gets the one that it will be filed under.
         """
+        has = self._journal.tombstones.has
+        return [message for message in self.with_forgotten(now) if not has(message)]
+
+    def with_forgotten(self, now: datetime) -> list[Message]:
+        """Return the same, with those that were forgotten and that a program has put back."""
         with self._lock:
             return self._messages(now)
 
@@ -133,7 +138,7 @@ class Unfiled:
     def searched(self, now: datetime) -> list[Message]:
         """Return the messages and those whose dated file is gone, oldest first."""
         with self._lock:
-            messages, lost = self._messages(now), []
+            messages, lost = self.messages(now), []
             with contextlib.suppress(SupervisorError, OSError):  # the supervisor reports it
                 lost = self._deletions.lost_messages(self._present_messages(now))
             there = {message.key for message in messages}

@@ -123,6 +123,8 @@ class Files:
         #: The names that its writers were given last: some of them are being written now.
         self._given: deque[Path] = deque(maxlen=_WRITERS)
         self._fsyncs = FsyncTracker(disk)
+        #: What an answer is given of a file's bytes; None where it is given nothing (`archive/tombstones.py`).
+        self.shown: Callable[[Path, bytes], bytes | None] = lambda _, data: data
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -152,6 +154,12 @@ class Files:
             self.pause(pause_s)
             waited_s += pause_s
         raise Busy(path, timedelta(seconds=waited_s))
+
+    def read_shown(self, path: Path, wait_s: float = sum(RETRY_PAUSES_S)) -> FileVersion | None:
+        """Return the file for an answer, without what was forgotten; None where it holds nothing else."""
+        version = self.read_stable(path, wait_s)
+        data = self.shown(path, version.data) if version else None
+        return FileVersion(data, version.stat) if version and data is not None else None
 
     # ── writing ──────────────────────────────────────────────────────────────
 

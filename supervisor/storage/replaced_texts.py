@@ -41,9 +41,12 @@ class ReplacedTexts:
         self._folder = folder
 
     def keep(self, name: str, data: bytes) -> None:
-        """Keep *data* under this name, durably, as an entry of now."""
+        """Keep *data* under this name, durably, as an entry of now, without what was forgotten."""
+        shown = self._files.shown(self._folder / name, data)
+        if shown is None:
+            return
         self._files.make_folder(self._folder, lasting=True)
-        if not keep_by_content(self._files, self._folder / name, data):
+        if not keep_by_content(self._files, self._folder / name, shown):
             self._files.disk.touch(self._folder / name)
 
     def held(self) -> Held:

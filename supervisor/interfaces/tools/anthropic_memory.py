@@ -151,7 +151,7 @@ class AnthropicMemory:
             raise Refused(f"The path {asked.path} does not exist. Please provide a valid path.")
         if stat is None or modes.S_ISDIR(stat.mode):
             return folder_shown(asked.path, stat.size if stat else 0, [*self._entries(place.parts)])
-        version = self._files.read_stable(place.path)
+        version = self._files.read_shown(place.path)
         if version is None:
             raise Refused(f"The path {asked.path} does not exist. Please provide a valid path.")
         try:

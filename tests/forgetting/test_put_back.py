@@ -1,0 +1,191 @@
+"""What is put back after a forgetting (git checkout, a synchroniser) is shown by nothing, also before the next round."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.storage.errors import NotFound
+from tests.forgetting.test_forget import OTHER, SECRET, forget
+from tests.world import World, at, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LINE = "保险箱的钥匙在钢琴凳里。"
+NOTE = "memory/阁楼.md"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"))
+    world.model.script = world.model.one_line_each
+    world.write(
+        [
+            message("m-secret-0001", "2026-01-10T09:00", SECRET, session="home"),
+            message("m-secret-0002", "2026-01-10T09:05", OTHER, session="home"),
+            message("m-plain-00001", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。", session="home"),
+            message("m-secret-0003", "2026-01-30T10:10", f"再说一遍：{SECRET}。"),
+        ]
+    )
+    world.put(NOTE, "阁楼的梯子在车库。\n".encode())
+    world.settle()
+    return world
+
+
+def everything(world: World) -> dict[str, bytes]:
+    return {str(p.relative_to(world.paths.root)): p.read_bytes() for p in world.paths.root.rglob("*") if p.is_file()}
+
+
+def put_back(world: World, before: dict[str, bytes], *below: str) -> list[str]:
+    """Put back each file of *before* below these folders that is another one now, as git checkout does; return their paths."""
+    changed = [name for name in before if name.startswith(below) and everything(world).get(name) != before[name]]
+    for name in changed:
+        place = world.paths.root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(before[name])
+    return changed
+
+
+def seen(world: World) -> str:
+    """What search, the block before an answer, lines of files, days, summaries and receipts show."""
+    memory = Memory(world.paths.root, environ={}, clock=world.clock)
+    shown = [
+        str(memory.search(words)) for words in ("暗号是什么", "山茶花十七号", "door code hunter2-kestrel", "钢琴凳", "梯子")
+    ]
+    shown += [str(memory.context("暗号是山茶花吗？ hunter2-kestrel 钢琴凳 梯子"))]
+    paths = sorted(str(path.relative_to(world.root)) for path in world.root.rglob("*.md") if "memory" in str(path))
+    reads: list[tuple[Callable[[str], object], str]] = [(memory.get, path) for path in paths]
+    reads += [(read, label) for read in (memory.day, memory.summary) for label in ("2026-01-10", "2026-01-30")]
+    for read, name in reads:
+        with suppress(NotFound):
+            shown.append(str(read(name)))
+    return "\n".join(shown)
+
+
+def stands_in(world: World) -> list[str]:
+    """The files in which a forgotten word stands, but for the receipts of what was asked here."""
+    return [
+        name
+        for name, data in everything(world).items()
+        if any(word.encode() in data for word in WORDS) and not name.startswith("turns/")
+    ]
+
+
+WORDS = ("山茶花", "kestrel")
+
+
+def test_summary_put_back_shows_no_forgotten_word(world: World) -> None:
+    before = everything(world)
+    forget(world, "match", "山茶花")
+    forget(world, "match", "kestrel")
+    world.settle()
+    assert "memory/summary/2026-01-10.md" in put_back(world, before, "memory/summary/")
+    assert not [word for word in WORDS if word in seen(world)]
+    assert world.ws.memory.read_summary(Period("2026-01-10")) == (None, None)
+
+
+def test_copy_of_a_summary_put_back_under_another_name_shows_nothing(world: World) -> None:
+    before = everything(world)
+    forget(world, "match", "山茶花")
+    world.settle()
+    world.put("memory/summary/2026-01-10 (conflict).md", before["memory/summary/2026-01-10.md"])
+    assert "山茶花" not in seen(world)
+    world.settle()
+    assert not (world.paths.summaries / "2026-01-10 (conflict).md").exists()
+
+
+def test_edited_summary_put_back_is_known_by_the_version_that_it_names(world: World) -> None:
+    before = everything(world)
+    forget(world, "match", "山茶花")
+    forget(world, "match", "kestrel")
+    world.settle()
+    world.put("memory/summary/2026-01-10.md", "我自己写的。\n".encode() + before["memory/summary/2026-01-10.md"])
+    assert not [word for word in WORDS if word in seen(world)]
+
+
+def test_dated_file_put_back_shows_the_other_messages_alone(world: World) -> None:
+    before = everything(world)
+    forget(world, "match", "山茶花")
+    forget(world, "match", "kestrel")
+    world.settle()
+    [back] = put_back(world, before, "memory/2026-01-10", "memory/originals/2026-01/2026-01-10")
+    assert not [word for word in WORDS if word in seen(world)]
+    assert "泳镜" in seen(world)
+    (world.paths.root / back).write_bytes(before[back].replace("泳镜".encode(), "泳帽".encode()))  # an edited copy
+    assert not [word for word in WORDS if word in seen(world)]
+    world.settle()
+    assert stands_in(world) == []
+
+
+def test_history_and_drop_box_put_back_show_no_forgotten_message(world: World) -> None:
+    before = everything(world)
+    forget(world, "match", "山茶花")
+    world.settle()
+    put_back(world, before, "history.json")
+    world.drop("old.json", message("m-secret-0001", "2026-01-10T09:00", SECRET, session="home"))
+    assert "山茶花" not in seen(world)
+    assert SECRET not in str(world.ws.shown_history.read())
+
+
+def test_line_put_back_is_shown_by_nothing_and_written_away(world: World) -> None:
+    world.ws.long_term.append("user", LINE, world.clock())
+    world.ws.long_term.append("user", "周末去看外婆。", world.clock())
+    before, path = everything(world), world.ws.long_term.path
+    [line] = [one for one in world.ws.long_term.read().lines if "钢琴凳" in one.text]
+    forget(world, "line", line.ref)
+    world.put(path, before[path])
+    assert "钢琴凳" not in seen(world) + world.ws.long_term.read().text
+    assert [one.text for one in world.ws.long_term.read().lines] == [
+        one.text for one in world.ws.long_term.read().lines if "外婆" in one.text
+    ]
+    world.ws.long_term.replace("全部重写。\n")
+    assert not [name for name in world.paths.previous.iterdir() if "钢琴凳".encode() in name.read_bytes()]
+
+
+def test_note_and_receipt_put_back_are_not_shown(world: World) -> None:
+    Memory(world.paths.root, environ={}, clock=world.clock).inject("阁楼的梯子在哪里？")
+    before = everything(world)
+    [receipt] = [name for name in before if name.startswith("turns/")]
+    forget(world, "file", NOTE)
+    assert sorted(put_back(world, before, "memory/阁楼", "turns/")) == sorted([receipt, NOTE])
+    assert "梯子" not in seen(world)
+    with pytest.raises(NotFound):
+        world.ws.receipts.read(receipt.removeprefix("turns/").removesuffix(".json"))
+    world.settle()
+    assert not {NOTE, receipt} & everything(world).keys()
+
+
+def test_round_keeps_no_forgotten_word_as_previous(world: World) -> None:
+    before = everything(world)
+    forget(world, "match", "山茶花")
+    forget(world, "match", "kestrel")
+    world.settle()
+    put_back(world, before, "memory/summary/", ".recalld/previous/")
+    world.write([*world.history(), message("m-late-000001", "2026-01-10T11:00", "晚到的一句：窗台要浇水。")])
+    world.settle()
+    assert stands_in(world) == []
+    assert "窗台" in world.summary("2026-01-10")
+
+
+def test_previous_keeps_no_version_that_was_forgotten(world: World) -> None:
+    before = everything(world)["memory/summary/2026-01-10.md"]
+    forget(world, "match", "山茶花")
+    world.ws.replaced_texts.keep("2026-01-10.0123456789ab.md", before)
+    assert not list(world.paths.previous.iterdir())
+
+
+def test_what_was_not_forgotten_may_be_put_back(world: World) -> None:
+    before = everything(world)
+    forget(world, "match", "kestrel")
+    world.settle()
+    summary = world.paths.summaries / "2026-01-30.md"
+    summary.unlink(missing_ok=True)
+    put_back(world, before, "memory/summary/2026-01-30", NOTE)
+    assert "山茶花" in seen(world)
+    assert "梯子" in seen(world)
