@@ -77,11 +77,13 @@ class Visible:
     ws: Workspace
     caller: Caller
     control: Control
+    _audience: list[Audience] = field(init=False, default_factory=list, repr=False, compare=False)
 
     @property
     def audience(self) -> Audience:
-        """Who reads the answer, and what they may see."""
-        return self.caller.audience(self.ws)
+        """Who reads the answer, and what they may see; it is found out once."""
+        self._audience[:] = self._audience or [self.caller.audience(self.ws)]
+        return self._audience[0]
 
     def search(self, query: str, *, with_originals: bool = False) -> SearchResult:
         """
