@@ -34,7 +34,7 @@ _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
 #: The label of a speaker, with which a line of an extract, a session or a summary begins, or goes on behind "→" and ";". Before
 #: "oz / …" it may be a person's word for a login, and stays.
 _SPEAKER: Final = lazy_re(
-    r"(?:(?:\A|(?<=\n))[ \t>*_+-]{0,8}(?:[(\[（]?(?:\d\d-\d\d )?\d?\d[:：]\d\d[)\]）]? |\d\d-\d\d )?|[→;\]] ?|；)"
+    r"(?:(?:\A|(?<=\n))[ \t>*_+-]{0,8}(?:[(\[（]?(?:\d\d-\d\d )?\d?\d[:：]\d\d[)\]）]? |\d\d-\d\d )?|[→;|\]] ?|；)"
     rf"(?P<label>(?:{'|'.join([*ROLES, *ROLES.values()])})[*_]{{0,3}} ?[:：])(?!\s?[\w.@+-]{{1,64}}\s?/)",
     re.IGNORECASE | re.ASCII,
 )

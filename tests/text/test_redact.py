@@ -167,6 +167,7 @@ def test_redacted_shows_the_name_of_a_picture_and_no_long_hex_key():
         "- 01-28 user: Alice, KX5582",
         "助手：哪一班？ → 用户：航班 MU5582",
         "- [工作] 用户：航班 MU5582；助手：好的",
+        "2026-11-20|工作|用户：我的航班号是 MU5582；登机口 B22",
         "**User**: seat 14C, KX5582",
     ],
 )
