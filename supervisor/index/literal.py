@@ -157,7 +157,7 @@ def _candidate_files(
     command = ["rg", "-l", "-0", "-i", "-F", "-a", "--no-ignore", "--hidden", "--no-messages", *asked, "--", *places]
     try:
         done = subprocess.run(command, cwd=paths.root, capture_output=True, timeout=min(_SECONDS, deadline.left_s), check=False)
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, subprocess.TimeoutExpired):  # no argument of a command has a NUL
         return None
     if done.returncode not in (0, 1):
         return None
