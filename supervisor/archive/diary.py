@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.protocol.struck import before_words, read_struck
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import from_wire, local, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
@@ -224,13 +225,14 @@ def _numbered(act: Act) -> tuple[str, dict[str, str]]:
         return "hand_file", {}
     new: list[int] = []
     old: list[int] = []
-    older: list[int] = []  # lines that stand in a new form
+    older: list[int] = []  # lines that ended
     shift = 0
     for start, before, after in act.fields.get("hunks", ()):
-        gone, come = (len(str(text).splitlines()) for text in (before, after))
-        struck = min(gone, come) if act.kind == "replaced" else 0
-        older.extend(range(start + 1, start + 1 + struck))
-        new.extend(range(start + 1 + struck, start + 1 + come))
+        (gone, come), first = (len(str(text).splitlines()) for text in (before, after)), start + 1
+        for number, line in enumerate(str(after).splitlines() if act.kind == "replaced" else (), start + 1):
+            if read_struck(line[len(before_words(line)) :]):  # what is above it goes on of the line that ended
+                older, first = [*older, number], number + 1
+        new.extend(range(first, start + 1 + come))
         old.extend(range(start + 1 + shift, start + 1 + shift + gone))
         shift += gone - come
     if act.kind == "replaced":

@@ -29,7 +29,7 @@ from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.storage.files import FileVersion, digest_of
 from recalld.supervisor.storage.move_across import move_across
 from recalld.supervisor.storage.noting import note
-from recalld.supervisor.storage.replaced_texts import ReplacedTexts
+from recalld.supervisor.storage.replaced_texts import ReplacedTexts, kept_name
 from recalld.supervisor.text.decoding import text_of
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16
-
-#: Hex digits of a digest in the name of a version that is kept.
-_KEPT: Final = 12
 
 T = TypeVar("T")
 
@@ -248,7 +245,7 @@ class MemoryFolder:
         before = parse_summary(seen.data, period.label, self._paths.summary(period)) if seen else None
         is_kept = seen is not None and before is not None and bool(before.kept or not before.waits)
         if seen and is_kept:
-            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(period, seen.data), seen.data)
+            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(f"{period.label}.md", seen.data), seen.data)
         data = render_summary(summary)
         self._files.replace(self._paths.summary(period), data, seen)
         if not summary.waits:
@@ -259,7 +256,7 @@ class MemoryFolder:
         path = self._paths.summary(period)
         data = with_text(seen.data, text, path)
         if data != seen.data:
-            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(period, seen.data), seen.data)
+            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(f"{period.label}.md", seen.data), seen.data)
             self._files.replace(path, data, seen)
             _note("edited", period, data, seen)
 
@@ -268,7 +265,7 @@ class MemoryFolder:
         path = self._paths.summary(period)
         version = self._files.read_stable(path)
         if version:
-            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(period, version.data), version.data)
+            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(f"{period.label}.md", version.data), version.data)
             self._files.remove(path)
 
     def move_to_originals(self, name: str) -> bool:
@@ -334,13 +331,8 @@ class MemoryFolder:
 
 def _note(kind: str, period: Period, data: bytes, before: FileVersion | None, *, is_first: bool = False) -> None:
     """Note that a summary has the bytes *data* now, and where the ones *before* are kept."""
-    kept = kept_name(period, before.data) if before else ""
+    kept = kept_name(f"{period.label}.md", before.data) if before else ""
     note(kind, period=period.label, digest=digest_of(data)[:DIGEST], previous=kept, first=is_first)
-
-
-def kept_name(period: Period, data: bytes) -> str:
-    """Return the name under which *data*, a version of the summary, is kept in .recalld/previous/."""
-    return f"{period.label}.{digest_of(data)[:_KEPT]}.md"
 
 
 def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:

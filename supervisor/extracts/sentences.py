@@ -49,6 +49,9 @@ _SURROGATE: Final = lazy_re("[\ud800-\udfff]")
 _END: Final = lazy_re(
     rf"[。！？]+[”’\"'）)』」》\]]*|(?<![!?])[!?]+[”\"'）)\]]*(?=\s|$|[{HAN}])|(?<!…)…+(?=\s)|\.[”\"')\]]*(?=\s)",
 )
+_PARTING: Final = "；;"
+#: What ends an item of a line: a sentence's end, or the mark between two things.
+ITEM_END: Final = lazy_re(rf"{_END.pattern}|；|;(?=\s|$|[{HAN}])")
 _ABBREVIATED: Final = lazy_re(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|dept|Fig|Jr|Sr)|\b[A-Z]|^\d{1,2})$")
 _OPEN: Final = {"（": "）", "(": ")", "「": "」", "『": "』", "“": "”", "《": "》", "【": "】"}
 _CLAUSE: Final = lazy_re(r"[，,；;、：:]\s*|\s[—–-]\s|\s+")
@@ -96,7 +99,7 @@ def sentences(text: str) -> list[str]:
         if kind != "prose" and may_join and len(before) + len(line) < LONGEST:
             found[-1] = before + joint(before, line) + line
         else:
-            found += [cut(line, LONGEST)] if kind != "prose" else [cut(piece, LONGEST) for piece in _split(line)]
+            found += [cut(line, LONGEST)] if kind != "prose" else [cut(piece, LONGEST) for piece in split(line)]
         may_join = kind != "prose" or line.endswith((":", "："))
     return found
 
@@ -218,16 +221,17 @@ def without_question(text: str) -> str:
     return f"{head}…" if states else text
 
 
-def _split(line: str) -> Iterator[str]:
-    """Yield the line's sentences; one that is hardly a word stays with the next."""
+def split(line: str, ends: re.Pattern[str] = _END) -> Iterator[str]:
+    """Yield the line's sentences, or what *ends* parts; a sentence that is hardly a word stays with the next."""
     start = 0
-    for match in _END.finditer(line):
+    for match in ends.finditer(line):
         piece = line[start : match.end()].strip()
         if line[match.end() :].lstrip().startswith("→"):  # of an earlier extract: the answer
             continue
         if match[0].startswith(".") and _ABBREVIATED.search(line[start : match.start()][-_READ_BACK:]):
             continue
-        if len(piece) < LONGEST and (_is_open(piece) or sum(map(str.isalnum, piece)) < _STUMP):
+        letters = sum(map(str.isalnum, piece))
+        if len(piece) < LONGEST and (_is_open(piece) or letters < (1 if match[0] in _PARTING else _STUMP)):
             continue
         yield piece
         start = match.end()

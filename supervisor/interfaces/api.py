@@ -219,7 +219,14 @@ class Memory:
     # ── the long-term lines ──────────────────────────────────────────────────
 
     def write(
-        self, content: str, source: str = DEFAULT_SOURCE, *, replaces: str = "", session: str = "", chat: str = ""
+        self,
+        content: str,
+        source: str = DEFAULT_SOURCE,
+        *,
+        replaces: str = "",
+        item: int | None = None,
+        session: str = "",
+        chat: str = "",
     ) -> Written:
         """
         Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line.
@@ -227,10 +234,11 @@ class Memory:
         Line breaks and runs of blanks become one blank. In a group only the lines that it may see are searched for the words,
         and `is_shown` says whether it may see this line. BadRequest if *content* is blank, or has more than 20,000 characters.
 
-        The line that *replaces* names, as in "42@1f3a9c0d", is struck, and shown only where the past is asked for. StaleLine,
-        and nothing is written, if it is another one by now; BadRequest if it has ended already.
+        The line that *replaces* names, as in "42@1f3a9c0d", is struck, and shown only where the past is asked for; of several
+        items in it the one that *content* is about, or that has the number *item*. StaleLine, and nothing is written, if it is
+        another one by now; BadRequest if it has ended already, or which item ends can't be told.
         """
-        request = long_term.WriteRequest(content=content, source=source, replaces=replaces)
+        request = long_term.WriteRequest(content=content, source=source, replaces=replaces, item=item)
         return self._perform(long_term.write, request, session, chat)
 
     def read(

@@ -227,14 +227,11 @@ def without_lines(text: str, numbers: Collection[int]) -> tuple[str, int]:
     return "".join(piece + end for piece, end in kept), len(pairs) - len(kept)
 
 
-def struck_at(
-    text: str, ref: str, field: str, until: date, reason: str = "", shown: Sequence[int] | None = None
-) -> tuple[str, str]:
+def standing_line(text: str, ref: str, field: str, shown: Sequence[int] | None = None) -> Line:
     """
-    Return the text with the words of one line struck, as no longer true from the day *until* on, and the name of the line then.
+    Return the line that *ref* names, as in "42@1f3a9c0d", among the lines *shown* (None: all).
 
-    *ref* names it, as in "42@1f3a9c0d", among the lines *shown* (None: all). It loses its `#pin`. BadRequest, of *field*, or
-    StaleLine where it names no line that still stands.
+    BadRequest, of *field*, or StaleLine where it names no line that still stands.
     """
     visible = text if shown is None else only_lines(text, shown)
     named = parse_refs([ref], field)
@@ -246,10 +243,30 @@ def struck_at(
     line = next(line for line in lines if line.number in named)
     if _words(line).startswith(("#", "```", "<!--", "---", "|")):
         raise BadRequest(field, Text("longterm.no_fact", line=line.ref))
+    return line
+
+
+def struck_at(
+    text: str,
+    line: Line,
+    until: date,
+    reason: str = "",
+    shown: Sequence[int] | None = None,
+    parted: tuple[str, str] | None = None,
+) -> tuple[str, Line, Line | None]:
+    """
+    Return the text with the words of one line struck, as no longer true from the day *until* on, and the line as it is then.
+
+    *parted* is the line with the words that end, and the one with those that go on. These keep their place, and are returned,
+    too; what ended stands below them, so that they are not taken for what replaces it. What ended loses its `#pin`. The number of the *line* is one among those *shown* (None: all).
+    """
+    ended, others = parted or (line.text, "")
+    pieces = [*filter(None, [others]), struck_line(without_pin(ended), until, reason)]
     parts = re.split(f"({_BREAK.pattern})", text)
     place = 2 * (line.number if shown is None else shown[line.number - 1]) - 2
-    parts[place] = struck_line(without_pin(line.text), until, reason)
-    return "".join(parts), Line(line.number, parts[place]).ref
+    parts[place] = (parts[place + 1 : place + 2] or parts[1:2] or ["\n"])[0].join(pieces)
+    now = [Line(number, piece) for number, piece in enumerate(pieces, line.number)]
+    return "".join(parts), now[-1], now[0] if others else None
 
 
 def what_stands(lines: Sequence[Line], ended: Line) -> Line | None:

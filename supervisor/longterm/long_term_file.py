@@ -33,6 +33,7 @@ from recalld.supervisor.longterm.lines import (
     parse_refs,
     recent_lines,
     refuse_stale,
+    standing_line,
     stats,
     struck_at,
     text_of,
@@ -45,10 +46,9 @@ from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable, from_os_error
-from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.storage.lenient_json import not_utf8
 from recalld.supervisor.storage.noting import note
-from recalld.supervisor.storage.replaced_texts import ReplacedTexts
+from recalld.supervisor.storage.replaced_texts import ReplacedTexts, kept_name
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.hunks import hunks
 from recalld.supervisor.text.language import language_of
@@ -71,8 +71,6 @@ _TEMPLATE: Final = "memory-entry"
 _WRITE_TRIES: Final = 20
 #: The bits of a mode that let somebody write.
 _WRITABLE: Final = 0o222
-#: Hex digits in the name of a version that was replaced.
-_VERSION: Final = 12
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ class Written:
     The line that has the words now, of *total*; not *is_new* where the file had them before.
 
     Written in a group, *line* and *total* count what may be seen there; not *is_shown*, and *line* 0, where it may not.
-    *replaced* is the line that it replaces, as it is now: "42@1f3a9c0d".
+    *replaced* is the line that it replaces, as it is now: "42@1f3a9c0d"; *others* the line in which its other items go on.
     """
 
     path: str
@@ -143,10 +141,15 @@ class Written:
     is_new: bool
     is_shown: bool = True
     replaced: str = ""
+    others: str = ""
 
     def told(self, code: str = "longterm.written") -> Text:
         """Return where the words are, as a sentence: that of *code* if they are new."""
         return Text(code if self.is_new else "longterm.known", line=self.line, total=self.total)
+
+    def told_replaced(self) -> list[Text]:
+        """Return what became of the line that it replaces, in sentences."""
+        return [Text(f"longterm.{name}", line=ref) for name in ("replaced", "others") if (ref := getattr(self, name))]
 
 
 @record
@@ -201,34 +204,43 @@ class LongTermFile:
             text = decoded(version.data) if version else ""
         return LongTermText(path, text)
 
-    def append(self, source: str, content: str, now: datetime, seen: Seen | None = None, replaces: str = "") -> Written:
+    def append(
+        self, source: str, content: str, now: datetime, seen: Seen | None = None, replaces: str = "", item: int | None = None
+    ) -> Written:
         """
         Add an entry of the local day of *now* and return its line; where a line has the same words already, that one.
 
-        The line that *replaces* names, as in "42@1f3a9c0d", is struck, and ends on that day. *seen* returns the numbers of the
-        lines that the writer may see: only those are compared, named and counted. BadRequest if the content is blank or too
-        long, or if the line has ended already; StaleLine if it is another one by now; BadConfig if the workspace's template for
-        a line is wrong.
+        Of the line that *replaces* names, as in "42@1f3a9c0d", the item ends that the content is about, or that has the number
+        *item*. *seen* returns the numbers of the lines that the writer may see: only those are compared, named and counted.
+        BadRequest if the content is blank or too long, if the line has ended already, or which item ends can't be told;
+        StaleLine if it is another one by now; BadConfig if the workspace's template for a line is wrong.
         """
         entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(self._marked("", content)))
         made_of, written = self._line_of(entry)
         place: list[Line] = []  # of the last try
-        ended = ""
+        ended: list[Line | None] = []
+
+        def find(text: str) -> Line | None:
+            visible = only_lines(text, seen(text)) if seen else text
+            return next(filter(None, (line_with(visible, words) for words in dict.fromkeys((entry.content, written)))), None)
 
         def add(text: str) -> str:
             nonlocal ended
-            visible = only_lines(text, seen(text)) if seen else text
-            there = next(filter(None, (line_with(visible, words) for words in dict.fromkeys((entry.content, written)))), None)
-            place[:] = [there] if there else []
             if replaces:
-                text, ended = struck_at(text, replaces, "replaces", entry.day, shown=seen(text) if seen else None)
-                if there and there.number == int(ended.partition("@")[0]):
-                    raise BadRequest("replaces", Text("longterm.says_it", line=there.ref))
-            return text if there else with_line(text, made_of)
+                from recalld.supervisor.longterm.items import parted  # here: most commands replace nothing
+
+                shown = seen(text) if seen else None
+                old = standing_line(text, replaces, "replaces", shown)
+                if old == find(text):
+                    raise BadRequest("replaces", Text("longterm.says_it", line=old.ref))
+                text, *ended = struck_at(text, old, entry.day, shown=shown, parted=parted(old, entry.content, item))
+            place[:] = filter(None, [find(text)])
+            return text if place else with_line(text, made_of)
 
         after = self.change(add, kind="replaced" if replaces else "written")
         line = place[0] if place else after.last
-        made = Written(after.path, line.number, after.total, line.digest, line.text, is_new=not place, replaced=ended)
+        refs = [one.ref if one else "" for one in ended]
+        made = Written(after.path, line.number, after.total, line.digest, line.text, not place, True, *refs)
         if not seen:
             return made
         numbers = seen(after.text)
@@ -238,17 +250,16 @@ class LongTermFile:
     def end(self, ref: str, now: datetime, reason: str = "", seen: Seen | None = None) -> Ended:
         """Strike the line named as in "42@1f3a9c0d": it is no longer true from today on. Errors as in `append`."""
         day = local_day(now, self._zone)
-        ended = ""
+        ended: list[Line] = []
 
         def strike(text: str) -> str:
-            nonlocal ended
-            text, ended = struck_at(text, ref, "target", day, one_line(reason), seen(text) if seen else None)
+            shown = seen(text) if seen else None
+            text, struck, _ = struck_at(text, standing_line(text, ref, "target", shown), day, one_line(reason), shown)
+            ended[:] = [struck]
             return text
 
-        after = self.change(strike, kind="ended")
-        number = int(ended.partition("@")[0])
-        shown = only_lines(after.text, seen(after.text)) if seen else after.text
-        return Ended(ended, cut(shown)[number - 1], day)
+        self.change(strike, kind="ended")
+        return Ended(ended[0].ref, ended[0].text, day)
 
     def delete(self, refs: Iterable[str], seen: Seen | None = None) -> Deleted:
         """
@@ -354,17 +365,6 @@ def refuse_too_large(path: str, data: bytes, repair: str = "") -> None:
     """Raise Unchangeable for a text that no search would read; *repair* says what to do, "" for writing several files."""
     if len(data) > MOST_BYTES:
         raise Unchangeable(path, Text("longterm.too_large", bytes=MOST_BYTES), repair or Text("longterm.several_files"))
-
-
-def kept_name(path: str, data: bytes) -> str:
-    """
-    Return the name under which *data*, a version of the file at *path*, is kept in .recalld/previous/.
-
-    >>> kept_name("memory/notes.md", b"")
-    'notes.e3b0c44298fc.md'
-    """
-    stem, _, kind = path.rpartition("/")[2].rpartition(".")
-    return f"{stem}.{digest_of(data)[:_VERSION]}.{kind}"
 
 
 @contextlib.contextmanager

@@ -29,15 +29,20 @@ class WriteRequest:
     """
     The *content* of an entry, and the *source* that its line names: a channel, or a session's name.
 
-    *replaces* is the line that is no longer true with it, as in "42@1f3a9c0d", "" for none.
+    *replaces* is the line that is no longer true with it, as in "42@1f3a9c0d", "" for none; of several items in it the one with
+    the number *item*, from 1 on (None: the one that the content is about).
     """
 
     content: str
     source: str = DEFAULT_SOURCE
     replaces: str = ""
+    item: int | None = None
 
     def __post_init__(self) -> None:
         refuse_no_text("replaces", self.replaces)
+        refuse_no_number("item", 0 if self.item is None else self.item)
+        if self.item is not None and not self.replaces.strip():
+            raise BadRequest("item", Text("longterm.item_alone"))
         refuse_no_text("content", self.content)
         refuse_no_text("source", self.source)
 
@@ -125,7 +130,7 @@ class OverflowRequest:
 def write(memory: Visible, request: WriteRequest) -> Written:
     """Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line."""
     now, replaces = memory.caller.clock(), request.replaces.strip()
-    return memory.ws.long_term.append(request.source, request.content, now, memory.seen, replaces)
+    return memory.ws.long_term.append(request.source, request.content, now, memory.seen, replaces, request.item)
 
 
 @operation("read", ReadRequest, reads=True)

@@ -50,6 +50,16 @@ def without_marks(text: str) -> str:
     return text
 
 
+def marks_of(words: str) -> str:
+    """
+    Return the marks in the words of a line, each behind a blank.
+
+    >>> marks_of("钥匙在信箱里 #共享 #pin")
+    ' #共享 #pin'
+    """
+    return "".join(f" {mark}" for mark in _MARK.findall(words))
+
+
 def without_pin(text: str) -> str:
     """
     Return the words as they are shown and searched, without the mark that pins them.

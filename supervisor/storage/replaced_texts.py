@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recalld.supervisor.storage.by_content import keep_by_content
+from recalld.supervisor.storage.files import digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
 
 #: What is younger is not too old.
 LEAST_AGE: Final = timedelta(days=30)
+#: Hex digits in the name of a version that was replaced.
+_VERSION: Final = 12
+
+
+def kept_name(path: str, data: bytes) -> str:
+    """
+    Return the name under which *data*, a version of the file at *path*, is kept in .recalld/previous/.
+
+    >>> kept_name("memory/notes.md", b"")
+    'notes.e3b0c44298fc.md'
+    """
+    stem, _, kind = path.rpartition("/")[2].rpartition(".")
+    return f"{stem}.{digest_of(data)[:_VERSION]}.{kind}"
 
 
 class Held(NamedTuple):

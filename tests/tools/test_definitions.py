@@ -28,7 +28,7 @@ def test_definitions_show_the_parameters_of_countbot_and_openclaw(tools):
         for dialect in ("recall", "lines")
     }
     assert shown["recall"]["memory_search"] == ["query", "maxResults", "minScore"]
-    assert (shown["recall"]["memory_write"], shown["lines"]["memory_write"]) == (["content", "replaces"], ["content"])
+    assert (shown["recall"]["memory_write"], shown["lines"]["memory_write"]) == (["content", "replaces", "item"], ["content"])
     assert shown["lines"]["memory_search"] == ["keywords", "max_results", "match_mode"]
     for names in shown.values():
         assert names["memory_get"] == ["path", "from", "lines"]

@@ -27,6 +27,9 @@ def write(
         str | None,
         typer.Option("--replaces", help="the line that is no longer true with it, as in 42@1f3a9c0d; `read` shows it"),
     ] = None,
+    item: Annotated[
+        int | None, typer.Option("--item", help="which item of that line ends, if it has several: 1 is the first")
+    ] = None,
     session: Session = "",
     chat: Kind = "",
     workspace: Folder = None,
@@ -38,7 +41,7 @@ def write(
     if replaces is not None and not replaces.strip():  # a variable of a shell that is empty
         raise BadRequest("--replaces", Text("longterm.no_ref", ref=replaces))
     call.opened_made(workspace, now)
-    request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "")
+    request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "", item=item)
     made = call.perform(long_term.write, request, workspace, now, session, chat)
     if not made.is_shown:
         from recalld.supervisor.interfaces.tools.definitions import not_shown
@@ -49,12 +52,12 @@ def write(
         call.show(as_json(fields) if json else f"{call.render(Text('longterm.written_plain'))}\n{call.render(note)}")
     elif json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
-        fields |= {"replaced": made.replaced} if made.replaced else {}
+        fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(made, name))}
         call.show(as_json(fields | ({"act": call.acts[0]} if call.acts else {})))
     else:
         call.show(call.render(made.told()))
-        if made.replaced:
-            call.show(call.render(Text("longterm.replaced", line=made.replaced)))
+        for sentence in made.told_replaced():
+            call.show(call.render(sentence))
         call.tell_undo()
 
 

@@ -105,7 +105,7 @@ class WriteAnswer:
     The answer of `memory_write`: the entry is line *line* of *total*; *new* is False if a line has its words already.
 
     A line that this conversation will not be shown has no number, and a *note* says so; another *note* says that a mark for
-    groups was removed. *replaced* is the line that it replaces, as it is now.
+    groups was removed. *replaced* is the line that it replaces, as it is now, *others* the one in which its other items go on.
     """
 
     path: str
@@ -115,6 +115,7 @@ class WriteAnswer:
     ref: str = ""
     new: bool
     replaced: str = ""
+    others: str = ""
     note: str = ""
     said: str = ""
 

@@ -40,12 +40,13 @@ from recalld.supervisor.interfaces.tools.anthropic_commands import (
     parts_of,
     replaced,
 )
-from recalld.supervisor.longterm.long_term_file import LongTermFile, kept_name, refuse_too_large
+from recalld.supervisor.longterm.long_term_file import LongTermFile, refuse_too_large
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.move_across import move_across
 from recalld.supervisor.storage.noting import acting, author, noting
+from recalld.supervisor.storage.replaced_texts import kept_name
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.record import record
 

@@ -173,6 +173,14 @@ WRITE: Final = Definition(
             "The line that is no longer true with it, as number@digest, with the digest of a search, a reading or a writing",
             dialect="recall",
         ),
+        Parameter(
+            "item",
+            "integer",
+            "那一行有几件事时，第几件不再成立；不写就由内容来判断，判断不了会列出各件事",
+            "Which item of that line ends, if it has several; without it the entry decides, or the items are listed",
+            least=1,
+            dialect="recall",
+        ),
     ),
     writes=True,
 )

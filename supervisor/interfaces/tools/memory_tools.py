@@ -159,17 +159,17 @@ class MemoryTools:
 
     # ── changing ─────────────────────────────────────────────────────────────
 
-    def memory_write(self, content: str, replaces: str = "") -> WriteAnswer:
+    def memory_write(self, content: str, replaces: str = "", item: int | None = None) -> WriteAnswer:
         """
         Add an entry to the long-term file and return its line as read back, or the line that has the same words already.
 
         A mark for groups is removed, since only the owner may set it, and the answer says so. In a group only the lines that it
         may see are searched for the same words; if the group will not be shown the entry, the answer says so. The line that
-        *replaces* names, as in "42@1f3a9c0d", is struck.
+        *replaces* names, as in "42@1f3a9c0d", is struck; of several items the one with the number *item*, or that it is about.
         """
         refuse_no_text("content", content)
         unmarked = without_marks(content)
-        made = self.memory.write(unmarked, self._channel, replaces=replaces, session=self._session, chat=self._chat)
+        made = self.memory.write(unmarked, self._channel, replaces=replaces, item=item, session=self._session, chat=self._chat)
         if not made.is_shown:
             if not any(one.text == made.text for one in self.memory.workspace.long_term.read().lines):
                 raise Conflict(made.path)
@@ -183,8 +183,7 @@ class MemoryTools:
         total = len(lines)
         note = self._render(Text("longterm.mark_taken")) if unmarked != content else ""
         saved = self._render(replace(made, line=line.number, total=total).told())
-        struck = self._render(Text("longterm.replaced", line=made.replaced)) if made.replaced else ""
-        plain = "\n\n".join(filter(None, (saved, struck, note))) + self._refs([line])
+        plain = "\n\n".join(filter(None, (saved, *map(self._render, made.told_replaced()), note))) + self._refs([line])
         return WriteAnswer(
             path=path,
             line=line.number,
@@ -193,6 +192,7 @@ class MemoryTools:
             ref=line.ref,
             new=made.is_new,
             replaced=made.replaced,
+            others=made.others,
             note=note,
             said=plain,
         )
