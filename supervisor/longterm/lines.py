@@ -258,7 +258,8 @@ def struck_at(
     Return the text with the words of one line struck, as no longer true from the day *until* on, and the line as it is then.
 
     *parted* is the line with the words that end, and the one with those that go on. These keep their place, and are returned,
-    too; what ended stands below them, so that they are not taken for what replaces it. What ended loses its `#pin`. The number of the *line* is one among those *shown* (None: all).
+    too; what ended stands below them, so that they are not taken for what replaces it. It loses its `#pin`. The number of the
+    *line* is one among those *shown* (None: all).
     """
     ended, others = parted or (line.text, "")
     pieces = [*filter(None, [others]), struck_line(without_pin(ended), until, reason)]
