@@ -75,7 +75,7 @@ def talk(tmp_path, monkeypatch):
     monkeypatch.setattr(weight, "_LIGHT_LEFT", 1.0)
     monkeypatch.setattr(related_words, "WORTH", 0.0)
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
-    monkeypatch.setattr(snapshot, "newest_first", lambda query, found, corpus: found)
+    monkeypatch.setattr(snapshot, "newest_first", lambda query, found: found)
     monkeypatch.setattr(ranking, "_LONG_LEAST", 1.0)
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))
