@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.index.chunking import chunk_summary
-from recalld.supervisor.protocol.summary_file import MARKER, Source, Summary, parse_summary, render_summary
+from recalld.supervisor.protocol.summary_file import MARKER, Source, Summary, parse_summary, render_summary, with_text
 from recalld.supervisor.storage.errors import NewerFormat
 
 HERE = Path("memory/summary/2026-01-15.md")
@@ -97,6 +97,13 @@ def test_render_summary_keeps_fields_that_a_user_added_to_the_header():
     edited = render_summary(SUMMARY).replace(b"provider:", "tags: 家\nprovider:".encode())
     newer = render_summary(replace(SUMMARY, text="## 新", kept=parse(edited).kept))
     assert newer.startswith(edited)
+
+
+def test_with_text_keeps_the_head_as_a_person_has_it():
+    head = render_summary(SUMMARY).decode().replace("\n---\n", "\ntags:\n  - 部署 # 我的\n---\n", 1)
+    edited = with_text(head.encode(), "超时是 20 秒。", HERE)
+    assert edited.decode().split("\n---\n")[0] == head.split("\n---\n")[0]
+    assert (parse(edited).text, parse(edited).sources, parse(edited).zone) == ("超时是 20 秒。", (ONE,), "Asia/Shanghai")
 
 
 def test_render_summary_keeps_bytes_in_another_encoding():
