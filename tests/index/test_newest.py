@@ -86,6 +86,8 @@ def test_newest_first_puts_the_oldest_first_for_what_was_before(question, old, n
     [
         ("where is the staging database", "staging database is in Dublin", "moved staging to heron"),
         ("where is the car parked now", "I parked the car in bay 47", "the car needs a new battery"),
+        ("what grows in bed 7", "bed 7 grows tulips", "bed 8 grows leeks"),
+        ("12床什么时候换药", "12床下午换药", "13床上午换药"),
     ],
 )
 def test_newest_first_takes_nothing_for_newer_that_is_about_another(question, mine, theirs):
