@@ -122,7 +122,7 @@ def _worth(query: Query, words: Iterable[str]) -> dict[str, float]:
 
 
 def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
-    """True if a passage without the *word* is about something else: it is rare or a number, or is right before a shared word."""
+    """True if a passage without the *word* is about something else: it is rare, a number, or right before a shared word."""
     is_number = word.isnumeric() or any(map(str.isdigit, word))
     if is_number or query.rarity.get(word, 1.0) >= _EVERYDAY or query.words[word] < 1.0:
         return True
