@@ -124,7 +124,7 @@ PURE: Final = tuple(
         "extracts": "candidates corrections courtesy cues extract lines replies sentences worth",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "amounts days debts denials line_sources material names phrases quality retry schedule shape",
-        "query": "bare_numbers calendar compounds dates dates_en dates_zh due intent nth_weekdays parse recurring relative_days subject tense unknown_words",
+        "query": "calendar compounds dates intent meanings parse recurring subject tense unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",
         "longterm": "lines",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
-VERSION: Final = 19
+VERSION: Final = 20
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')

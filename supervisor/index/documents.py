@@ -20,8 +20,8 @@ from recalld.supervisor.index.chunking import Chunk, chunk_dated, chunk_note, ch
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.scan import PATIENCE_S
 from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
+from recalld.supervisor.query.dates import days_about
 from recalld.supervisor.query.intent import is_standing_wish
-from recalld.supervisor.query.relative_days import days_about
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.record import record

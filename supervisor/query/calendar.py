@@ -1,4 +1,4 @@
-"""Spans of days as people name them: arithmetic for the date rules of both languages (dates_en, dates_zh)."""
+"""Days as people count them: spans, the parts of months and years, and the way from one day to another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
 
 
 @record
@@ -37,6 +40,8 @@ class Days:
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
+# ── words of an index ────────────────────────────────────────────────────────
+
 _DAY: Final = lazy_re(r"(?:within-)?\d{4}-\d\d(?:-\d\d)?|(?:weekly|monthly)-\d+(?:-\d)?")
 #: A span of at most so many days is about each of them, a longer one about its months.
 LONGEST: Final = 9
@@ -58,72 +63,97 @@ def month_tokens(days: Iterable[str]) -> list[str]:
 
 
 def is_day(token: str) -> bool:
-    """Return whether a token is a day, a month, or what recurs."""
+    """True if the token is a day, a month, or what recurs."""
     return bool(_DAY.fullmatch(token))
 
 
-#: Parts of a month by their first and last day; 31 means the last day of the month.
-PARTS: Final = {
-    "early": (1, 10), "mid": (11, 20), "late": (21, 31), "begin": (1, 7), "end": (25, 31), "whole": (1, 31),
-    "second week": (8, 14), "third week": (15, 21), "fourth week": (22, 28),
-}  # fmt: skip
-#: Seasons by their first month, on the northern hemisphere.
-SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
-#: Holidays of the solar calendar by first and last day. Those of the lunar one (春节, 中秋) are only found as words.
-HOLIDAYS: Final = {
-    "new year": ((1, 1), (1, 3)),
-    "valentine": ((2, 14), (2, 14)),
-    "labour day": ((5, 1), (5, 5)),
-    "children": ((6, 1), (6, 1)),
-    "national day": ((10, 1), (10, 7)),
-    "halloween": ((10, 31), (10, 31)),
-    "christmas eve": ((12, 24), (12, 24)),
-    "christmas": ((12, 24), (12, 26)),
-    "new year's eve": ((12, 31), (12, 31)),
-}
-#: Parts of a year by first and last month.
-_YEAR_PARTS: Final = {"begin": (1, 2), "end": (11, 12), "first half": (1, 6), "second half": (7, 12)}
+# ── numbers and names ────────────────────────────────────────────────────────
 
-
-#: The English weekdays by their first three letters, Monday first.
-WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 #: The digits of Chinese numbers, with their values.
 HAN_DIGITS: Final = {
     char: n for n, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for char in chars
 }
+#: The English numbers that count days, with their values.
+COUNTS: Final = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "four": 4, "five": 5, "few": 5, "several": 5, "six": 6,
+    "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30,
+}  # fmt: skip
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+#: The weekdays of Chinese; the last is the sixth by another name.
+HAN_WEEKDAYS: Final = "一二三四五六日天"
 
 
 def number(text: str) -> int:
     """
-    Return the value of a number of up to two digits: 28, 二十八 or 廿八.
+    Return the value of a number of up to two digits, or of an English one: 28, 二十八, 廿八, "a couple of"; 几 is five.
 
-    >>> number("28"), number("二十八"), number("十"), number("廿一")
-    (28, 28, 10, 21)
+    >>> number("28"), number("二十八"), number("十"), number("廿一"), number("a couple of")
+    (28, 28, 10, 21, 2)
     """
     if text.isascii():
-        return int(text)
-    text = text.replace("廿", "二十")
-    tens, ten, ones = text.rpartition("十")
+        word = text.lower().removesuffix(" of")
+        return int(word) if word.isdigit() else COUNTS[word.removeprefix("a ")]
+    tens, ten, ones = text.replace("廿", "二十").replace("几", "五").rpartition("十")
     return (HAN_DIGITS.get(tens, 1) * 10 if ten else 0) + HAN_DIGITS.get(ones, 0)
+
+
+def month_number(text: str) -> int:
+    """Return the number of a month, 1 to 12, by its English name or its number: "Sept", 9, 九."""
+    return _MONTHS.index(text[:3].lower()) + 1 if text[:1].isascii() and text[:1].isalpha() else number(text)
+
+
+def weekday_number(text: str) -> int:
+    """Return the number of a weekday, 0 (Monday) to 6: "Tues", 二."""
+    return min(HAN_WEEKDAYS.index(text), 6) if text in HAN_WEEKDAYS else _WEEKDAYS.index(text[:3].lower())
+
+
+# ── parts of a year ──────────────────────────────────────────────────────────
+
+
+def _by_word(*rows: tuple[str, _T]) -> dict[str, _T]:
+    return {word: value for words, value in rows for word in words.split("|")}
+
+
+#: Parts of a month, in both languages, by their first and last day; 31 means the last day of the month.
+PARTS: Final = _by_word(
+    ("", (1, 31)),
+    ("初|第一|beginning|start|first week", (1, 7)),
+    ("上旬|early", (1, 10)),
+    ("第二|second week", (8, 14)),
+    ("中旬|中|mid|middle", (11, 20)),
+    ("第三|third week", (15, 21)),
+    ("下旬|late", (21, 31)),
+    ("第四|fourth week", (22, 28)),
+    ("底|末|最后|end|last week", (25, 31)),
+)
+#: Seasons by their first month, on the northern hemisphere.
+SEASONS: Final = _by_word(("春|spring", 3), ("夏|summer", 6), ("秋|autumn|fall", 9), ("冬|winter", 12))
+#: Holidays of the solar calendar by first and last day. Those of the lunar one (春节, 中秋) are only found as words.
+HOLIDAYS: Final = _by_word(
+    ("跨年|new year's eve", ((12, 31), (12, 31))),
+    ("元旦|new year's day|new year's", ((1, 1), (1, 3))),
+    ("情人节|valentine's day", ((2, 14), (2, 14))),
+    ("劳动节|五一", ((5, 1), (5, 5))),
+    ("儿童节", ((6, 1), (6, 1))),
+    ("国庆|十一假期", ((10, 1), (10, 7))),
+    ("万圣节|halloween", ((10, 31), (10, 31))),
+    ("平安夜|christmas eve", ((12, 24), (12, 24))),
+    ("圣诞|christmas|xmas", ((12, 24), (12, 26))),
+)
+#: Parts of a year by first and last month.
+YEAR_PARTS: Final = _by_word(("初", (1, 2)), ("上半", (1, 6)), ("下半", (7, 12)), ("底|末", (11, 12)))
 
 
 def single_day(year: int, month: int, day: int) -> Days | None:
     """Return a single day; None if the calendar has no such day."""
     try:
-        found = date(year, month, day)
+        return Days(date(year, month, day), date(year, month, day))
     except ValueError:
         return None
-    return Days(found, found)
 
 
-def latest_day(month: int, day: int, today: date) -> Days | None:
-    """Return the last such day that is not after *today*."""
-    # subtle: 29 February may be up to eight years ago
-    found = (single_day(year, month, day) for year in range(today.year, today.year - 9, -1))
-    return next((days for days in found if days and days.first <= today), None)
-
-
-def month_of(year: int, month: int, part: str = "whole") -> Days | None:
+def month_of(year: int, month: int, part: str = "") -> Days | None:
     """Return a month, or a *part* of it; None outside of the calendar."""
     if not (1 <= month <= 12 and 1 <= year <= 9998):
         return None
@@ -132,44 +162,15 @@ def month_of(year: int, month: int, part: str = "whole") -> Days | None:
     return Days(date(year, month, first), date(year, month, min(last, length)))
 
 
-def latest_month(month: int, today: date, part: str = "whole") -> Days | None:
-    """Return the last such month that has begun."""
-    return month_of(today.year - (month > today.month), month, part)
-
-
-def day_of_month_back(today: date, months: int, day: int) -> Days | None:
-    """Return that day of the month *months* before today's; None if it has no such day."""
-    month = months_back(today, months)
-    return month and single_day(month.first.year, month.first.month, day)
-
-
-def latest_numbered(today: date, day: int) -> Days | None:
-    """Return that day of this month, or of the one before if it is still to come; None if that month has no such day."""
-    found = single_day(today.year, today.month, day)
-    return found if found and found.first <= today else day_of_month_back(today, 1, day)
-
-
-def next_numbered(said: date, day: int) -> Days | None:
-    """Return that day of this month, or of the next that has it if it is over."""
-    months = (day_of_month_back(said, -ahead, day) for ahead in range(3))
-    return next((found for found in months if found and found.first >= said), None)
-
-
-def months_back(today: date, count: int) -> Days | None:
-    """Return the calendar month *count* months before today's."""
-    index = today.year * 12 + today.month - 1 - count
-    return month_of(index // 12, index % 12 + 1)
-
-
 def year_of(year: int) -> Days | None:
     """Return a whole year; None outside of the calendar."""
-    return Days(date(year, 1, 1), date(year, 12, 31)) if 1 <= year <= 9998 else None
+    return months_of(year, 1, 12)
 
 
-def part_of_year(year: int, part: str) -> Days | None:
-    """Return the beginning, the end, or a half of a year."""
-    first, last = (month_of(year, month) for month in _YEAR_PARTS[part])
-    return Days(first.first, last.last) if first and last else None
+def months_of(year: int, first: int, last: int) -> Days | None:
+    """Return the months *first* to *last* of a year; 13 is the January after it. None outside of the calendar."""
+    begin, end = month_of(year, first), month_of(year + (last - 1) // 12, (last - 1) % 12 + 1)
+    return Days(begin.first, end.last) if begin and end else None
 
 
 def holiday_of(year: int, feast: str) -> Days | None:
@@ -178,72 +179,58 @@ def holiday_of(year: int, feast: str) -> Days | None:
     return Days(first.first, last.last) if first and last else None
 
 
-def latest_holiday(feast: str, today: date) -> Days | None:
-    """Return the last such holiday that has begun."""
-    found = holiday_of(today.year, feast)
-    return found if found and found.first <= today else holiday_of(today.year - 1, feast)
+#: In so many years before and after there is a 29 February.
+_LEAP: Final = 8
 
 
-def season_of(year: int, season: str) -> Days | None:
-    """Return the three months of a season; winter begins in December of *year*."""
-    first = month_of(year, SEASONS[season])
-    last = month_of(year + (season == "winter"), (SEASONS[season] + 1) % 12 + 1)
-    return Days(first.first, last.last) if first and last else None
+def each_year(of_year: Callable[[int], Days | None], day: date) -> list[Days]:
+    """Return what is once a year, in order, in the years around *day*; *of_year* returns that of a year, or None."""
+    return [days for year in range(day.year - _LEAP, day.year + _LEAP + 1) if (days := of_year(year))]
 
 
-def latest_season(season: str, today: date) -> Days | None:
-    """Return the last such season that has begun."""
-    found = season_of(today.year, season)
-    return found if found and found.first <= today else season_of(today.year - 1, season)
+# ── the way from a day ───────────────────────────────────────────────────────
 
 
-def days_back(today: date, count: int, around: int = 0) -> Days | None:
-    """Return the day *count* days ago, with *around* days on both sides; None outside of the calendar."""
+def days_from(day: date, ahead: int, around: int = 0) -> Days | None:
+    """Return the day *ahead* days after *day*, with *around* days on both sides; None outside of the calendar."""
     try:
-        there = today - timedelta(days=count)
+        there = day + timedelta(days=ahead)
         return Days(there - timedelta(days=around), there + timedelta(days=around))
     except OverflowError:
         return None
 
 
-def week_back(today: date, count: int) -> Days | None:
-    """Return the week, from Monday to Sunday, *count* weeks before today's."""
-    monday = days_back(today, today.weekday() + 7 * count)
-    return Days(monday.first, monday.first + timedelta(days=6)) if monday else None
+def week_from(day: date, weeks: int, first: int = 0, last: int = 6) -> Days | None:
+    """Return the days *first* to *last* (0 = Monday) of the week *weeks* after that of *day*."""
+    begin, end = (days_from(day, 7 * weeks - day.weekday() + there) for there in (first, last))
+    return Days(begin.first, end.last) if begin and end else None
 
 
-def weekday_back(today: date, weekday: int, weeks: int | None = None) -> Days | None:
-    """Return that weekday (0 = Monday) of the week *weeks* ago; with None the last one that is not after *today*."""
-    back = (today.weekday() - weekday) % 7 if weeks is None else today.weekday() - weekday + 7 * weeks
-    return days_back(today, back)
+def month_from(day: date, months: int, part: str = "") -> Days | None:
+    """Return the month, or a part of it, *months* after that of *day*."""
+    index = day.year * 12 + day.month - 1 + months
+    return month_of(index // 12, index % 12 + 1, part)
 
 
-def weekend_back(today: date, weeks: int | None = None) -> Days | None:
-    """Return Saturday and Sunday of the week *weeks* ago; with None the last weekend that has begun."""
-    saturday = weekday_back(today, 5, weeks)
-    return Days(saturday.first, saturday.first + timedelta(days=1)) if saturday else None
+def numbered_from(day: date, months: int, wanted: int) -> Days | None:
+    """Return the day *wanted* of the month *months* after that of *day*; None if it has no such day."""
+    month = month_from(day, months)
+    return month and single_day(month.first.year, month.first.month, wanted)
 
 
-def ago(today: date, count: int, unit: str) -> Days | None:
+def units_from(day: date, ahead: int, unit: str) -> Days | None:
     """
-    Return the span that "*count* *unit*s ago" means: a day, seven days around it for weeks, a month, or a year.
+    Return what is *ahead* units away: a day, seven days around it for weeks ago, a month, or a year.
 
-    >>> ago(date(2026, 1, 31), 2, "week").label, ago(date(2026, 1, 31), 3, "month").label
+    >>> units_from(date(2026, 1, 31), -2, "week").label, units_from(date(2026, 1, 31), -3, "month").label
     ('2026-01-14..2026-01-20', '2025-10-01..2025-10-31')
     """
-    if unit == "day":
-        return days_back(today, count)
-    if unit == "week":
-        return days_back(today, 7 * count, around=3)
-    return months_back(today, count) if unit == "month" else year_of(today.year - count)
-
-
-def past_span(today: date, count: int, unit: str) -> Days | None:
-    """
-    Return the *count* *unit*s up to today.
-
-    >>> past_span(date(2026, 1, 31), 2, "week").label
-    '2026-01-17..2026-01-31'
-    """
-    first = days_back(today, count * {"day": 1, "week": 7, "month": 30, "year": 365}[unit])
-    return Days(first.first, today) if first else None
+    match unit:
+        case "day":
+            return days_from(day, ahead)
+        case "week":
+            return days_from(day, 7 * ahead, around=0 if ahead > 0 else 3)
+        case "month":
+            return month_from(day, ahead)
+        case _:
+            return year_of(day.year + ahead)

@@ -1,8 +1,8 @@
 """
-Find the days that a question names, relative to the day it is asked: 5月2号, 上周三, 五月初, "last Friday", "in June 2023".
+The days that a text names: one grammar for both languages, in two directions.
 
-A date without a year is the last one that has begun, since memories are in the past. Each language has a table of rules
-(dates_zh, dates_en); a rule sees only the text that no rule before it has matched.
+Back are the days of a question, ahead those of a message, which are also what it is found by (`days_about`). A row of the table
+has a phrase in Chinese, the same in English, and what it means (`meanings`); it sees only what no row before it has matched.
 """
 
 from __future__ import annotations
@@ -10,9 +10,27 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.calendar import Days, latest_day, month_of, single_day
+from recalld.supervisor.query import meanings
+from recalld.supervisor.query.calendar import COUNTS, HOLIDAYS, LONGEST, SEASONS, Days, day_tokens, month_tokens
+from recalld.supervisor.query.meanings import Said
+from recalld.supervisor.query.recurring import (
+    FEW,
+    MONTHLY_EN,
+    MONTHLY_ZH,
+    NTH_EN,
+    NTH_ZH,
+    NTHS_EN,
+    NTHS_ZH,
+    WEEKLY_EN,
+    WEEKLY_ZH,
+    WITHIN,
+    recurring,
+    without_days_left,
+)
+from recalld.supervisor.query.tense import asks_to_do
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import HAN
@@ -22,33 +40,200 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import TypeAlias
 
-    DaysOf: TypeAlias = Callable[[re.Match[str], date], Days | None]
+    _Meaning: TypeAlias = Callable[[re.Match[str], Said], Days | None]
+    _Rules: TypeAlias = tuple[tuple[re.Pattern[str], _Meaning], ...]
 
-_FULL: Final = lazy_re(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)")
-#: Month first, as 5/2 is read in Chinese and American English; day first if there is no such month. Fractions and 24/7 are not
-#: dates.
-_SLASHED: Final = lazy_re(
-    r"(?<![\d/.$€£¥￥])(?:(?P<where>on|since|from|by|until|before|after|[在从到于是])\s*)?"
-    r"(?<![\d/.])(?P<one>\d\d?)/(?P<two>\d\d?)(?:/(?P<year>20\d\d|\d\d))?(?![\d/%])",
+# ── the table ────────────────────────────────────────────────────────────────
+
+_N: Final = "(?:[0-9]{1,2}|[一二两三四五六七八九十廿]{1,3})"
+_YEAR_ZH: Final = "(?P<year>(?:[0-9]{4}|[〇零一二三四五六七八九]{4})年|今年|去年|前年|大前年|明年|来年|(?<!今)大?后年)的?"
+#: What follows a day of a month: 号, what it goes on to, or no unit of anything.
+_DAY_ZH: Final = (
+    f"(?:[日号](?!线)|(?=(?:到|至|[-~—]+){_N}[日号])|(?<=[0-9])(?![0-9.:个多几万元块次点斤%]|[a-z]))"
+    f"(?:(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线))?"
+)
+_NEAR_ZH: Final = "(?P<near>上上|上|下下|下|这|本)"
+_WEEK: Final = "个?(?:周|星期|礼拜)"
+#: What may not come before a week: 两周, 双周.
+_NO_WEEK: Final = "(?<![一二两双单三四五六七八九十几半每隔逢0-9])"
+_HAN_DAY: Final = "(?P<weekday>[一二三四五六日天])"
+_FEAST_ZH: Final = "|".join(feast for feast in HOLIDAYS if not feast.isascii())
+_UNIT_ZH: Final = "(?P<unit>天|日|周|星期|礼拜|月|年)"
+_MONTH: Final = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DAY: Final = r"(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)?\b(?![:.]?[0-9])"
+_YEAR: Final = r"(?:,?\s*(?:of\s+)?(?P<year>(?:19|20)[0-9]{2}|(?:last|this|next)\s+year))?\b"
+_THAT_YEAR: Final = r"(?P<year>(?:19|20)[0-9]{2})\b"
+_NEAR: Final = "(?P<near>last|this|next|past|previous)"
+_ANY_WEEKDAY: Final = r"(?:mon|tues?|wed(?:nes|s)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
+_WEEKDAY: Final = f"(?P<weekday>{_ANY_WEEKDAY})"
+_SEASON: Final = f"(?P<season>{'|'.join(filter(str.isascii, SEASONS))})"
+_FEAST: Final = "|".join(filter(str.isascii, HOLIDAYS))
+_PART: Final = (
+    r"(?P<part>early|mid|late|beginning|start|middle|end|(?:first|second|third|fourth|last) week)(?:[\s-]+(?:of|in))?[\s-]+"
+)
+_COUNT: Final = rf"(?P<n>[0-9]{{1,3}}|{'|'.join(COUNTS)}|a few|a couple(?: of)?|couple of)"
+_UNIT: Final = "(?P<unit>day|week|month|year)"
+_NEAR_DAY: Final = (
+    r"\b(?:the\s+)?(?P<near>day\s+before\s+yesterday|day\s+after\s+tomorrow|yesterday|tomm?orr?ow|tomoz|tmr?w?|2mor+o?w?|to(?=day|ni(?:ght|te))"
+    r"|last(?=\s+(?:night|evening)\b)|this(?=\s+(?:morning|afternoon|evening)\b))(?:day|ni(?:ght|te)|\s+(?:night|morning|afternoon|evening))?\b"
+)
+_ORD: Final = r"(?:st|nd|rd|th)\b"
+#: By figures, in any language. Month first, as 5/2 is read in Chinese and American English; day first if there is no such
+#: month.
+_FIGURES: Final[_Rules] = (
+    (lazy_re(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)"), meanings.full),
+    (lazy_re(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])"), meanings.whole_month),
+    (
+        lazy_re(
+            r"(?<![\d/.$€£¥￥])(?:(?P<where>on|since|from|by|until|before|after|[在从到于是])\s*)?"
+            r"(?<![\d/.])(?P<month>\d\d?)/(?P<day>\d\d?)(?:/(?P<year>20\d\d|\d\d))?(?![\d/%])",
+            re.IGNORECASE,
+        ),
+        meanings.slashed,
+    ),
+)
+#: Chinese, English, what it means; a phrase that one of the languages does not have is empty there.
+_TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
+    (
+        f"{WEEKLY_ZH}|{MONTHLY_ZH}|{_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_WEEK})?[一二三四五六日天]",
+        f"{WEEKLY_EN}|{MONTHLY_EN}",
+        meanings.none,
+    ),
+    (NTHS_ZH, NTHS_EN, meanings.none),
+    (f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?", "", meanings.none),
+    (f"{_NEAR_ZH}个?月的?{NTH_ZH}", rf"{NTH_EN}\s+(?:of|in)\s+{_NEAR}\s+month\b", meanings.nth_weekday),
+    (f"(?<![0-9])(?P<month>{_N})月份?的?{NTH_ZH}", rf"{NTH_EN}\s+(?:of|in)\s+{_MONTH}{_YEAR}", meanings.nth_weekday),
+    ("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)", rf"\b{_COUNT}\s+years?\s+ago\s+today\b", meanings.today_in),
+    (
+        f"{_NEAR_ZH}个?月的?(?P<day>{_N})[日号](?!线)",
+        rf"\b{_NEAR}\s+month,?\s+(?:on\s+)?the\s+{_DAY}",
+        meanings.day_of_near_month,
+    ),
+    ("", rf"\bthe\s+{_DAY}\s+of\s+{_NEAR}\s+month\b", meanings.day_of_near_month),
+    (
+        f"(?:{_YEAR_ZH})?(?P<month>{_N})月份?(?P<day>{_N}){_DAY_ZH}(?:[，,、(（]?{_WEEK}[一二三四五六日天])?",
+        rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}(?:,?\s+\(?{_ANY_WEEKDAY})?",
+        meanings.day_of_year,
+    ),
+    ("", rf"\b(?:{_ANY_WEEKDAY},?\s+(?:the\s+)?)?{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", meanings.day_of_year),
+    # subtle: "may", "march" and "sun" are words too: a month needs a preposition or the like before it, or a year after it
+    (
+        f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月份?的?(?P<part>第[一二三四]|最后)一?{_WEEK}",
+        rf"\b{_PART}{_MONTH}{_YEAR}",
+        meanings.month,
+    ),
+    (
+        f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)",
+        rf"\b{_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}}|(?:last|next)\s+year)\b",
+        meanings.month,
+    ),
+    ("", rf"\b(?P<near>in|during|since|until|by|of|last|this|next|around|back in)\s+{_MONTH}{_YEAR}", meanings.month),
+    (
+        f"{_NEAR_ZH}个?月(?P<part>初|上旬|中旬|下旬|底|末|中)?",
+        r"\b(?:the\s+)?(?P<part>beginning|start|middle|end)\s+of\s+(?P<near>the|this|last|next)\s+month\b",
+        meanings.near_month,
+    ),
+    ("(?<![个年一二三四五六七八九十0-9])月(?P<part>[底末])", "", meanings.near_month),
+    (
+        f"(?:{_YEAR_ZH})?(?P<season>[春夏秋冬])(?:天|季)",
+        rf"\b(?:(?P<near>last|this|next|in|during)\s+)?(?:the\s+)?{_SEASON}\s+(?:of\s+)?{_THAT_YEAR}",
+        meanings.season,
+    ),
+    ("", rf"\b{_NEAR}\s+{_SEASON}\b", meanings.season),
+    (
+        f"(?:{_YEAR_ZH})?(?P<feast>{_FEAST_ZH})(?:节|假期|期间|那天)?",
+        rf"\b(?:{_NEAR}\s+)?(?P<feast>{_FEAST})(?:\s+day)?\b{_YEAR}".replace("'", "['’]"),
+        meanings.feast,
+    ),
+    (
+        f"(?:{_YEAR_ZH}(?:年(?=[初底末]))?|(?<![0-9一二三四五六七八九十百几半多每同全明今去前])年(?=[初底末]))(?P<part>[初底末])",
+        "",
+        meanings.part_of_year,
+    ),
+    (f"(?:{_YEAR_ZH})?(?P<part>[上下]半)年", "", meanings.part_of_year),
+    (_YEAR_ZH, rf"\b(?:in|during|since|of|back in|year)\s+{_THAT_YEAR}", meanings.year),
+    (f"(?:最近|过去|近)这?(?P<n>{_N}|几)个?{_UNIT_ZH}(?![前号])", rf"\b(?:last|past)\s+{_COUNT}\s+{_UNIT}s\b", meanings.so_far),
+    (
+        "(?<![以之目提从早有])(?P<near>大前|大后|前|昨|今|明|后)(?:天|日(?!子|报)|晚|早(?!已)|儿(?![子童媳女])|夜)",
+        _NEAR_DAY,
+        meanings.near_day,
+    ),
+    ("(?<![提以])前[几些两](?P<unit>天)|[几两]天前", "", meanings.few_ago),
+    (
+        f"(?<![0-9十])(?P<n>{_N})[号日][，,、(（]?{_WEEK}{_HAN_DAY}",
+        rf"\b{_WEEKDAY},?\s+(?:the\s+)?(?P<n>\d\d?){_ORD}",
+        meanings.numbered_weekday,
+    ),
+    (f"{_WEEK}{_HAN_DAY}[，,、(（]?(?P<n>{_N})[号日]", rf"\b(?P<n>\d\d?){_ORD},?\s+\(?{_WEEKDAY}", meanings.numbered_weekday),
+    ("", rf"\b(?:a\s+week\s+on\s+{_WEEKDAY}|{_WEEKDAY.replace('weekday', 'other')}\s+week\b)", meanings.week_after_weekday),
+    ("", rf"\b(?:on\s+)?{_WEEKDAY}\s+(?:of\s+)?{_NEAR}\s+week\b", meanings.weekday_of_week),
+    ("", rf"\bthe\s+{_WEEKDAY}\s+(?P<near>before\s+last)\b", meanings.weekday),
+    (
+        f"{_NEAR_ZH}?{_NO_WEEK}{_WEEK}(?:的?{_WEEK})?{_HAN_DAY}(?![个起次直到至])",
+        rf"\b(?P<near>last|past|this|next|coming|on|by|until|till|since)\s+(?!sun\b){_WEEKDAY}(?!['’-])",
+        meanings.weekday,
+    ),
+    ("", rf"(?<!black )(?<!good )\b(?=\w+day\b){_WEEKDAY}", meanings.weekday),
+    (f"{_NEAR_ZH}?{_NO_WEEK}{_WEEK}末", r"\b(?P<near>the)\s+weekend\b(?!\s+(?:after|before|of)\b)", meanings.weekend),
+    (f"{_NEAR_ZH}{_WEEK}", r"\bthe\s+(?P<unit>weekend|week|month|year)\s+(?P<near>before\s+last)\b", meanings.stretch),
+    ("", rf"\b{_NEAR}\s+(?P<unit>weekend|week|month|year)\b(?!\s+(?:after|before|of)\b)", meanings.stretch),
+    ("半个?(?P<unit>[月年])(?:之|以)?前", r"\bhalf\s+a\s+(?P<unit>year)\s+ago\b", meanings.half_ago),
+    (
+        f"(?<![0-9一二三四五六七八九十百千万.])(?P<n>[0-9]{{1,3}}|{_N})个?{_UNIT_ZH}(?:之|以)?前",
+        rf"\b{_COUNT}\s+{_UNIT}s?\s+(?:ago|back)\b",
+        meanings.ago,
+    ),
+    ("", r"\bin\s+a\s+fortnight\b", meanings.fortnight),
+    (
+        f"(?<![第0-9])(?P<n>{_N})个?(?P<unit>天|周|星期|礼拜)(?:之?后|以后)",
+        rf"\b(?:in\s+)(?!a\s+few|few|several){_COUNT}\s+(?P<unit>day|week)s?(?:['’]?\s+time)?\b(?!\s+(?:ago|of|or))",
+        meanings.later,
+    ),
+    ("", rf"\b(?!a\s+few|few|several){_COUNT}\s+(?P<unit>day|week)s?\s+from\s+(?:now|today)\b", meanings.later),
+    (meanings.ALONE_ZH, meanings.ALONE_EN, meanings.number_alone),
+)
+#: Each phrase needs one of these; a text without them is spared all of them.
+_HINT_ZH: Final = lazy_re("[日号天月年周期拜季晚夜早儿历旦节庆诞]|五一")
+_HINT_EN: Final = lazy_re(
+    r"[0-9]|\b(?:next|last|this|past|previous|ago|yesterday|to(?:day|ni)|tom|tm|day|week|month|year|fortnight|spring|summer|autumn|fall"
+    r"|winter|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|valentine|halloween|christmas|xmas)",
     re.IGNORECASE,
 )
-_FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
+_HINT_FIGURES: Final = lazy_re(r"[0-9][-/.][0-9]")
+_LATIN: Final = lazy_re("[A-Za-z]")
+
+
+@cache
+def _chinese() -> _Rules:
+    # the case of Han characters would take most of the time
+    return tuple((lazy_re(phrase), days_of) for phrase, _, days_of in _TABLE if phrase)
+
+
+@cache
+def _english() -> _Rules:
+    return tuple((lazy_re(phrase, re.IGNORECASE), days_of) for _, phrase, days_of in _TABLE if phrase)
+
+
+def _rules(text: str) -> tuple[tuple[re.Pattern[str], _Meaning], ...]:
+    """Return the phrases that can be in the text."""
+    is_chinese = not text.isascii() and _HINT_ZH.search(text)
+    is_english = _LATIN.search(text) and _HINT_EN.search(text)
+    has_figures = _HINT_FIGURES.search(text)
+    return (*(_FIGURES if has_figures else ()), *(_chinese() if is_chinese else ()), *(_english() if is_english else ()))
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+#: Only so many characters of a message are read.
+MOST_CHARS: Final = 4_000
+_HAS_YEAR: Final = lazy_re("[0-9]{4}|[〇零一二三四五六七八九]{4}年")
 #: Between the first and the last day of a span: 5月2号到5月4号, "May 2 to May 4".
 _TO: Final = lazy_re(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.IGNORECASE)
-_LATIN: Final = lazy_re("[A-Za-z]")
 #: Many who write Chinese set numbers apart: 11 月 28 号. A longer number is no month: 物业费1882 月底前交.
 _APART: Final = lazy_re(rf"(?<=[0-9]) (?=[{HAN}])(?!(?<=[0-9]{{3}} )月)|(?<=[{HAN}]) (?=[0-9])")
-_MONTH: Final = lazy_re(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
-
-#: The first conversation with the assistant; "the first conversation with Anna" is another one.
-_FIRST_TALK: Final = lazy_re(
-    r"(?:我们俩?|咱们?俩?|你我|[你我][和跟与][你我])的?(?:第一次|最初|最早|首次)的?(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
-    r"|第一次[和跟与]你(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
-    r"|\b(?:our|the) (?:very )?first (?:ever )?(?:conversation|chat|talk|session)\b(?! with (?!you\b))"
-    r"|\bfirst time (?:that )?we (?:ever )?(?:talked|chatted|spoke|met)\b|\bwe first (?:talked|chatted|spoke|met)\b"
-    r"|\bI first (?:talked|spoke|wrote) (?:to|with) you\b",
-    re.IGNORECASE,
-)
 
 
 @record
@@ -60,35 +245,110 @@ class Span:
     end: int
 
     def overlaps(self, other: Span) -> bool:
-        """Return whether both stand in the same place."""
+        """True if both stand in the same place."""
         return self.start < other.end and other.start < self.end
 
 
 def spans(text: str, today: date) -> tuple[Span, ...]:
     """
-    Return the days that *text* names, in the order of the text.
+    Return the days up to *today* that a question names, in the order of the text; one with its year may be later.
 
     >>> from datetime import date
     >>> [span.days.label for span in spans("5月2号和上周三说了什么，还有 in June 2025?", date(2026, 1, 31))]
     ['2025-05-02', '2026-01-21', '2025-06-01..2025-06-30']
     """
+    return _read(text, Said(today, is_ahead=False))
+
+
+def days_meant(text: str, said: date) -> list[Span]:
+    """
+    Return the days that a message of the day *said* names, no longer ones than a week or so.
+
+    >>> from datetime import date
+    >>> [span.days.label for span in days_meant("明天体检，下周二师傅上门", date(2026, 11, 23))]
+    ['2026-11-24', '2026-12-01']
+    >>> [span.days.label for span in days_meant("physio tomorrow, rent is due next Friday", date(2026, 11, 23))]
+    ['2026-11-24', '2026-12-04']
+    """
+    return [span for span in _read(text[:MOST_CHARS], Said(said, is_ahead=True)) if span.days.length <= LONGEST]
+
+
+def days_about(text: str, said: date) -> list[str]:
+    """
+    Return each day that a message of the day *said* is about, as a token: a day that it names, or what recurs.
+
+    The days of a week are marked, since who asks for a day means one that was named; those of one that is over have no token.
+
+    >>> from datetime import date
+    >>> days_about("we paint this weekend; the surveyor comes on 7 January; choir every Friday", date(2026, 11, 23))
+    ['2026-11-28', '2026-11-29', '2027-01-07', '2026-11', '2027-01', 'weekly-5']
+    >>> days_about("back next week", date(2026, 11, 23))[0]
+    'within-2026-11-30'
+    """
+    text = text[:MOST_CHARS]
+    if not _rules(text):
+        return []
+    text = without_days_left(text)
+    named = [span.days for span in days_meant(text, said) if span.days.length <= FEW or span.days.last >= said]
+    about = [f"{'' if days.length <= FEW else WITHIN}{token}" for days in named for token in day_tokens(days)]
+    months = month_tokens(token.removeprefix(WITHIN) for token in about)
+    return [*dict.fromkeys([*about, *months]), *recurring(text)]
+
+
+#: A question for what is to be done is about so many days at most.
+_MONTH_LONG: Final = 31
+
+
+def due_days(sentence: str, today: date) -> tuple[Span, ...]:
+    """
+    Return the days, from today on, for which a sentence asks what is to be done; none if it asks something else.
+
+    They find the messages that are about these days, whenever they were sent.
+
+    >>> from datetime import date
+    >>> [due_days(text, date(2026, 11, 25))[0].days.label for text in ("明天有什么安排", "any plans in January?")]
+    ['2026-11-26', '2027-01-01..2027-01-31']
+    """
+    if not asks_to_do(sentence):
+        return ()
+    ahead = _read(sentence, Said(today, is_ahead=True))
+    ahead = tuple(span for span in ahead if span.days.last >= today and span.days.length <= _MONTH_LONG)
+    return tuple(Span(Days(max(span.days.first, today), span.days.last), span.start, span.end) for span in ahead)
+
+
+def _read(text: str, said: Said) -> tuple[Span, ...]:
     plain, placed_in_text = _in_nfkc(text)
-    rest, placed = set_solid(plain)
-    found: list[Span] = []
+    rest, placed = _set_solid(plain)
+    spans: list[Span] = []
     for pattern, days_of in _rules(rest):
-        rest = read_rule(pattern, days_of, rest, today, found)
-    return tuple(placed_in_text(placed(span)) for span in _joined(sorted(found, key=lambda span: span.start), rest))
+        rest = _read_rule(pattern, days_of, rest, said, spans)
+    return tuple(placed_in_text(placed(span)) for span in _joined(sorted(spans, key=lambda span: span.start), rest))
 
 
-def read_rule(pattern: re.Pattern[str], days_of: DaysOf, text: str, today: date, found: list[Span]) -> str:
-    """Add the days that the rule finds in the text to *found*, and return the text without them."""
+def _read_rule(pattern: re.Pattern[str], days_of: _Meaning, text: str, said: Said, spans: list[Span]) -> str:
+    """Add the days that the phrase names in the text to *spans*, and return the text without it."""
 
     def taken(match: re.Match[str]) -> str:
-        if days := days_of(match, today):
-            found.append(Span(days, match.start(), match.end()))
+        days = days_of(match, said)
+        if days and (said.is_ahead or days.first <= said.day or _HAS_YEAR.search(match[0])):
+            spans.append(Span(days, match.start(), match.end()))
         return "\0" * len(match[0])  # a day that does not exist (2月30日) must not be read as another date
 
     return pattern.sub(taken, text)
+
+
+def _joined(spans: Iterable[Span], text: str) -> Iterator[Span]:
+    """Yield the spans; two that the text joins ("May 2 to May 4") become one."""
+    held: Span | None = None
+    for span in spans:
+        if held and held.days.last < span.days.first and _TO.fullmatch(text, held.end, span.start):
+            held = Span(Days(held.days.first, span.days.last), held.start, span.end)
+        else:
+            if held:
+                yield held
+            held = span
+    if held:
+        yield held
 
 
 def _in_nfkc(text: str) -> tuple[str, Callable[[Span], Span]]:
@@ -102,13 +362,8 @@ def _in_nfkc(text: str) -> tuple[str, Callable[[Span], Span]]:
     return "".join(plain), lambda span: replace(span, start=places[span.start][0], end=places[span.end - 1][1])
 
 
-def set_solid(text: str) -> tuple[str, Callable[[Span], Span]]:
-    """
-    Return the text without the blanks between numbers and Chinese, and what gives a span of it its place in *text*.
-
-    >>> set_solid("下个月 8 号 to 12 May")[0]
-    '下个月8号 to 12 May'
-    """
+def _set_solid(text: str) -> tuple[str, Callable[[Span], Span]]:
+    """Return the text without the blanks between numbers and Chinese, and what gives a span of it its place in *text*."""
     gaps = frozenset(match.start() for match in _APART.finditer(text)) if " " in text and not text.isascii() else ()
     if not gaps:
         return text, lambda span: span
@@ -116,6 +371,19 @@ def set_solid(text: str) -> tuple[str, Callable[[Span], Span]]:
     return "".join(text[place] for place in kept), lambda span: replace(
         span, start=kept[span.start], end=kept[span.end - 1] + 1
     )
+
+
+# ── the first conversation ───────────────────────────────────────────────────
+
+#: The first conversation with the assistant; "the first conversation with Anna" is another one.
+_FIRST_TALK: Final = lazy_re(
+    r"(?:我们俩?|咱们?俩?|你我|[你我][和跟与][你我])的?(?:第一次|最初|最早|首次)的?(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
+    r"|第一次[和跟与]你(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
+    r"|\b(?:our|the) (?:very )?first (?:ever )?(?:conversation|chat|talk|session)\b(?! with (?!you\b))"
+    r"|\bfirst time (?:that )?we (?:ever )?(?:talked|chatted|spoke|met)\b|\bwe first (?:talked|chatted|spoke|met)\b"
+    r"|\bI first (?:talked|spoke|wrote) (?:to|with) you\b",
+    re.IGNORECASE,
+)
 
 
 def first_talk(text: str, first_day: Callable[[], date | None]) -> tuple[Span, ...]:
@@ -126,54 +394,6 @@ def first_talk(text: str, first_day: Callable[[], date | None]) -> tuple[Span, .
     >>> [first_talk(text, lambda: date(2026, 1, 2))[0].days.label for text in ("我们第一次聊天", "when we first met")]
     ['2026-01-02', '2026-01-02']
     """
-    found = _FIRST_TALK.search(text)
-    day = first_day() if found else None
-    return (Span(Days(day, day), found.start(), found.end()),) if found and day else ()
-
-
-def _joined(found: Iterable[Span], text: str) -> Iterator[Span]:
-    """Yield the spans; two that the text joins ("May 2 to May 4") become one."""
-    held: Span | None = None
-    for span in found:
-        if held and held.days.last < span.days.first and _TO.fullmatch(text, held.end, span.start):
-            held = Span(Days(held.days.first, span.days.last), held.start, span.end)
-        else:
-            if held:
-                yield held
-            held = span
-    if held:
-        yield held
-
-
-def _full(match: re.Match[str], _today: date) -> Days | None:
-    year, *months, day = match.groups()
-    return single_day(int(year), int(next(month for month in months if month)), int(day))
-
-
-def _slashed(match: re.Match[str], today: date) -> Days | None:
-    month, day = int(match["one"]), int(match["two"])
-    written = f"{match['one']}/{match['two']}"
-    if not match["year"] and (written == "24/7" or (written in _FRACTIONS and not match["where"])):
-        return None
-    if month > 12:
-        month, day = day, month
-    if not match["year"]:
-        return latest_day(month, day, today)
-    return single_day(int(match["year"]) % 2000 + 2000, month, day)
-
-
-def _month(match: re.Match[str], _today: date) -> Days | None:
-    return month_of(int(match[1]), int(match[2]))
-
-
-def _rules(text: str) -> Iterator[tuple[re.Pattern[str], DaysOf]]:
-    """Yield the rules that can match the text; the rules of a language are loaded only if the text has its letters."""
-    yield from ((_FULL, _full), (_MONTH, _month), (_SLASHED, _slashed))
-    if not text.isascii():
-        from recalld.supervisor.query import dates_zh
-
-        yield from dates_zh.RULES if dates_zh.HINT.search(text) else ()
-    if _LATIN.search(text):
-        from recalld.supervisor.query import dates_en
-
-        yield from dates_en.RULES if dates_en.HINT.search(text) else ()
+    talk = _FIRST_TALK.search(text)
+    day = first_day() if talk else None
+    return (Span(Days(day, day), talk.start(), talk.end()),) if talk and day else ()

@@ -16,12 +16,10 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days, day_tokens
-from recalld.supervisor.query.dates import first_talk, spans
-from recalld.supervisor.query.due import due_days, is_over, without_asking
+from recalld.supervisor.query.dates import days_meant, due_days, first_talk, spans
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
 from recalld.supervisor.query.recurring import occasions, recurring
-from recalld.supervisor.query.relative_days import days_meant
-from recalld.supervisor.query.tense import TENSE_WORDS
+from recalld.supervisor.query.tense import TENSE_WORDS, is_over, without_asking
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk

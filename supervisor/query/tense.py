@@ -1,10 +1,14 @@
-"""Whether a question asks what is true now, or what was. Pure."""
+"""
+What tense a text has. Pure.
+
+A question asks what is true now, what was, or what is to be done; a message tells of what is over, or to come.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
 
@@ -54,22 +58,77 @@ TENSE_WORDS = lazy_re(
 
 @lru_cache(maxsize=_ASKED)
 def asks_now(text: str) -> bool:
-    """Return whether the question asks for what is true now: 现在, "currently"."""
+    """True if the question asks for what is true now: 现在, "currently"."""
     return bool(_NOW.search(text))
 
 
 @lru_cache(maxsize=_ASKED)
 def asks_before(text: str) -> bool:
-    """Return whether the question asks for what was before something changed: 原来, "originally"."""
+    """True if the question asks for what was before something changed: 原来, "originally"."""
     return not asks_now(text) and bool(_OF_BEFORE.search(text))
 
 
 def asks_past(text: str, days: Iterable[Days] = (), today: date | None = None) -> bool:
     """
-    Return whether the question asks for what was: 以前, "used to", "did", or by a day that is over.
+    True if the question asks for what was: 以前, "used to", "did", or by a day that is over.
 
     >>> asks_past("our old landlord"), asks_past("how old is our landlord?")
     (True, False)
     """
     is_over = today is not None and any(one.last < today for one in days)
     return not asks_now(text) and (bool(_WAS.search(text)) or is_over)
+
+
+# ── what is to be done ───────────────────────────────────────────────────────
+
+#: What asks for things to do, in each language, and what says that they are over.
+_ENGLISH: Final = (
+    r"(?i:\b(?:due|(?:need|have|has|got|supposed|going) to(?: (?:do|get done|finish|hand in|pay))?|gotta|to-?dos?"
+    r"|plan(?:s|ned)?|schedul\w*|agenda|appointments?|coming(?: up| round| over)?|arriving|deadlines?|happening|going on"
+    r"|have (?:i|we) got|(?:i|we)(?:'ve| have)? got|do (?:i|we) have"
+    r"|anything(?: going)?(?: on)?(?: else)?|what(?:'s|s| is) (?:on|up(?= (?:on|this|next|tomorrow|today|tonight)))"
+    r"|on (?:my|the) calendar|(?:am i|are we) (?:doing|free|busy)|remind me|must i|should i do"
+    r"|what(?:'s|s| have i got| do (?:i|we) have(?: got)?)(?= (?:on |for )?(?:today|tomorrow|tonight|next|this)))\b)"
+)
+_CHINESE: Final = (
+    r"安排|计划|日程|行程|待办|要(?:[干做交办见开]|去(?=哪|什么|啥))|[干做](?:什么|嘛|啥)|有?(?:什么|啥|哪些)(?:事情?|会|活|课|钱|账)|有(?:什么|啥|哪些)[呢呀啊]?[？?]?\s*$|有事|忙[吗不么]"
+    "|该[干做交办]|交(?:什么|啥)|没[付交办]|几点[要得该]|谁[要会]?来|截止|到期|提醒|有空|忙(?:什么|啥)"
+)
+_DONE: Final = lazy_re(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
+#: Who asks what was said, or with a verb in the past, means a day that was.
+_TALKED: Final = lazy_re(
+    r"[聊说谈]|讨论|提到|[来去吃买做看用写拍聚]的|\b(?:talk|discuss"
+    rf"|(?:{PAST_VERBS}|ate|made|wrote|broke|began)\b)",
+    re.IGNORECASE,
+)
+
+
+def is_over(question: str) -> bool:
+    """
+    True if a question is about what was, so that a day without a year is the last one.
+
+    >>> is_over("what did we decide on 8 December?"), is_over("12月8号聊什么"), is_over("what happens on 8 December?")
+    (True, True, False)
+    """
+    return bool(_DONE.search(question) or _TALKED.search(question))
+
+
+def asks_to_do(sentence: str) -> bool:
+    """
+    True if the sentence asks what is to be done, and not what was.
+
+    >>> [asks_to_do(text) for text in ("明天有什么安排", "what's due next Tuesday?", "what did I do on Tuesday?")]
+    [True, True, False]
+    """
+    return bool(_to_do(sentence.isascii()).search(sentence)) and not _DONE.search(sentence)
+
+
+def without_asking(sentence: str) -> str:
+    """Return the sentence with blanks in place of what asks for things to do."""
+    return _to_do(sentence.isascii()).sub(lambda match: " " * len(match[0]), sentence)
+
+
+@cache
+def _to_do(is_english: bool) -> re.Pattern[str]:
+    """Return the pattern of what asks for things to do."""
+    return lazy_re(_ENGLISH if is_english else f"{_ENGLISH}|{_CHINESE}")

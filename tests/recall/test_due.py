@@ -1,4 +1,4 @@
-"""What was said of a day is found by that day (supervisor/query/relative_days, index/documents)."""
+"""What was said of a day is found by that day (supervisor/query/dates, index/documents)."""
 
 from __future__ import annotations
 

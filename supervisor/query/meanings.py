@@ -1,0 +1,391 @@
+"""
+What the phrases of `dates` mean, English and Chinese alike, on the day that they are said.
+
+Where a phrase fits more than once, the direction decides. Back (a question, about what was): "on Friday" is the last one,
+5月2号 the last 2 May, and what is to come is not searched for. Ahead (a message): "on Friday" is the next one where its
+sentence is about the future, 5月2号 the nearest. A wrong day is worse than none: what may be no day names none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.query import recurring
+from recalld.supervisor.query.calendar import (
+    HAN_DIGITS,
+    LONGEST,
+    SEASONS,
+    YEAR_PARTS,
+    Days,
+    days_from,
+    each_year,
+    holiday_of,
+    month_from,
+    month_number,
+    month_of,
+    months_of,
+    number,
+    numbered_from,
+    single_day,
+    units_from,
+    week_from,
+    weekday_number,
+    year_of,
+)
+from recalld.supervisor.query.tense import AHEAD, OVER
+from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+
+@record
+class Said:
+    """The day on which a text is said, and its direction."""
+
+    day: date
+    is_ahead: bool
+
+
+# ── words with a value ───────────────────────────────────────────────────────
+
+_NEAR: Final = {
+    "上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2,
+    "before last": -2, "last": -1, "past": -1, "previous": -1, "this": 0, "the": 0, "next": 1,
+}  # fmt: skip
+_YEARS: Final = {
+    "大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "来年": 1, "后年": 2, "大后年": 3,
+    "last year": -1, "this year": 0, "next year": 1,
+}  # fmt: skip
+_ENDS: Final = ("底", "末", "end")
+_DAYS: Final = {
+    "大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3,
+    "day before yesterday": -2, "yesterday": -1, "last": -1, "day after tomorrow": 2, "to": 0, "this": 0,
+}  # fmt: skip
+_UNITS: Final = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
+
+
+def _word(match: re.Match[str], group: str) -> str:
+    """Return the text of a group as the tables have it; empty if the pattern has no such group, or it is not in the text."""
+    return " ".join((match.groupdict().get(group) or "").lower().replace("’", "'").split())
+
+
+def _near(match: re.Match[str]) -> int | None:
+    return _NEAR.get(_word(match, "near"))
+
+
+def _unit(match: re.Match[str]) -> str:
+    unit = _word(match, "unit")
+    return _UNITS.get(unit, unit)
+
+
+# ── once a year ──────────────────────────────────────────────────────────────
+
+
+def _in_year(match: re.Match[str], said: Said, of_year: Callable[[int], Days | None]) -> Days | None:
+    """Return what is once a year in the year of the phrase; without one in that which its direction, or "last", says."""
+    year = _word(match, "year")
+    if year in _YEARS:
+        return of_year(said.day.year + _YEARS[year])
+    if year:
+        return of_year(int("".join(str(HAN_DIGITS.get(char, char)) for char in year.removesuffix("年"))))
+    every, near = each_year(of_year, said.day), _near(match)
+    begun = [days for days in every if days.first <= said.day]
+    if near == 1:
+        return every[len(begun)] if every[len(begun) :] else None
+    if near == -1:
+        return next((days for days in reversed(begun) if said.day not in days), None)
+    if not said.is_ahead or not every:
+        return begun[-1] if begun else None
+    if every[0].length > LONGEST:
+        return next((days for days in every if days.last >= said.day), None)
+    return min(every, key=lambda days: abs(days.away(said.day)))
+
+
+def day_of_year(match: re.Match[str], said: Said) -> Days | None:
+    """5月2号, 去年1月3号到5号, "May 2nd, 2023"."""
+    month, day = month_number(match["month"]), number(match["day"])
+    first = _in_year(match, said, lambda year: single_day(year, month, day))
+    last = first and _word(match, "to") and single_day(first.first.year, month, number(match["to"]))
+    return Days(first.first, last.first) if first and last and first.first <= last.first else first
+
+
+def month(match: re.Match[str], said: Said) -> Days | None:
+    """五月, 12月中旬, 五月第一周, "in June 2023", "early May"."""
+    month, part = month_number(match["month"]), _word(match, "part")
+    return _in_year(match, said, lambda year: month_of(year, month, part))
+
+
+def season(match: re.Match[str], said: Said) -> Days | None:
+    """去年夏天, "last summer"."""
+    first = SEASONS[_word(match, "season")]
+    return _in_year(match, said, lambda year: months_of(year, first, first + 2))
+
+
+def feast(match: re.Match[str], said: Said) -> Days | None:
+    """国庆, "Christmas 2025"."""
+    feast = _word(match, "feast")
+    return _in_year(match, said, lambda year: holiday_of(year, feast))
+
+
+def part_of_year(match: re.Match[str], said: Said) -> Days | None:
+    """去年底, 上半年."""
+    months = YEAR_PARTS[_word(match, "part")]
+    return _in_year(match, said, lambda year: months_of(year, *months))
+
+
+def year(match: re.Match[str], said: Said) -> Days | None:
+    """去年, 2025年, "in 2021"."""
+    return _in_year(match, said, year_of)
+
+
+def today_in(match: re.Match[str], said: Said) -> Days | None:
+    """去年的今天, "a year ago today"."""
+    back = number(match["n"]) if _word(match, "n") else -_YEARS[match["year"]]
+    return single_day(said.day.year - back, said.day.month, said.day.day)
+
+
+def nth_weekday(match: re.Match[str], said: Said) -> Days | None:
+    """下个月第二个周六, "the first Thursday in December"."""
+    nth, weekday = next(recurring.nth_numbers(match)), recurring.nth_weekday(match)
+
+    def of_month(month: Days | None) -> Days | None:
+        if month is None:
+            return None
+        ahead = (weekday - month.first.weekday()) % 7 + 7 * (nth - 1)
+        back = (month.last.weekday() - weekday) % 7
+        return days_from(month.first, ahead) if nth else days_from(month.last, -back)
+
+    if (near := _near(match)) is not None:
+        return of_month(month_from(said.day, near))
+    month = month_number(match["month"])
+    return _in_year(match, said, lambda year: of_month(month_of(year, month)))
+
+
+# ── so far away ──────────────────────────────────────────────────────────────
+
+
+def day_of_near_month(match: re.Match[str], said: Said) -> Days | None:
+    """上个月20号, "the 5th of next month"."""
+    return numbered_from(said.day, _near(match) or 0, number(match["day"]))
+
+
+def near_month(match: re.Match[str], said: Said) -> Days | None:
+    """上个月, 月底, "the end of the month"; ahead the end is the last day."""
+    part = _word(match, "part")
+    days = month_from(said.day, _near(match) or 0, part)
+    return Days(days.last, days.last) if days and part in _ENDS and said.is_ahead else days
+
+
+def near_day(match: re.Match[str], said: Said) -> Days | None:
+    """昨天, 后天, "tomorrow night"; ahead no "today" that is over."""
+    ahead = _DAYS.get(_word(match, "near"), 1)
+    return None if ahead == 0 and said.is_ahead and _is_over(match) else days_from(said.day, ahead)
+
+
+def weekday(match: re.Match[str], said: Said) -> Days | None:
+    """上周三, 周五, "on Friday", "last Tuesday"."""
+    weekday, near = weekday_number(match["weekday"]), _word(match, "near")
+    back, ahead = (said.day.weekday() - weekday) % 7, (weekday - said.day.weekday()) % 7
+    if near in ("last", "past"):
+        return days_from(said.day, -(back or 7))
+    if near == "before last":
+        return days_from(said.day, -back - 7)
+    if near in _NEAR:
+        return week_from(said.day, _NEAR[near], weekday, weekday)
+    if near == "coming":
+        return days_from(said.day, ahead or 7)
+    if not said.is_ahead:
+        return days_from(said.day, -back)
+    sentence = _sentence(match)
+    is_next = ahead and AHEAD.search(sentence) and not recurring.USUAL.search(sentence)
+    return days_from(said.day, ahead) if is_next else None
+
+
+def weekday_of_week(match: re.Match[str], said: Said) -> Days | None:
+    """上周的周二 as English has it: "Tuesday last week"."""
+    weekday = weekday_number(match["weekday"])
+    return week_from(said.day, _near(match) or 0, weekday, weekday)
+
+
+def week_after_weekday(match: re.Match[str], said: Said) -> Days | None:
+    """The weekday after the next: "Friday week", "a week on Friday"."""
+    weekday = weekday_number(match["weekday"] or match["other"])
+    return days_from(said.day, (weekday - said.day.weekday() - 1) % 7 + 8)
+
+
+def numbered_weekday(match: re.Match[str], said: Said) -> Days | None:
+    """12号周四, "Thursday 12th": the nearest such day."""
+    months = (numbered_from(said.day, ahead, number(match["n"])) for ahead in (-1, 0, 1, 2))
+    days = [day for day in months if day and day.first.weekday() == weekday_number(match["weekday"])]
+    return min(days, key=lambda day: abs(day.away(said.day)), default=None)
+
+
+def weekend(match: re.Match[str], said: Said) -> Days | None:
+    """上周末, "the weekend"; without its week the last that has begun, ahead the one to come."""
+    near = _near(match) if _word(match, "near") != "the" else None
+    if near is None and said.is_ahead:
+        return None if _is_over(match) else week_from(said.day, 0, 5, 6)
+    return week_from(said.day, near if near is not None else -(said.day.weekday() < 5), 5, 6)
+
+
+def stretch(match: re.Match[str], said: Said) -> Days | None:
+    """上周, "last year", "the weekend before last"."""
+    match _unit(match):
+        case "weekend":
+            return weekend(match, said)
+        case "month":
+            return near_month(match, said)
+        case "year":
+            return year_of(said.day.year + (_near(match) or 0))
+        case _:
+            return week_from(said.day, _near(match) or 0)
+
+
+def so_far(match: re.Match[str], said: Said) -> Days | None:
+    """最近三天, "the last 2 weeks"; what was so far is no day of a message."""
+    length = number(match["n"]) * {"day": 1, "week": 7, "month": 30, "year": 365}[_unit(match)]
+    first = days_from(said.day, -length)
+    return Days(first.first, said.day) if first and not said.is_ahead else None
+
+
+def ago(match: re.Match[str], said: Said) -> Days | None:
+    """三天前, "two weeks ago", "a few days ago"."""
+    is_few = _word(match, "n").removeprefix("a ") in ("few", "several")
+    return few_ago(match, said) if is_few else units_from(said.day, -number(match["n"]), _unit(match))
+
+
+#: "A few weeks ago": from so many days ago to so many.
+_FEW: Final = {"day": (7, 2), "week": (35, 14), "month": (180, 60), "year": (2200, 730)}
+
+
+def few_ago(match: re.Match[str], said: Said) -> Days | None:
+    """前几天, 几天前."""
+    first, last = (days_from(said.day, -back) for back in _FEW[_unit(match) or "day"])
+    return Days(first.first, last.last) if first and last else None
+
+
+def half_ago(match: re.Match[str], said: Said) -> Days | None:
+    """半个月前, "half a year ago"."""
+    return days_from(said.day, -15, around=4) if match["unit"] == "月" else month_from(said.day, -6)
+
+
+def later(match: re.Match[str], said: Said) -> Days | None:
+    """两周后, "in 3 days"."""
+    return units_from(said.day, number(match["n"]), _unit(match))
+
+
+def fortnight(_match: re.Match[str], said: Said) -> Days | None:
+    """In two weeks: "in a fortnight"."""
+    return days_from(said.day, 14)
+
+
+# ── by its number alone ──────────────────────────────────────────────────────
+
+#: What has a number, and is no day: 3号线, 92号汽油, 2号机; but 28号机票 and 15号房租 are.
+_THINGS: Final = (
+    "[线楼馆码位字床柜库厅站仓棚座色针胶井坑文员信汽柴电教实诊会病服染台螺轮登地]|院(?!庆)|店(?!庆)|机(?![票构])|桌(?!游)|房(?![租贷])|门(?!诊)"
+    "|车(?![票展险检贷])|球(?!赛)|[公铁]路|窗|出?口(?!试)|号"
+)
+#: What says of the day behind it that it is to come, whatever the tense: "asked for the 12th off".
+_AHEAD: Final = (
+    r"(?:mov|chang|push|shift|postpon|delay|reschedul|brought|put)\w*(?:\s+it)?(?:\s+(?:back|forward|on))?\s+to"
+    r"|(?:can(?:'t|not)?|could|won't|will|shall)\s+(?:do|make)|by|until|till?|off|have"
+    r"|(?:ask|book|schedul|plann|reserv|invit|arrang|set|due|down)\w*\s+(?:\w+\s+)?for"
+)
+#: What may follow an ordinal that is a day: "the 3rd off", but not "the 3rd floor".
+_NO_THING: Final = (
+    r"(?=\s*(?:[?.!;:)]|$)|,(?!\s*(?:and\s+)?(?:the\s+)?\d)|\s+(?:after\s+all|off|at|in\s+the|but|so|if|then|instead|please|with"
+    r"|because|when|for|from|to|until|i|we|he|she|they|it|is|works?|morning|afternoon|evening|night)\b)"
+)
+ALONE_ZH: Final = (
+    f"(?<![0-9第.:年月个一二三四五六七八九十-])(?P<day>[0-9]{{1,2}}|[一二两三四五六七八九十廿]{{1,3}})号(?!{_THINGS})"
+)
+ALONE_EN: Final = (
+    rf"\b(?:(?P<ahead>{_AHEAD})|on|from|since|before|after)\s+the\s+(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)\b{_NO_THING}"
+)
+#: A day that was so many days ago may be meant by its number alone, as well as the next one.
+_JUST: Final = 5
+#: In such a sentence an ordinal is no day: "turn left on the 2nd".
+_RANKED: Final = lazy_re(
+    r"\b(?:liv(?:e[sd]?|ing)|floors?|turn|left|right|edition|placed?|try|attempt|lap|round|row|seat|hole|born|century)\b",
+    re.IGNORECASE,
+)
+#: What stands before a number that is no day, and what follows one that is: 平江路 27 号; 12号上午, 10号发工资.
+_NOT_BEFORE: Final = "路街弄巷道村屯里区园苑庭厦楼座栋幢院边旁口侧头角在是住坐乘搭穿选买用叫排舟娥征兔女男牌学间床位宫问星号"
+_AFTER: Final = lazy_re(
+    r"\s?(?:[上下中]午|[早晚夜]|凌晨|[之以]?[前后]|起|开始|截止|到期|出发|可以|干[嘛啥什]|做[啥什]|忙|面试|复[查诊]|体检|上[门班]|那天|生日|左右|[周星礼]"
+    r"|[要去来回走交请休放开考搬结办见约聚发还付取拿打送有没不行能会就又再都谁和或跟我你他她咱、，]|的[课会票车饭约])"
+)
+_MOVED_TO: Final = lazy_re(r"(?:改|推迟?|挪|延期?|换|提前|定)[到成在]\s?$")
+_CLAUSE_BEGIN: Final = "，,。；;：:！!？?\n 、(（\0"
+
+
+def number_alone(match: re.Match[str], said: Said) -> Days | None:
+    """12号, "on the 12th": the last, ahead the next; None if it may be no day, was just, or is over."""
+    day = number(match["day"])
+    this = numbered_from(said.day, 0, day)
+    last = this if this and this.first <= said.day else numbered_from(said.day, -1, day)
+    if not said.is_ahead:
+        return last
+    is_moved = bool(_word(match, "ahead") or _MOVED_TO.search(match.string, max(0, match.start() - 5), match.start()))
+    before = match.string[: match.start()].rstrip(" ")[-1:]
+    is_first = match.string[max(0, match.start() - 1) : match.start()] in (*_CLAUSE_BEGIN, "")
+    is_day = match[0].isascii() or is_first or (before not in _NOT_BEFORE and _AFTER.match(match.string, match.end()))
+    if _RANKED.search(_sentence(match)) or (not is_moved and (not is_day or _is_over(match))):
+        return None
+    if last and 0 < (said.day - last.first).days <= _JUST:
+        return None
+    months = (numbered_from(said.day, ahead, day) for ahead in range(3))
+    return next((days for days in months if days and days.first >= said.day), None)
+
+
+def _is_over(match: re.Match[str]) -> bool:
+    clause = _sentence(match, recurring.CLAUSE_END)
+    return bool(OVER.search(clause)) and not AHEAD.search(clause)
+
+
+_SENTENCE_END: Final = lazy_re(r"[。！？!?\n；;]|\.\s")
+
+
+def _sentence(match: re.Match[str], ends: re.Pattern[str] = _SENTENCE_END) -> str:
+    """Return the sentence of the match, or another part of the text that *ends* so."""
+    text = match.string
+    start = max((end.end() for end in ends.finditer(text, 0, match.start())), default=0)
+    end = ends.search(text, match.end())
+    return text[start : end.start() if end else len(text)]
+
+
+# ── by figures, in any language ──────────────────────────────────────────────
+
+_FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
+
+
+def full(match: re.Match[str], _said: Said) -> Days | None:
+    """2026-01-28, 2025.5.2."""
+    year, *months, day = match.groups()
+    return single_day(int(year), int(next(month for month in months if month)), int(day))
+
+
+def slashed(match: re.Match[str], said: Said) -> Days | None:
+    """5/2, 13/4, 2/5/23; fractions and 24/7 are no dates."""
+    month, day, year = match["month"], match["day"], match["year"]
+    if not year and (f"{month}/{day}" == "24/7" or (f"{month}/{day}" in _FRACTIONS and not match["where"])):
+        return None
+    first, second = (int(day), int(month)) if int(month) > 12 else (int(month), int(day))
+    if year:
+        return single_day(int(year) % 2000 + 2000, first, second)
+    return _in_year(match, said, lambda each: single_day(each, first, second)) if first <= 12 else None
+
+
+def whole_month(match: re.Match[str], _said: Said) -> Days | None:
+    """2026-01."""
+    return month_of(int(match[1]), int(match[2]))
+
+
+def none(_match: re.Match[str], _said: Said) -> Days | None:
+    """A habit has no date, and those of the lunar calendar are only found as words."""
+    return None
