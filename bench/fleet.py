@@ -153,7 +153,7 @@ def _added(path: Path, size: int) -> bytes:
 
 
 def _is_calm(shard: int) -> bool:
-    """Return whether the shard has done in five seconds what its workspaces need when they are opened: indexes, canaries."""
+    """Return whether the shard has done in five seconds what its workspaces need when they are opened: indexes."""
     before_s = processor_s(shard)
     time.sleep(5)
     return processor_s(shard) - before_s < _CALM_S

@@ -6,8 +6,7 @@ What the supervisor costs while nothing happens: processor time an hour, and mem
     python -m bench.idle --messages 100000 --seconds 1800      made-up talk in dated files
 
 It is observed once it rests: when it has taken less than 5 ms of processor a second, three times in a row, and has closed its
-index, which is five minutes after the last use. An hour is extrapolated from what was seen. Canaries are asked once a day each, five a minute until all were: in the first half hour after a start with much
-memory they are most of it, so that the seconds of a longer time say what an hour costs.
+index, which is five minutes after the last use. An hour is extrapolated from what was seen.
 """
 
 from __future__ import annotations

@@ -73,7 +73,6 @@ EVENTS: Final[Mapping[str, str]] = {
     "fsck_failed": "`fsck --report` found messages lost or files damaged",
     "fsck_passed": "`fsck` finds nothing lost or damaged any more",
     "on_trouble_failed": "the command of `care.on_trouble` failed, or was killed after 30 s",
-    "recall_fell": "less of what was archived is found than before",
     "replied": "inputs of inbox.json were answered; question and answer are in history.json",
     "reply_failed": "an input got no answer that can be used; it is kept in worker/failed/, and not answered",
     "replies_spent": "the calls for answers of the day are used up; inputs wait for tomorrow",
@@ -105,7 +104,7 @@ _WARNINGS: Final = frozenset(
     (
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
-        *("pool_waits", "replies_spent", "reply_failed", "hook_failed", "proxy_failed", "recall_fell", "summary_failed"),
+        *("pool_waits", "replies_spent", "reply_failed", "hook_failed", "proxy_failed", "summary_failed"),
         *("port_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )
 )

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.llm import CallLog, Endpoint
     from recalld.supervisor.protocol.queue import TaskQueue
     from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.canaries import RareWord
     from recalld.supervisor.recall.group_search import Parts
     from recalld.supervisor.recall.lines import LineReader
     from recalld.supervisor.recall.meaning import Meaning
@@ -308,21 +307,11 @@ class Workspace:
         """Return the slug of each day of messages (role, text)."""
         from recalld.supervisor.archive.slug import slugs_of
 
-        return list(self._call(slugs_of, days, length))
-
-    def rare_words(self, texts: Sequence[str]) -> Sequence[Sequence[RareWord]]:
-        """Return the rare words of each text, as canaries are made of them."""
-        from recalld.supervisor.recall.canaries import rare_words
-
-        found: Sequence[Sequence[RareWord]] = self._call(rare_words, texts)
-        return found
-
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if not self._lasting:
-            return function(*arguments)
+            return slugs_of(days, length)
         from recalld.supervisor.storage.own_process import call_in_own_process
 
-        return call_in_own_process(function, *arguments)
+        return list(call_in_own_process(slugs_of, days, length))
 
     def prepare(self) -> None:
         """Create the missing folders; nothing that exists is changed."""

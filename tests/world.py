@@ -33,7 +33,7 @@ from recalld.supervisor.checks.table import verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.events import EVENTS, EventLog
-from recalld.supervisor.host.background import IndexUpdater, ask_canaries, make_vectors
+from recalld.supervisor.host.background import IndexUpdater, make_vectors
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.lock import any_worker, reclaim, sweep
@@ -516,10 +516,6 @@ class World:
     def replay(self, receipt: Receipt, search: Any) -> Replay:
         return turns.replay(receipt, search, config=self.ws.config)
 
-    def probe(self) -> int:
-        """Ask a few canaries."""
-        return ask_canaries(self.ws, self.clock(), self.control)
-
     def prepared_contexts(self, search: Any = None) -> PreparedContexts:
         """What prepares the context of inbox.json; *search* replaces recall."""
         return PreparedContexts(
@@ -535,7 +531,7 @@ class World:
 
     def index_updater(self, *changed: Callable[[], None]) -> IndexUpdater:
         """What keeps the index up to date between the rounds; *changed* is called when memory has changed."""
-        return IndexUpdater(self.ws, self.clock, *changed)
+        return IndexUpdater(self.ws, *changed)
 
     # ── checking ─────────────────────────────────────────────────────────────
 

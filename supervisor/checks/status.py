@@ -12,7 +12,6 @@ from recalld.supervisor.archive.run import is_overflowing, next_run, taken_names
 from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
 from recalld.supervisor.protocol.dated_file import render_dated
 from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Message
-from recalld.supervisor.recall.canaries import CanaryStore, rate
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.summaries.llm_state import (
     BYTES_PER_TOKEN,
@@ -69,7 +68,6 @@ def status(look: Look) -> dict[str, Any]:
             group: {"attempts": f.attempts, "nextAt": to_wire(f.next_at), "reason": f.reason}
             for group, f in sorted(ws.failures().items())
         },
-        "canaries": _canaries(ws),
         "previous": ws.replaced_texts.held()._asdict(),
         **_last_night(ws),
         "lastRun": to_wire(max(made)) if made else None,
@@ -216,12 +214,6 @@ def _models(ws: Workspace) -> dict[str, Any]:
             for model, one in sorted(accounts.items())
         }
     }
-
-
-def _canaries(ws: Workspace) -> dict[str, Any]:
-    """Return the numbers of canaries that are kept, were asked and were found; the rate is None before the first was asked."""
-    now = rate(CanaryStore(ws.files, ws.paths).read().canaries)
-    return {"kept": now.kept, "asked": now.asked, "found": now.found, "rate": round(now.value, 4) if now.asked else None}
 
 
 def _paused_until(ws: Workspace, now: datetime) -> str | None:

@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.checks import machine, memory, model, services
+from recalld.supervisor.checks import machine, memory, model, recall, services
 from recalld.supervisor.checks.check import Check, Fault, Finding, Look, bad
 from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.config import load, render_default
@@ -69,6 +69,7 @@ TABLE: Final = (
     Check("files", "memory", memory.encodings),
     Check("files", "memory", memory.older_encodings, slow=True),
     Check("index", "machine", memory.index, slow=True),
+    Check("index", "machine", recall.found_again, slow=True),
     Check("tasks", "machine", memory.tasks),
     Check("model", "caller", model.model, slow=True),
     Check("key", "machine", model.key, slow=True),

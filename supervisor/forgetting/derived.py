@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from recalld.supervisor.archive.places import CANARIES
 from recalld.supervisor.conversation.sessions import RunningSummary, session_digest
 from recalld.supervisor.forgetting.trace import decoded
 from recalld.supervisor.forgetting.wanted import files_below
@@ -19,7 +20,6 @@ from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.protocol.period import period_of_group
 from recalld.supervisor.protocol.turn import parse_receipt
-from recalld.supervisor.recall.canaries import CanaryStore
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -36,7 +36,6 @@ def forget_made(aim: Aim) -> None:
     _drop_summaries(aim)
     _drop_running_summaries(aim)
     _drop_files(aim)
-    _drop_canaries(aim)
     _clean_chats(aim)
     _clean_ended(aim)
 
@@ -54,8 +53,9 @@ def forget_tables(aim: Aim) -> None:
                 files.disk.sync_folder(folder)
     if aim.applies:
         aim.ws.index.close()  # it is opened again when it is made
-    if files.disk.stat(paths.files):
-        aim.remove(paths.files)
+    for table in (paths.files, paths.root / CANARIES):
+        if files.disk.stat(table):
+            aim.remove(table)
     for name in sorted(files.disk.names(paths.root)):
         if name.startswith("log") and name.endswith((".jsonl", ".jsonl.gz")):
             _rename_in(aim, paths.root / name)
@@ -131,14 +131,6 @@ def _shows(aim: Aim, path: Path, named: Collection[str]) -> bool:
 def _is_gone(aim: Aim, name: str) -> bool:
     """Return whether the note of this name is no longer there: dated files move by themselves."""
     return day_of_name(name.rpartition("/")[2]) is None and aim.ws.files.disk.stat(aim.ws.paths.root / name) is None
-
-
-def _drop_canaries(aim: Aim) -> None:
-    store, ids = CanaryStore(aim.ws.files, aim.ws.paths), {key[0] for key in aim.messages}
-    state = store.read()
-    kept = tuple(one for one in state.canaries if one.file not in aim.names and one.id not in ids)
-    if kept != state.canaries and aim.note(aim.ws.paths.canaries):
-        store.write(replace(state, canaries=kept))
 
 
 def _clean_chats(aim: Aim) -> None:

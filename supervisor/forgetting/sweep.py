@@ -46,7 +46,7 @@ ORDER: Final = (
         "summaries",
         "sessions",
     ),
-    *("chats", "tasks", "pieces", "turns", "previous", "quarantine", "replaced", "canaries", "index", "vectors", "log"),
+    *("chats", "tasks", "pieces", "turns", "previous", "quarantine", "replaced", "index", "vectors", "log"),
     "nightly",
 )
 #: Those of files that are deleted whole.

@@ -1,8 +1,8 @@
 """
 The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
-One updates the index when files change, and runs canaries when they are due; one prepares the context of the input that waits
-in inbox.json; one makes the vectors by which memories are found by meaning. A job that fails never stops the rounds.
+One updates the index when files change; one prepares the context of the input that waits in inbox.json; one makes the vectors
+by which memories are found by meaning. A job that fails never stops the rounds.
 docs/decisions/0030 says why these are jobs in a few threads.
 """
 
@@ -18,11 +18,8 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.faults import FaultScope
 from recalld.supervisor.host.conversations import kept_summary
-from recalld.supervisor.host.due import AGAIN
 from recalld.supervisor.host.jobs import NEVER_S, Job
 from recalld.supervisor.host.lock import check_there
-from recalld.supervisor.protocol.quiet_hours import quiet_until
-from recalld.supervisor.recall.canaries import PER_CHECK, CanaryStore, next_due, probe
 from recalld.supervisor.recall.embedders import IDLE_S
 from recalld.supervisor.storage.clock import NEVER, within
 from recalld.supervisor.storage.control import UNLIMITED, Control
@@ -38,12 +35,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.workspace import Workspace
 
-#: Seconds between two runs of canaries.
-_CANARIES_EVERY_S: Final = 60.0
-#: Seconds between two looks for due canaries that no event announced.
-_CANARIES_AT_LAST_S: Final = 3600.0
 #: Seconds in which changed files are gathered for one update: a run writes a file a day.
 _GATHER_S: Final = 0.05
+#: Seconds between two looks for changed files that no event announced.
+_LOOK_EVERY_S: Final = 3600.0
 #: Seconds for which vectors are made at a time, and for how long there is rest then, as a multiple: a quarter of a core.
 _MOMENT_S: Final = 0.5
 _REST: Final = 3.0
@@ -76,7 +71,7 @@ class Background:
         self._turns = turns
         self._threads = threads
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
-        self._updater = IndexUpdater(ws, clock, self._index_changed, index_grown)
+        self._updater = IndexUpdater(ws, self._index_changed, index_grown)
         self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, is_long=True)
         maker = VectorMaker(ws, clock, lambda: self._updater.has_tried)
         self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S, is_long=True)
@@ -152,20 +147,6 @@ def make_vectors(ws: Workspace, clock: Clock, control: Control = UNLIMITED, dead
     return ws.meaning.make(ws.index, ws.zone, lambda: ws.unfiled.passages(clock()).passages, ws.events, control, deadline)
 
 
-def ask_canaries(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
-    """Ask the recall canaries that are due, and return how many."""
-    return probe(
-        files=ws.files,
-        paths=ws.paths,
-        memory=ws.memory,
-        searcher=ws.searcher,
-        events=ws.events,
-        now=now,
-        control=control,
-        rare=ws.rare_words,
-    )
-
-
 class IndexUpdater:
     """
     Keeps the index up to date; a failed update is reported once and tried again after a growing wait.
@@ -176,21 +157,18 @@ class IndexUpdater:
     def __init__(
         self,
         ws: Workspace,
-        clock: Clock,
         changed: Callable[[], None] = lambda: None,
         grown: Callable[[], None] = lambda: None,
     ) -> None:
         self._ws = ws
-        self._clock = clock
         self._changed = changed
         self._grown = grown
         self._retry_s = _RETRY_S[0]
-        self._canaries_at = float("-inf")
         #: Whether a first update has ended, with an index or with a reason why there is none.
         self.has_tried = False
 
-    def step(self, until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
-        """Update the index, then ask some canaries until the job is woken; return the seconds until the next step."""
+    def step(self, _until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
+        """Update the index; return the seconds until the next step."""
         try:
             why = self._fault_of(self._update, until_end)
         finally:
@@ -202,24 +180,7 @@ class IndexUpdater:
             wait_s, self._retry_s = self._retry_s, min(2 * self._retry_s, _RETRY_S[1])
             return wait_s
         self._retry_s = _RETRY_S[0]
-        left_s = self._canaries_at + _CANARIES_EVERY_S - time.monotonic()
-        if left_s > 0 or until_woken.should_stop():
-            return max(left_s, 0.0)
-        now = self._clock()
-        if quiet_end := quiet_until(self._ws.config.care.quiet_hours, now, self._ws.zone):
-            return max(_CANARIES_EVERY_S, min((quiet_end - now).total_seconds(), _CANARIES_AT_LAST_S))
-        asked = self._ws.attempt("canaries", lambda: ask_canaries(self._ws, now, until_woken), None)
-        if asked is None:  # a disk that was full may have room: that it is well again is told as soon as of a round
-            return AGAIN.total_seconds()
-        self._canaries_at = time.monotonic()
-        return _CANARIES_EVERY_S if asked >= PER_CHECK else self._until_canaries(now)
-
-    def _until_canaries(self, now: datetime) -> float:
-        """Return the seconds until the next of the present canaries is due."""
-        store = CanaryStore(self._ws.files, self._ws.paths)
-        due = self._ws.attempt("time of the canaries", lambda: next_due(store.read().canaries), None)
-        left_s = (due - now).total_seconds() if due else _CANARIES_AT_LAST_S
-        return min(max(left_s, _CANARIES_EVERY_S), _CANARIES_AT_LAST_S)
+        return _LOOK_EVERY_S
 
     def _update(self, until_end: Control) -> None:
         check_there(self._ws)

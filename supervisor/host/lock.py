@@ -10,6 +10,7 @@ import contextlib
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.archive.places import CANARIES
 from recalld.supervisor.protocol.paths import FLEET, WORKERS
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import AlreadyRuns, Busy, LockLost
@@ -94,7 +95,7 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
 
 
 def sweep(ws: Workspace) -> int:
-    """Delete temporary files where only the supervisor writes, and make the queue durable; return how many were deleted."""
+    """Delete temporary files where only the supervisor writes, and what an earlier version left, and make the queue durable; return how many were deleted."""
     paths = ws.paths
     folders = [paths.memory, paths.summaries, paths.previous, paths.quarantine]
     folders += [ws.task_queue.queue, ws.task_queue.failed]
@@ -105,6 +106,9 @@ def sweep(ws: Workspace) -> int:
         with contextlib.suppress(PermissionError):
             swept += ws.files.sweep(folder)
     ws.task_queue.sync_folders()
+    with contextlib.suppress(OSError):  # the round reports a disk that can't be written
+        if ws.files.disk.stat(paths.root / CANARIES):
+            ws.files.remove(paths.root / CANARIES)
     with (
         contextlib.suppress(OSError),
         ws.files.lock(paths.history_lock),

@@ -209,7 +209,7 @@ class Care(Section):
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")
     quiet_hours: str = text(
         "",
-        "Hours of the workspace's time zone in which nothing begins that is not urgent: summaries, canaries, the nightly fsck "
+        "Hours of the workspace's time zone in which nothing begins that is not urgent: summaries, the nightly fsck "
         "and backup. Messages are archived and found at all times.",
         pattern=QUIET_HOURS,
         allowed=Text("allowed.hours"),

@@ -96,7 +96,6 @@ class WorkspacePaths:
     fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was reported
     found = _Below(".recalld", "found.json")  # what the slow checks of `doctor` and `fsck` last found, for `status`
     sessions = _Below(".recalld", "sessions")  # how far sessions are summed up into long-term lines, a file each
-    canaries = _Below(".recalld", "canaries.jsonl")  # questions about archived messages, asked again from time to time
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries
     quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
     replaced = _Below(".recalld", "replaced")  # damaged histories that were replaced, by a second name

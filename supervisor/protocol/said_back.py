@@ -3,7 +3,7 @@ What the assistant says back: words that a turn put before it are no news when t
 
 Memory that was learnt again from its own answers would be said ever more often. The receipt of a turn (`protocol/turn`) says
 what was put before the assistant. An answer of the hour after it, of which each sentence is one of memory or of the question,
-stays word for word in its dated file, and is no material for summaries, self-tests and lines.
+stays word for word in its dated file, and is no material for summaries and lines.
 """
 
 from __future__ import annotations

@@ -161,13 +161,3 @@ def test_supervisor_begins_no_summary_in_quiet_hours_but_archives(world):
     assert (done.archived, done.submitted) == (2, 0)
     world.forward(hours=1)
     assert supervisor.tick(world.clock()).submitted == 1
-
-
-def test_canaries_are_not_asked_in_quiet_hours(world):
-    world.write([message_on("2026-01-30", text="猫的三联疫苗约在宠物医院，九月十二号。")])
-    world.settle()
-    world.reopen(f'[archive]\n{IN_SHANGHAI}\n[care]\nquiet_hours = "09:00-11:00"\n').index_updater().step()
-    assert world.status()["canaries"]["kept"] == 0
-    world.forward(hours=1)
-    world.index_updater().step()
-    assert world.status()["canaries"]["kept"] == 1

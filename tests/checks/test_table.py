@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.checks import machine, memory, model, services
+from recalld.supervisor.checks import machine, memory, model, recall, services
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
@@ -25,6 +25,7 @@ from recalld.supervisor.protocol.connections import HOOK_LATE, Connection, rende
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadConfig, NewerFormat
+from tests.checks.test_recall import made_of_other_words
 from tests.world import WITHOUT_MODEL, World, message_on, talk
 
 if TYPE_CHECKING:
@@ -206,6 +207,11 @@ def an_index_that_is_damaged(it: Broken) -> None:
     it.world.reopen(WITHOUT_MODEL)
 
 
+def an_index_of_other_words(it: Broken) -> None:
+    """It was made when the files had other words, as long as these and of the same time."""
+    made_of_other_words(it.world, min(it.world.dated_files()), max(it.world.dated_files()))
+
+
 def a_key_in_a_file_of_variables(it: Broken) -> None:
     it.world.put(".env", f"export OPENAI_API_KEY={KEY}\n".encode())
 
@@ -273,6 +279,7 @@ FAULTS: dict[Callable[[Broken], None], Any] = {
     an_inbox_that_is_no_json: memory.inbox,
     a_hook_that_was_out_of_time: services.hooks,
     an_index_that_is_damaged: memory.index,
+    an_index_of_other_words: recall.found_again,
     a_key_in_a_file_of_variables: model.key,
     a_key_file_that_is_not_there: services.units,
     a_hook_of_an_environment_that_is_gone: services.clients,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from recalld.supervisor.archive.places import CANARIES
 from recalld.supervisor.checks import backup
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.memory import forgetting
@@ -74,7 +75,7 @@ def where(world: World, *words: str) -> list[str]:
 def test_forget_takes_the_words_out_of_every_place(world: World) -> None:
     world.refresh()
     world.save_receipt(world.inject("暗号是什么？"))
-    world.probe()
+    world.put(CANARIES, json.dumps({"words": ["暗号", "山茶花"]}, ensure_ascii=False))  # of an earlier version
     assert where(world, "山茶花") != []
     told = forget(world, "match", "山茶花")
     assert (told.done, len(told.messages)) == (True, 2)

@@ -132,14 +132,12 @@ def test_health_says_what_became_of_each_models_answers(site):
     assert "<b>qwen3:8bSummaries accepted1Places in them that no message has2Answers refused1copy1" in said
 
 
-@pytest.mark.parametrize(
-    ("language", "field", "test"), [("en", "already filed=0", "Search self-test"), ("zh", "之前已归档=0", "搜索自测")]
-)
-def test_health_names_fields_of_events_in_words_that_people_know(site, language, field, test):
+@pytest.mark.parametrize(("language", "field"), [("en", "already filed=0"), ("zh", "之前已归档=0")])
+def test_health_names_fields_of_events_in_words_that_people_know(site, language, field):
     event = {"ts": "2026-01-31T02:00:00.000Z", "event": "seen", "messages": 1, "written_elsewhere": 0}
     site.world.put("log.jsonl", f"{json.dumps(event)}\n")
     said = shown(site, "/health", language=language).text
-    assert (field in said, test in said, "written_elsewhere" in said) == (True, True, False)
+    assert (field in said, "written_elsewhere" in said) == (True, False)
 
 
 def test_today_says_what_is_wrong_and_what_mends_it(site):

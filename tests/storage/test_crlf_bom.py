@@ -335,17 +335,6 @@ def test_call_log_of_an_editor_counts_the_same_calls(world: World, editor: str) 
     assert world.ws.calls.today(world.clock()) == 4
 
 
-def test_canaries_of_an_editor_are_asked_again(world: World, editor: str) -> None:
-    world.reopen(WITHOUT_MODEL)
-    remembered(world)
-    world.refresh()
-    world.probe()
-    before = world.status()["canaries"]
-    assert before["kept"]
-    save(world, ".recalld/canaries.jsonl", editor)
-    assert world.reopen().status()["canaries"] == before
-
-
 # ── formatters ───────────────────────────────────────────────────────────────
 
 #: What formatters make of a dated file: blank lines go, or come, between its comment, its line of time and role, and its words.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.archive.slug import slugs_of
-from recalld.supervisor.recall.canaries import rare_words
 from recalld.supervisor.storage import own_process
 from recalld.supervisor.storage.own_process import call_in_own_process, end_own_process
 
@@ -54,10 +53,8 @@ def test_call_starts_another_process_where_the_last_was_killed_since() -> None:
     assert call_in_own_process(os.getpid) not in (killed, os.getpid())
 
 
-def test_slugs_and_rare_words_are_the_same_in_a_process_of_their_own() -> None:
+def test_slugs_are_the_same_in_a_process_of_their_own() -> None:
     assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
-    texts = [text for ((_, text),) in DAYS]
-    assert [[tuple(word) for word in words] for words in call_in_own_process(rare_words, texts)] == rare_words(texts)
 
 
 def test_dictionaries_are_not_loaded_by_who_asks_for_a_slug() -> None:

@@ -157,13 +157,12 @@ def long_term_lines(world: World) -> None:
 
 
 def questions(world: World) -> None:
-    """Asked, with a receipt; made ready for the inbox; by a canary; and of every message where it is, before a backup."""
+    """Asked, with a receipt; made ready for the inbox; and of every message where it is, before a backup."""
     world.ask(message("q1", "2026-01-31T10:00", "nginx 的配置在哪里？"))
     world.prepared_contexts().update()
     InboxFile(world.files, world.paths, world.ws.config, world.events).take_out({("q0", "没有这一条")})
     world.refresh()
     world.save_receipt(world.context("nginx 的配置在哪里？"))
-    world.probe()
     world.report()
     nightly_backup(world.ws, world.root.parent, 1, world.clock(), "recalld 1")
 

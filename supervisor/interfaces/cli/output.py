@@ -50,11 +50,6 @@ _LABELS: Final = {
     "covered": "files with a summary",
     "coveredFiles": "files with a summary",
     "previous": "earlier texts kept",
-    "canaries": "search self-test",
-    "kept": "questions from old messages",
-    "asked": "asked so far",
-    "found": "found again",
-    "rate": "share found",
 }
 #: The same for fields of events; log.jsonl and JSON have the fields.
 _FIELDS: Final = {"written_elsewhere": "already_filed"}

@@ -1,4 +1,4 @@
-"""Health: every check with its remedy, the queue, failures with their next try, self-tests, events, and growth by weeks."""
+"""Health: every check with its remedy, the queue, failures with their next try, events, and growth by weeks."""
 
 from __future__ import annotations
 

@@ -106,8 +106,6 @@ class Stage:
             "RECALLD_SUMMARIZE_LEAST": "0",  # a model is asked, however little was said
             "RECALLD_WORKER_CONCURRENCY": "1",  # the order of tasks is that of their names
         }
-        if variant == "supervisor":
-            self.environ["RECALLD_CARE_QUIET_HOURS"] = "00:00-23:59"  # how many canaries it asks depends on its speed
         self._settings: list[str] = []
         names = {str(self.home): "/HOME", str(world.top): "/TOP", str(world.commands): "/BIN", world.model: "http://MODEL"}
         self._normalise = Normaliser({**names, f"/{scene}.{variant}/v1": "/v1"})

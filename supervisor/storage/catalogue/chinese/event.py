@@ -45,7 +45,6 @@ TEXTS: Final = {
     "fsck_failed": "`fsck --report` 发现消息丢失或文件损坏",
     "fsck_passed": "`fsck` 没有再发现丢失或损坏",
     "on_trouble_failed": "`care.on_trouble` 的命令失败了，或者超过 30 秒被终止",
-    "recall_fell": "归档过的内容，现在能找到的比以前少",
     "inbox_invalid": "inbox.json 读不了，读得了之前不准备上下文",
     "index_made": "建好了索引，之前没有",
     "index_damaged": "索引读不了；这一轮照常进行，索引会重建",

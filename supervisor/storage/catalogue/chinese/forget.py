@@ -52,7 +52,6 @@ TEXTS: Final = {
     "place.previous": "会删掉摘要和笔记的 {count} 个旧版本",
     "place.quarantine": "会删掉损坏文件的 {count} 份副本",
     "place.replaced": "会删掉被替换下来的 {count} 个损坏的 history.json",
-    "place.canaries": "用来检验检索的相关问题会删掉",
     "place.index": "索引会删掉重建",
     "place.vectors": "向量会删掉重算",
     "place.log": "{count} 份日志里的文件名会换成新的",

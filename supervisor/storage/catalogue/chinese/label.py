@@ -174,10 +174,5 @@ TEXTS: Final = {
     "refused_tasks": "拒收的任务",
     "files_with_a_summary": "已有摘要的文件",
     "earlier_texts_kept": "留着的旧文本",
-    "search_self_test": "搜索自测",
-    "questions_from_old_messages": "用旧消息出的题",
-    "asked_so_far": "已经问过",
-    "found_again": "搜到的",
-    "share_found": "搜到的比例",
     "already_filed": "之前已归档",
 }

@@ -26,6 +26,7 @@ TEXTS: Final = {
     "two_long_term_files": "memory.md and MEMORY.md are both there; `cat MEMORY.md >> memory.md && rm MEMORY.md` in the workspace makes one of them.",
     "marked_by_machine": "{path} has summaries that are marked `#shared` and shown in every group ({count}), at line {lines}; if you did not mark them, an older recalld copied the mark from a conversation: delete it there with an editor.",
     "index_unreadable": "the index can't be read: {why}; `recalld index rebuild` makes it again.",
+    "not_found_again": "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
     "index_old": "the index is older than memory (files: {count}); `recalld index rebuild` brings it up to date.",
     "tasks_newer": "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
     "tasks_wait": "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does.",

@@ -52,7 +52,6 @@ TEXTS: Final = {
     "place.previous": "earlier versions of summaries and notes, deleted: {count}",
     "place.quarantine": "copies of damaged files, deleted: {count}",
     "place.replaced": "damaged histories that were replaced, deleted: {count}",
-    "place.canaries": "the questions about them that recall is tested with are deleted",
     "place.index": "the index is deleted and made anew",
     "place.vectors": "the vectors are deleted and made anew",
     "place.log": "logs that get the new names of the files: {count}",

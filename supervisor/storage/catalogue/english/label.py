@@ -174,10 +174,5 @@ TEXTS: Final = {
     "refused_tasks": "refused tasks",
     "files_with_a_summary": "files with a summary",
     "earlier_texts_kept": "earlier texts kept",
-    "search_self_test": "search self-test",
-    "questions_from_old_messages": "questions from old messages",
-    "asked_so_far": "asked so far",
-    "found_again": "found again",
-    "share_found": "share found",
     "already_filed": "already filed",
 }

@@ -1,0 +1,132 @@
+"""The check of recall: a filed message is found by its own rarest words, another each day."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.archive.places import CANARIES
+from recalld.supervisor.checks.recall import found_again, rarest_words
+from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
+from recalld.supervisor.protocol.struck import Struck
+from recalld.supervisor.recall.ended import write_ended
+from recalld.supervisor.storage.catalogue import render
+from tests.world import WITHOUT_MODEL, World, message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Words of memory, and what an index was made of in its place, as long in bytes.
+SWAPPED = (("nginx", "caddy"), ("备份", "存档"), ("花生", "芝麻"), ("过敏", "反感"), ("外卖", "堂食"), ("backup", "picnic"))
+LIVES = Path(__file__).parents[2] / "bench/questions/life/workspaces"
+
+
+def made_of_other_words(world: World, *names: str) -> None:
+    """Make the index anew while these files have other words, and put theirs back with the same time."""
+    kept = {world.root / name: ((world.root / name).read_bytes(), (world.root / name).stat().st_mtime_ns) for name in names}
+    for path, (data, time_ns) in kept.items():
+        for one, other in SWAPPED:
+            data = data.replace(one.encode(), other.encode())
+        path.write_bytes(data)
+        os.utime(path, ns=(time_ns, time_ns))
+    world.ws.searcher.refresh(rebuild=True)
+    for path, (data, time_ns) in kept.items():
+        path.write_bytes(data)
+        os.utime(path, ns=(time_ns, time_ns))
+    world.reopen(WITHOUT_MODEL)
+
+
+def told(world: World) -> list[str]:
+    return [fault.why for fault in found_again(world.look())]
+
+
+@pytest.fixture
+def filed(world: World) -> World:
+    """A memory of two days with different words, indexed."""
+    world.reopen(WITHOUT_MODEL)
+    world.write([message("a", "2026-01-29T09:00", "我对花生过敏，点外卖要备注。"), message("b", "2026-01-30T09:00", "nginx 的 backup 在夜里做。")])
+    world.settle()
+    world.refresh()
+    return world
+
+
+def test_found_again_names_the_file_and_what_mends_it_in_both_languages(filed: World) -> None:
+    names = sorted(filed.dated_files())
+    made_of_other_words(filed, *names)
+    (why,) = told(filed)
+    file = next(name for name in map(os.path.basename, names) if name in why)
+    assert why == f"a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again."
+    assert render(why, "zh") == f"用 {file} 里一条消息自己最少见的词搜不到它；用 `recalld index rebuild` 重建索引。"
+    perform(index_rebuild, filed.ws, RebuildRequest(), Caller(clock=filed.clock))
+    assert told(filed) == []
+
+
+def test_found_again_asks_for_a_message_of_another_file_the_next_day(filed: World) -> None:
+    made_of_other_words(filed, min(filed.dated_files()))
+    days = []
+    for _ in range(2):
+        days.append(len(told(filed)))
+        filed.forward(days=1)
+    assert sorted(days) == [0, 1]
+
+
+def test_found_again_asks_for_no_message_that_is_no_longer_true(filed: World) -> None:
+    made_of_other_words(filed, *filed.dated_files())
+    assert told(filed) != []
+    for entry in filed.history():
+        write_ended(filed.files, filed.paths, "message", entry["id"], Struck("", filed.clock().date()))
+    assert told(filed) == []
+
+
+def test_found_again_asks_no_index_that_is_behind_memory(filed: World) -> None:
+    made_of_other_words(filed, *filed.dated_files())
+    filed.put("memory/note.md", "这份笔记还没有进索引。\n")
+    assert told(filed) == []
+
+
+@pytest.mark.parametrize("texts", [(), ("好的，谢谢！", "ok thanks"), ("\U0001f44d", "……")], ids=["nothing", "courtesies", "signs"])
+def test_found_again_finds_nothing_wrong_where_nothing_rare_was_said(world: World, texts: Sequence[str]) -> None:
+    world.reopen(WITHOUT_MODEL)
+    world.write([message(f"m{n}", f"2026-01-30T09:0{n}", text) for n, text in enumerate(texts)])
+    world.settle()
+    world.refresh()
+    assert told(world) == []
+
+
+@pytest.mark.parametrize("life", ["life-en", "life-zh"])
+def test_found_again_finds_a_message_of_each_file_of_a_life(world: World, life: str) -> None:
+    world.forward(days=365).reopen(WITHOUT_MODEL)
+    world.write(json.loads((LIVES / life / "history.json").read_bytes()))
+    world.settle()
+    world.refresh()
+    files = world.ws.memory.dated()
+    assert len(files) > 10
+    for _ in files:
+        assert told(world) == []
+        world.forward(days=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "rarest"),
+    [
+        ("Thanks, the rsync job moved to port 8443 today.", ["8443", "rsync"]),
+        ("好的，那把 quokka 合同改到 8443 号柜。", ["8443", "quokka"]),
+        ("ok thanks, good night!", []),
+    ],
+)
+def test_rarest_words_are_no_everyday_words_and_in_few_passages(text: str, rarest: list[str]) -> None:
+    everywhere = {"job": 40, "port": 40, "合同": 40, "move": 40, "柜": 40}
+    assert rarest_words(text, lambda word: everywhere.get(word, 1)) == rarest
+
+
+def test_supervisor_deletes_the_canaries_of_an_earlier_version(filed: World) -> None:
+    filed.put(CANARIES, json.dumps({"words": ["花生", "过敏"]}, ensure_ascii=False))
+    with supervisor_lock(filed.ws):
+        pass
+    assert not (filed.root / CANARIES).exists()
