@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: Words of memory, and what an index was made of in its place, as long in bytes.
-SWAPPED = (("nginx", "caddy"), ("备份", "存档"), ("花生", "芝麻"), ("过敏", "反感"), ("外卖", "堂食"), ("backup", "picnic"))
+SWAPPED = (("nginx", "caddy"), ("备份", "存档"), ("花生", "芝麻"), ("过敏", "反感"), ("青霉素", "小笼包"), ("backup", "picnic"))
 LIVES = Path(__file__).parents[2] / "bench/questions/life/workspaces"
 
 
@@ -50,7 +50,12 @@ def told(world: World) -> list[str]:
 def filed(world: World) -> World:
     """A memory of two days with different words, indexed."""
     world.reopen(WITHOUT_MODEL)
-    world.write([message("a", "2026-01-29T09:00", "我对花生过敏，点外卖要备注。"), message("b", "2026-01-30T09:00", "nginx 的 backup 在夜里做。")])
+    world.write(
+        [
+            message("a", "2026-01-29T09:00", "我对花生过敏，青霉素也不行。"),
+            message("b", "2026-01-30T09:00", "关于 nginx 的 backup"),
+        ]
+    )
     world.settle()
     world.refresh()
     return world
@@ -90,7 +95,9 @@ def test_found_again_asks_no_index_that_is_behind_memory(filed: World) -> None:
     assert told(filed) == []
 
 
-@pytest.mark.parametrize("texts", [(), ("好的，谢谢！", "ok thanks"), ("\U0001f44d", "……")], ids=["nothing", "courtesies", "signs"])
+@pytest.mark.parametrize(
+    "texts", [(), ("好的，谢谢！", "ok thanks"), ("\U0001f44d", "……")], ids=["nothing", "courtesies", "signs"]
+)
 def test_found_again_finds_nothing_wrong_where_nothing_rare_was_said(world: World, texts: Sequence[str]) -> None:
     world.reopen(WITHOUT_MODEL)
     world.write([message(f"m{n}", f"2026-01-30T09:0{n}", text) for n, text in enumerate(texts)])
