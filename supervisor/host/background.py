@@ -27,7 +27,6 @@ from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from recalld.supervisor.host.answering import FileTurns
     from recalld.supervisor.host.jobs import Step, Threads

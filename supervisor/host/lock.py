@@ -95,7 +95,7 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
 
 
 def sweep(ws: Workspace) -> int:
-    """Delete temporary files where only the supervisor writes, and what an earlier version left, and make the queue durable; return how many were deleted."""
+    """Delete temporary files where only the supervisor writes, make the queue durable, and return how many were deleted."""
     paths = ws.paths
     folders = [paths.memory, paths.summaries, paths.previous, paths.quarantine]
     folders += [ws.task_queue.queue, ws.task_queue.failed]

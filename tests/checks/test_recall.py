@@ -31,9 +31,10 @@ def made_of_other_words(world: World, *names: str) -> None:
     """Make the index anew while these files have other words, and put theirs back with the same time."""
     kept = {world.root / name: ((world.root / name).read_bytes(), (world.root / name).stat().st_mtime_ns) for name in names}
     for path, (data, time_ns) in kept.items():
+        text = data.decode()
         for one, other in SWAPPED:
-            data = data.replace(one.encode(), other.encode())
-        path.write_bytes(data)
+            text = text.replace(one, other)
+        path.write_text(text, encoding="utf-8")
         os.utime(path, ns=(time_ns, time_ns))
     world.ws.searcher.refresh(rebuild=True)
     for path, (data, time_ns) in kept.items():
@@ -67,7 +68,7 @@ def test_found_again_names_the_file_and_what_mends_it_in_both_languages(filed: W
     (why,) = told(filed)
     file = next(name for name in map(os.path.basename, names) if name in why)
     assert why == f"a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again."
-    assert render(why, "zh") == f"用 {file} 里一条消息自己最少见的词搜不到它；用 `recalld index rebuild` 重建索引。"
+    assert render(why, "zh") == f"{file} 里有一条消息，用其中最少见的词也搜不到；用 `recalld index rebuild` 重建索引。"
     perform(index_rebuild, filed.ws, RebuildRequest(), Caller(clock=filed.clock))
     assert told(filed) == []
 

@@ -13,7 +13,7 @@ import pytest
 from recalld.supervisor.protocol.config import render_default
 from recalld.supervisor.protocol.prompts import load_template
 from recalld.supervisor.workspace import open_workspace
-from tests.world import GOOD_SUMMARY, WITHOUT_MODEL, World, message
+from tests.world import GOOD_SUMMARY, World, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ TEXTS: Final = {
     "two_long_term_files": "memory.md 和 MEMORY.md 同时存在；在工作区里用 `cat MEMORY.md >> memory.md && rm MEMORY.md` 合并。",
     "marked_by_machine": "{path} 里有带 `#shared` 的总结，每个群都看得到（{count} 条），在第 {lines} 行；如果不是你加的，就是旧版本从对话里抄来的，请用编辑器把标记删掉。",
     "index_unreadable": "索引读不了：{why}；用 `recalld index rebuild` 重建。",
-    "not_found_again": "用 {file} 里一条消息自己最少见的词搜不到它；用 `recalld index rebuild` 重建索引。",
+    "not_found_again": "{file} 里有一条消息，用其中最少见的词也搜不到；用 `recalld index rebuild` 重建索引。",
     "index_old": "索引比记忆旧（{count} 个文件）；用 `recalld index rebuild` 更新。",
     "tasks_newer": "worker/queue 里有 {count} 个任务出自更新版本的 recalld，在等它处理；请升级 recalld，或者删掉它们。",
     "tasks_wait": "worker/{folder} 里有 {count} 个任务从 {since} 起没有人处理；用 `recalld run --until-settled` 处理。",
