@@ -28,7 +28,6 @@ from recalld.supervisor.query.recurring import (
     WEEKLY_ZH,
     WITHIN,
     recurring,
-    without_days_left,
 )
 from recalld.supervisor.query.tense import asks_to_do
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -288,7 +287,6 @@ def days_about(text: str, said: date) -> list[str]:
     text = text[:MOST_CHARS]
     if not _rules(text):
         return []
-    text = without_days_left(text)
     named = [span.days for span in days_meant(text, said) if span.days.length <= FEW or span.days.last >= said]
     about = [f"{'' if days.length <= FEW else WITHIN}{token}" for days in named for token in day_tokens(days)]
     months = month_tokens(token.removeprefix(WITHIN) for token in about)
