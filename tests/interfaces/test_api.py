@@ -171,8 +171,8 @@ def overheard(world: World) -> Memory:
     """Something told in confidence, and something said in a group on the same day."""
     world.write(
         [
-            message("1", "2026-01-28T09:00", "工资条的密码是生日，车牌 A12345。"),
-            message("2", "2026-01-28T10:00", "周五烧烤，密码锁的钥匙在老王那里。", session="tg:group:-1", chat="group"),
+            message("1", "2026-01-28T09:00", "工资条的密码是生日，烤架是奶奶送的，车牌 A12345。"),
+            message("2", "2026-01-28T10:00", "周五烧烤，烤架在老王那里。", session="tg:group:-1", chat="group"),
         ]
     )
     world.settle()
@@ -182,12 +182,12 @@ def overheard(world: World) -> Memory:
 
 @pytest.mark.parametrize("heard", [{"session": "tg:group:-1"}, {"session": "tg:group:-1", "chat": "group"}])
 def test_api_inject_in_a_group_shows_only_what_the_group_saw(overheard, heard):
-    block = overheard.inject("密码", **heard).memory
+    block = overheard.inject("烤架", **heard).memory
     assert "老王" in block
-    assert "生日" not in block
+    assert "奶奶" not in block
     assert "[memory/2026-01-28-….md]" in block
-    assert "生日" in overheard.inject("密码").memory
-    assert "2026-01-28-…" not in overheard.inject("密码").memory
+    assert "奶奶" in overheard.inject("烤架").memory
+    assert "2026-01-28-…" not in overheard.inject("烤架").memory
 
 
 @pytest.mark.parametrize(

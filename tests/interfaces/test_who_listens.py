@@ -58,7 +58,7 @@ SITUATIONS = {
     "the user alone": Situation("", "", EVERYTHING),
     "the user in a session": Situation("web-1", "", EVERYTHING),
     "the user in another session": Situation("web-2", "direct", EVERYTHING),
-    "the user in private, with the key of a group": Situation(FAMILY, "direct", EVERYTHING),
+    "the key of a group, whatever the question says": Situation(FAMILY, "direct", {"厨房", *FOR_GROUPS}),
     "a group by its key": Situation(FAMILY, "", {"厨房", *FOR_GROUPS}),
     "a group by its kind": Situation(FAMILY, "group", {"厨房", *FOR_GROUPS}),
     "another group": Situation(WORK, "", {"会议室", *FOR_GROUPS}),
