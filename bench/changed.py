@@ -114,7 +114,16 @@ def weeks(language: str, half: str) -> tuple[list[tuple[str, str, str]], list[As
 def ask(ws: Workspace, one: Asked, now: datetime) -> tuple[bool, bool, bool]:
     """Return whether the right one is the first, is before the other, and is shown."""
     found = ws.searcher.search(one.question, now)
-    read = read_input(one.question, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
+    read = read_input(
+        one.question,
+        history=ws.history,
+        groups=ws.groups,
+        now=now,
+        files=ws.files,
+        paths=ws.paths,
+        zone=ws.zone,
+        events=ws.events,
+    )
     shown = passages(inject(read, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory)
     texts = [BLANK.sub("", text) for text in (one.right, one.other)]
     at = [next((n for n, passage in enumerate(shown) if share(text, passage) >= WHOLE), len(shown)) for text in texts]
@@ -152,9 +161,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="changed-") as folder:
             make(Path(folder), said)
             clock = fixed_clock(now)
-            ws = open_workspace(Path(folder), settings, clock, lasting="RECALLD_RECALL_BACKEND" in settings)
+            ws = open_workspace(Path(folder), settings, clock, lasting=True)  # by meaning too, as in a supervisor
             ws.searcher.refresh()
             make_vectors(ws, clock)
+            if ws.meaning and (made := ws.meaning.embedder()):
+                made[0].load()
             found = [(one, ask(ws, one, now)) for one in asked]
         print(f"\n{language}\n\n{table(found)}", flush=True)
         for one, right in found if options.misses else ():

@@ -143,7 +143,16 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     began = time.perf_counter()
     found = ws.searcher.search(question["question"], now, before)
     took = (time.perf_counter() - began) * 1000
-    asked = read_input(question["question"], history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
+    asked = read_input(
+        question["question"],
+        history=ws.history,
+        groups=ws.groups,
+        now=now,
+        files=ws.files,
+        paths=ws.paths,
+        zone=ws.zone,
+        events=ws.events,
+    )
 
     def block(tokens: int) -> str:
         config = replace(ws.config, recall=replace(ws.config.recall, memory_tokens=tokens))

@@ -158,7 +158,14 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
 
         def injected(words: list[str]) -> None:
             asked = read_input(
-                " ".join(words), history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events
+                " ".join(words),
+                history=ws.history,
+                groups=ws.groups,
+                now=NOW,
+                files=ws.files,
+                paths=ws.paths,
+                zone=ws.zone,
+                events=ws.events,
             )
             found = ws.searcher.search(asked.question, NOW, asked.before)
             turn = inject(asked, NOW, found, config=ws.config, paths=ws.paths, events=ws.events)

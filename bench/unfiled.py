@@ -55,7 +55,16 @@ WARM = 5
 def found(ws: Workspace, question: dict[str, Any], texts: dict[str, str], now: datetime) -> float:
     """Return the share of the evidence that is in the memory block."""
     ws.searcher.refresh()
-    asked = read_input(question["question"], history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
+    asked = read_input(
+        question["question"],
+        history=ws.history,
+        groups=ws.groups,
+        now=now,
+        files=ws.files,
+        paths=ws.paths,
+        zone=ws.zone,
+        events=ws.events,
+    )
     result = ws.searcher.search(asked.question, now, asked.before, is_input=True)
     block = BLANK.sub("", inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events).memory)
     return statistics.mean(max(share(texts[one], block) for one in either) >= WHOLE for either in question["evidence"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
@@ -139,9 +139,14 @@ class Answer:
 class Nearness(Protocol):
     """How near the passages of memory come to a question by meaning."""
 
-    #: The names of the nearest (`Document.unit`), and whether the very nearest stands out more than one does by chance.
-    nearest: Sequence[int]
+    #: The names of the nearest (`Document.unit`), the nearest first, with their standard deviations from the middle of memory,
+    #: and whether the very nearest stands out more than one does by chance.
+    nearest: Mapping[int, float]
     stands_out: bool
+
+    def like(self, unit: int) -> Mapping[int, float]:
+        """Return the passages nearest to this one, as `nearest` has them to the question."""
+        ...
 
     def worth(self, units: Sequence[int]) -> Sequence[float]:
         """Return for each passage what its nearness adds, as a share of the best score by words; 0.0 where it has no vector."""

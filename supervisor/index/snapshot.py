@@ -19,9 +19,9 @@ from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respell
 from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine
-from recalld.supervisor.index.hit import Answer, Hit, Miss
+from recalld.supervisor.index.hit import MEANING, Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
-from recalld.supervisor.index.newest import newest_first, newest_of_equals
+from recalld.supervisor.index.newest import ALIKE, newest_first, newest_of_equals, users_first
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
 from recalld.supervisor.index.ranking import (
     Scored,
@@ -187,11 +187,15 @@ class View:
         known.sort(key=lambda one: first[one.source[0]] * _DAYS - (one.day.toordinal() if one.day else 0))
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
-        best = newest_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
+        best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
+        like = near.like(best[0].candidate.unit) if near and best else {}
+        alike = {unit for unit, far in like.items() if far >= ALIKE}
+        more = self.same(alike - {one.candidate.unit for one in best}, some)
+        best = newest_first(query, [*best, *(Scored(one, 0.0, [MEANING]) for one in more if one.source[0] in keys)], alike)
         if near and not near.stands_out and not any(one.is_worded for one in best):
             return [], Verdict()
         said = verdict(query, best, self.corpora[0])
-        kept = [one for one in best if one.score >= least]
+        kept = [one for one in best if one.score >= least and one.score]
         kept = newest_of_equals(kept, first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)
         if query.is_of_days:  # what stands next to a message about the day is about something else

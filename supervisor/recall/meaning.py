@@ -28,7 +28,7 @@ from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import BadConfig, SupervisorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from recalld.supervisor.events import Events
@@ -75,7 +75,7 @@ class Near:
     """
 
     def __init__(self, segments: Sequence[Segment], vector: Array, units: Collection[int] | None, weight: float) -> None:
-        self._segments, self._weight = segments, weight
+        self._segments, self._units, self._weight = segments, units, weight
         wanted = None if units is None else np.fromiter(units, np.uint64, len(units))
         step = max(1, sum(len(one.units) for one in segments) // _SAMPLE)
         rows = [one.near(vector, _COMPARED) if wanted is None else one.rows(wanted)[1] for one in segments]
@@ -97,7 +97,16 @@ class Near:
         self._highest = float(above[order[0]]) if len(order) else 0.0
         self.stands_out = self._highest >= min(_STANDS_OUT, _OF_MOST * math.sqrt(max(0, len(known) - 1)))
         names = np.concatenate([one.units[some] for one, some in zip(segments, rows, strict=True)])
-        self.nearest: Sequence[int] = names[order][above[order] > _FROM].tolist()
+        self.nearest: Mapping[int, float] = dict(zip(names[order].tolist(), above[order].tolist(), strict=True))
+        self.nearest = {unit: far for unit, far in self.nearest.items() if far > _FROM}
+
+    def like(self, unit: int) -> Mapping[int, float]:
+        """Return the passages that come near to this one, the nearest first, with their standard deviations from the middle."""
+        rows = [(one, one.rows(np.array([unit], np.uint64))[1]) for one in self._segments]
+        vector = next((one.vectors(row)[0] for one, row in rows if len(row)), None)
+        if vector is None or not vector.any():
+            return {}
+        return Near(self._segments, vector, self._units, self._weight).nearest
 
     def worth(self, units: Sequence[int]) -> list[float]:
         """Return what the nearness of each passage adds, as a share of the best score by words."""

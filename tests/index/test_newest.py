@@ -9,7 +9,7 @@ import pytest
 from recalld.supervisor.index.bm25 import Candidate, term_numbers
 from recalld.supervisor.index.documents import encode_passage
 from recalld.supervisor.index.hit import Passage
-from recalld.supervisor.index.newest import newest_first, newest_of_equals
+from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
 from recalld.supervisor.index.ranking import Scored
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.parse import parse_query
@@ -22,7 +22,7 @@ COSTS = "took the first levothyroxine, 50 micrograms, the gp wants bloods"
 COSTS_NOW = "the gp rang about the bloods, up to 75 micrograms levothyroxine"
 
 
-def ordered(question, *texts, roles=(), days=(), scores=()):
+def ordered(question, *texts, roles=(), days=(), scores=(), alike=()):
     """Return the texts, of one day after another and each scored half of the one before, in the order of the answer."""
     found = []
     for n, text in enumerate(texts):
@@ -30,9 +30,12 @@ def ordered(question, *texts, roles=(), days=(), scores=()):
         passage = encode_passage(Passage(path="", start=1, end=1, text=text, tier="dated"))
         day, role = TODAY + timedelta(days=days[n] if days else n), (*roles, *["user"] * len(texts))[n]
         size = (len(words),) * 3
-        one = Candidate(term_numbers(words), " ".join(words), size, str(n), day, role, False, False, ("", passage))
+        one = Candidate(
+            term_numbers(words), " ".join(words), size, str(n), day, role, text.endswith("?"), False, ("", passage), n + 1
+        )
         found.append(Scored(one, scores[n] if scores else 8.0 * 0.5**n))
-    return [texts[int(one.candidate.group)] for one in newest_first(parse_query(question, TODAY), found)]
+    query = parse_query(question, TODAY)
+    return [texts[int(one.candidate.group)] for one in newest_first(query, users_first(query, found), {n + 1 for n in alike})]
 
 
 @pytest.mark.parametrize(
@@ -165,3 +168,30 @@ def test_newest_of_equals_turns_those_of_one_day_and_score():
     equals = [scored("07", 1.0, "long_term"), scored("09", 1.0), scored("11", 1.0), scored("10", 1.0)]
     found = newest_of_equals([scored("08", 2.0), *equals, scored("12", 0.5)], {"long_term": 0, "dated": 1})
     assert [one.candidate.text for one in found] == ["08", "07", "11", "10", "09", "12"]
+
+
+NUMBERS = ("my number is 07700 900123", "lunch with Ben", "New SIM. I'm on 07700 900771 now")
+
+
+def test_newest_first_brings_a_later_statement_behind_the_best_by_meaning():
+    assert ordered("whats my number again", *NUMBERS, alike=(2,)) == [NUMBERS[0], NUMBERS[2], NUMBERS[1]]
+    assert ordered("whats my number again", *NUMBERS) == [*NUMBERS]
+
+
+@pytest.mark.parametrize(
+    ("texts", "roles", "question"),
+    [
+        (NUMBERS, ("user", "user", "assistant"), "whats my number again"),
+        ((*NUMBERS[:2], "is it 07700 900771 now?"), (), "whats my number again"),
+        (NUMBERS, (), "what was my number before"),
+    ],
+)
+def test_newest_first_draws_in_no_answer_and_no_question(texts, roles, question):
+    assert ordered(question, *texts, roles=roles, alike=(2,)) == [*texts]
+
+
+def test_newest_first_brings_at_most_two_statements_and_hides_none():
+    texts = ("牙医约在九月十二号", *(f"口腔科改到{n}号" for n in range(1, 6)))
+    found = ordered("牙医约的哪天", *texts, alike=range(1, 6), scores=(8.0, 1.0, 0.9, 0.8, 0.7, 0.6))
+    assert found[:3] == [texts[0], texts[5], texts[4]]
+    assert sorted(found) == sorted(texts)
