@@ -151,7 +151,7 @@ def _tree(root: Path) -> dict[str, bytes]:
 
 def _account(before: dict[str, bytes], after: dict[str, bytes], case: str) -> None:
     """Nothing is gone that stood somewhere, and a person's files are as they were, wherever they lie now."""
-    ours = re.compile(r"log\.jsonl.*|\.recalld/seen\.jsonl|turns/.*|worker/.*|history\.json\.bak")
+    ours = re.compile(r"log\.jsonl.*|\.recalld/(?:seen\.jsonl|files\.json)|turns/.*|worker/.*|history\.json\.bak")
     stood = {word for name, data in before.items() if not ours.fullmatch(name) for word in TOKEN.findall(data)}
     stands = {word for data in after.values() for word in TOKEN.findall(data)}
     assert stood <= stands, f"{case}: {sorted(stood - stands)} are gone"

@@ -19,11 +19,11 @@ def test_hostile_archives_are_refused_within_their_time_and_memory():
 
 def test_archives_that_nobody_changed_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.fuzz.archives.hostile_tar", lambda data, _: data)
-    monkeypatch.setattr("tests.fuzz.archives.hostile_zip", lambda data, _: data)
+    monkeypatch.setattr("tests.fuzz.archives.hostile_vectors", lambda data, _: data)
     (tmp_path / "里").mkdir()
-    tar, calibration = bases(tmp_path)
+    tar, held = bases(tmp_path)
     for seed in (0, 1):
-        case(seed, tar, calibration, tmp_path / "里")
+        case(seed, tar, held, tmp_path / "里")
 
 
 def test_hostile_tar_is_deterministic_for_a_seed(tmp_path):
