@@ -146,6 +146,10 @@ def answer(number: int, prompt: str) -> Act:
     return Act(text="\n".join(f"答{n}。" for n in numbers) + more, parts=2)
 
 
+#: How many times as many kills there are at most, until a second message was seen.
+_MOST = 5
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kills", type=int, default=300)
@@ -155,11 +159,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, Server() as server:
         server.script = answer
         storm = Storm(Path(folder) / "workspace", server.url, found.seed)
-        for kill in range(found.kills):
+        kill = -1
+        # on a loaded machine a supervisor may be killed each time before it has answered: then it goes on, and later each time
+        while (kill := kill + 1) < found.kills or (not storm.second and kill < _MOST * found.kills):
             storm.supervise()
             while storm.asked < found.inputs * (kill + 1) // found.kills:
                 storm.ask()
-            time.sleep(storm.random.uniform(0.3, 1.6))
+            time.sleep(storm.random.uniform(0.3, 1.6) * (1 + kill // found.kills))
             storm.kill()
         storm.calm()
         wrong = storm.wrong()
