@@ -146,8 +146,8 @@ def answer(number: int, prompt: str) -> Act:
     return Act(text="\n".join(f"答{n}。" for n in numbers) + more, parts=2)
 
 
-#: How many times as many kills there are at most, until a second message was seen.
-_MOST = 5
+#: How often, and how many, inputs are asked without kills at most, until a second message was seen.
+_MORE, _EACH = 5, 4
 
 
 def main() -> int:
@@ -159,16 +159,21 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, Server() as server:
         server.script = answer
         storm = Storm(Path(folder) / "workspace", server.url, found.seed)
-        kill = -1
-        # on a loaded machine a supervisor may be killed each time before it has answered: then it goes on, and later each time
-        while (kill := kill + 1) < found.kills or (not storm.second and kill < _MOST * found.kills):
+        for kill in range(found.kills):
             storm.supervise()
             while storm.asked < found.inputs * (kill + 1) // found.kills:
                 storm.ask()
-            time.sleep(storm.random.uniform(0.3, 1.6) * (1 + kill // found.kills))
+            time.sleep(storm.random.uniform(0.3, 1.6))
             storm.kill()
         storm.calm()
         wrong = storm.wrong()
+        for _ in range(_MORE):  # on a loaded machine all first messages may have left history.json before the second ones came
+            if storm.second or wrong:
+                break
+            for _ in range(_EACH):
+                storm.ask()
+            storm.calm()
+            wrong = storm.wrong()
         print("\n".join(wrong))
         looked = len(storm.second)
         print(
