@@ -144,8 +144,8 @@ class Nearness(Protocol):
     nearest: Mapping[int, float]
     stands_out: bool
 
-    def like(self, unit: int) -> Mapping[int, float]:
-        """Return the passages nearest to this one, as `nearest` has them to the question."""
+    def like(self, unit: int) -> frozenset[int]:
+        """Return the passages that stand out as near to this one."""
         ...
 
     def worth(self, units: Sequence[int]) -> Sequence[float]:

@@ -31,9 +31,6 @@ _NEAR: Final = 0.5
 _USERS: Final = 0.6
 #: The share of the worth of the question's words in the best passage that another one about the same thing has as well.
 _SHARED: Final = 0.65
-#: From so many standard deviations on two statements are of the same thing by meaning: nine of ten changes of a fact, and one
-#: of ten of anything else.
-ALIKE: Final = 3.0
 #: How many of them come with the best one, and the share of its score that they have at least: before it they would hold down
 #: the answer in 7 of 100 questions where everything said looks alike (decision 0085).
 _MOST: Final = 2

@@ -21,7 +21,7 @@ from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.hit import MEANING, Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
-from recalld.supervisor.index.newest import ALIKE, newest_first, newest_of_equals, users_first
+from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
 from recalld.supervisor.index.ranking import (
     Scored,
@@ -160,14 +160,22 @@ class View:
         query = with_related_words(query, self.corpora[0].frequency)
         units = [*self.overlay.by_unit, *self.unfiled.by_unit] if self.is_part else None
         near = asked(units) if asked and not query.only_days else None
+        reach = frozenset().union(*map(self._keys, tiers))
         for some in tiers:
-            more, of_tiers = self.ranked(query, some, limit, least, near)
-            found += more
+            more, of_tiers = self.ranked(query, some, limit, least, near, reach)
+            places = {one.candidate.source for one, _ in found}
+            found += [one for one in more if one[0].candidate.source not in places]
             said = max(said, of_tiers, key=lambda one: (one.is_strong, one.share))
         return found, said
 
     def ranked(
-        self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float, near: Nearness | None = None
+        self,
+        query: Query,
+        tiers: Collection[Tier] | None,
+        limit: int,
+        least: float,
+        near: Nearness | None = None,
+        reach: Collection[str] = (),
     ) -> tuple[list[tuple[Scored, str]], Verdict]:
         """
         Return at most *limit* passages of *tiers* (None: all), each with its path, best first.
@@ -188,10 +196,9 @@ class View:
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
         best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
-        like = near.like(best[0].candidate.unit) if near and best else {}
-        alike = {unit for unit, far in like.items() if far >= ALIKE}
-        more = self.same(alike - {one.candidate.unit for one in best}, some)
-        best = newest_first(query, [*best, *(Scored(one, 0.0, [MEANING]) for one in more if one.source[0] in keys)], alike)
+        alike = near.like(best[0].candidate.unit) if near and best else frozenset()
+        more = self.same(alike - {one.candidate.unit for one in best}, None)
+        best = newest_first(query, [*best, *(Scored(one, 0.0, [MEANING]) for one in more if one.source[0] in reach)], alike)
         if near and not near.stands_out and not any(one.is_worded for one in best):
             return [], Verdict()
         said = verdict(query, best, self.corpora[0])

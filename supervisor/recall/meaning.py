@@ -53,6 +53,9 @@ _LEAST_SPAN: Final = 0.5
 #: From how many standard deviations on a passage stands out, or from which part of the most that so few texts can have.
 _STANDS_OUT: Final = 2.5
 _OF_MOST: Final = 0.5
+#: The cosine of a text with itself, in 8-bit numbers; and from how many deviations on two statements are of the same thing.
+_THE_SAME: Final = 0.995
+_ALIKE: Final = 3.0
 #: How much of what all passages have in common is taken out.
 _TAKEN: Final = 0.8
 #: Texts of one request; vectors of one file; seconds that an answer may take outside of a turn.
@@ -91,22 +94,27 @@ class Near:
         part = vector @ self._common
         self._asked = (vector - _TAKEN * part * self._common) / np.sqrt(max(1e-6, 1 - (1 - (1 - _TAKEN) ** 2) * part**2))
         cosines = self._cosines(known)
-        self._middle, self._spread = (float(cosines.mean()), float(cosines.std()) or 1.0) if len(known) else (0.0, 1.0)
+        cosines = cosines[cosines < _THE_SAME]  # what is compared with itself would be all the spread of a young memory
+        self._middle, self._spread = (float(cosines.mean()), float(cosines.std()) or 1.0) if len(cosines) else (0.0, 1.0)
         above = self._deviations(found)
         order = np.argsort(-above)[:_NEAREST]
         self._highest = float(above[order[0]]) if len(order) else 0.0
-        self.stands_out = self._highest >= min(_STANDS_OUT, _OF_MOST * math.sqrt(max(0, len(known) - 1)))
+        #: The most standard deviations that one of so few texts can be away.
+        self.most = math.sqrt(max(0, len(cosines) - 1))
+        self.stands_out = self._highest >= min(_STANDS_OUT, _OF_MOST * self.most)
         names = np.concatenate([one.units[some] for one, some in zip(segments, rows, strict=True)])
         self.nearest: Mapping[int, float] = dict(zip(names[order].tolist(), above[order].tolist(), strict=True))
         self.nearest = {unit: far for unit, far in self.nearest.items() if far > _FROM}
 
-    def like(self, unit: int) -> Mapping[int, float]:
-        """Return the passages that come near to this one, the nearest first, with their standard deviations from the middle."""
+    def like(self, unit: int) -> frozenset[int]:
+        """Return what stands out as near to this passage: nine of ten changes of a fact, one of ten of anything else."""
         rows = [(one, one.rows(np.array([unit], np.uint64))[1]) for one in self._segments]
         vector = next((one.vectors(row)[0] for one, row in rows if len(row)), None)
         if vector is None or not vector.any():
-            return {}
-        return Near(self._segments, vector, self._units, self._weight).nearest
+            return frozenset()
+        near = Near(self._segments, vector, self._units, self._weight)
+        least = min(_ALIKE, _OF_MOST * near.most)
+        return frozenset(unit for unit, far in near.nearest.items() if far >= least and unit != _PROBE_UNIT)
 
     def worth(self, units: Sequence[int]) -> list[float]:
         """Return what the nearness of each passage adds, as a share of the best score by words."""
