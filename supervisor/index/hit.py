@@ -109,11 +109,6 @@ class Hit:
         """What hits are ordered by."""
         return self.score or 0.0
 
-    @property
-    def is_by_meaning(self) -> bool:
-        """Whether it was found by meaning alone."""
-        return self.because == (MEANING,)
-
 
 @record
 class Miss:

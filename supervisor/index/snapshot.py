@@ -160,7 +160,7 @@ class View:
         query = with_related_words(query, self.corpora[0].frequency)
         units = [*self.overlay.by_unit, *self.unfiled.by_unit] if self.is_part else None
         near = asked(units) if asked and not query.only_days else None
-        reach = frozenset().union(*map(self._keys, tiers))
+        reach = frozenset().union(*map(self._keys, tiers)) if near else frozenset()
         for some in tiers:
             more, of_tiers = self.ranked(query, some, limit, least, near, reach)
             places = {one.candidate.source for one, _ in found}

@@ -49,4 +49,4 @@ def texts(found):
 
 
 def by_meaning(found):
-    return [hit.unit.text for hit in found.hits if hit.is_by_meaning]
+    return [hit.unit.text for hit in found.hits if hit.because == ("meaning",)]
