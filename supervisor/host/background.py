@@ -200,13 +200,15 @@ class IndexUpdater:
 class VectorMaker:
     """Makes vectors at a quarter of a core, once there is an index, and gives the model back when nobody asks for it."""
 
-    def __init__(self, ws: Workspace, clock: Clock, has_index: Callable[[], bool]) -> None:
-        self._ws, self._clock, self._has_index = ws, clock, has_index
+    def __init__(
+        self, ws: Workspace, clock: Clock, has_index: Callable[[], bool], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._ws, self._clock, self._has_index, self._now = ws, clock, has_index, now
         self._retry_s, self._rests_until_s = _RETRY_S[0], 0.0
 
     def step(self, _until_woken: Control, until_end: Control) -> float:
         """Make vectors for a moment; return the seconds until the next step."""
-        meaning, began_s = self._ws.meaning, time.monotonic()
+        meaning, began_s = self._ws.meaning, self._now()
         if meaning is None:
             return NEVER_S
         if not self._has_index() or began_s < self._rests_until_s:
@@ -217,9 +219,10 @@ class VectorMaker:
             wait_s, self._retry_s = self._retry_s, min(2 * self._retry_s, _VECTORS_RETRY_S)
             return wait_s
         self._retry_s = _RETRY_S[0]
-        self._rests_until_s = time.monotonic() + _REST * (time.monotonic() - began_s)
+        rest_s = _REST * ((ended_s := self._now()) - began_s)
+        self._rests_until_s = ended_s + rest_s
         meaning.rest()
-        return self._rests_until_s - time.monotonic() if deadline.is_over else IDLE_S
+        return rest_s if deadline.is_over else IDLE_S
 
 
 def _context_step(ws: Workspace, clock: Clock) -> Step:
