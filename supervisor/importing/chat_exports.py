@@ -1,5 +1,5 @@
 """
-The exports of chats with a model: ChatGPT's, Claude's, and the memories of mem0.
+The exports of chats with a model: ChatGPT's and Claude's.
 
 ChatGPT keeps a conversation as a tree, `mapping`, in which an edited question or another answer is a branch of its own, and
 `current_node` is the end of the branch that was last shown. Claude's messages name their parents in newer exports.
@@ -24,7 +24,21 @@ _SHOWN: Final = ("text", "multimodal_text")
 _TOOLS: Final = ("code", "execution_output", "tether_quote", "tether_browsing_display")
 
 
-def conversation_files(source: Source) -> list[str]:
+def is_chatgpt(source: Source) -> bool:
+    """Return whether the source is an export of ChatGPT's."""
+    return _begins_with("mapping", source)
+
+
+def is_claude(source: Source) -> bool:
+    """Return whether the source is an export of Claude's."""
+    return _begins_with("chat_messages", source)
+
+
+def _begins_with(key: str, source: Source) -> bool:
+    return any(key in source.keys(name) for name in _conversation_files(source)[:1])
+
+
+def _conversation_files(source: Source) -> list[str]:
     """Return the files of an export that hold conversations: `conversations.json`, numbered ones, or those of other names."""
     named = [*source.named("conversations.json"), *source.named("conversations-[0-9]*.json")]
     return named or source.json_with(frozenset({"mapping"}), frozenset({"chat_messages"}))
@@ -32,7 +46,7 @@ def conversation_files(source: Source) -> list[str]:
 
 def chatgpt(log: Reading) -> Talk:
     """Yield the conversations of ChatGPT's export: the branch that was last shown, or with *branches* all."""
-    for name in conversation_files(log.source):
+    for name in _conversation_files(log.source):
         for n, raw in enumerate(log.source.items(name, "item")):
             mapping = raw.get("mapping") if isinstance(raw, dict) else None
             if not isinstance(mapping, dict):
@@ -120,7 +134,7 @@ def _part(part: object) -> str:
 
 def claude(log: Reading) -> Talk:
     """Yield the conversations of Claude's export: the branch that was last shown, or with *branches* all."""
-    for name in conversation_files(log.source):
+    for name in _conversation_files(log.source):
         for n, raw in enumerate(log.source.items(name, "item")):
             messages = raw.get("chat_messages") if isinstance(raw, dict) else None
             if not isinstance(messages, list):
@@ -161,21 +175,3 @@ def _claude_message(message: Mapping[str, Any], zone: tzinfo) -> Iterator[Said]:
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
     yield Said(id=identity, at=at, role=role, text="\n".join(filter(None, [text, *dict.fromkeys(files)])))
     yield from tool_calls(content, identity, at)
-
-
-def mem0_files(source: Source) -> list[str]:
-    """Return the files of an export of mem0's."""
-    return source.json_with(frozenset({"memory"}))
-
-
-def mem0(log: Reading) -> Talk:
-    """Yield the memories of mem0's export, each as a note of the assistant's on the day when it was made."""
-    for name in mem0_files(log.source):
-        prefix = "results.item" if "results" in log.source.keys(name) else "item"
-        for n, raw in enumerate(log.source.items(name, prefix)):
-            if not isinstance(raw, dict) or not text_of(raw, "memory", "text"):
-                log.unread.note("memory", f"{name}#{n}")
-                continue
-            conversation = Conversation(id=text_of(raw, "run_id", "user_id", "agent_id") or "mem0", channel="mem0")
-            at = when(raw.get("created_at") or raw.get("updated_at"), log.zone)
-            yield conversation, Said(id=text_of(raw, "id"), at=at, role="assistant", text=text_of(raw, "memory", "text"))

@@ -1,5 +1,5 @@
 """
-The logs of clients that code: Claude Code, Codex, Gemini CLI, OpenCode, OpenClaw.
+The logs of clients that code: Claude Code and Codex.
 
 What a person said and what the assistant answered is talk. A call of a tool becomes one line, its result none; prompts of the
 client, what subagents say among themselves, and thoughts are left out.
@@ -45,6 +45,18 @@ def _records(log: Reading, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 # ── Claude Code ──────────────────────────────────────────────────────────────
+
+
+def is_claude_code(source: Source) -> bool:
+    """Return whether a log of the source begins as one of Claude Code does."""
+    firsts = (source.first_line(name) for name in source.named("*.jsonl")[:20])
+    return any(
+        isinstance(first, dict)
+        and isinstance(first.get("type"), str)
+        and first["type"] != "session"
+        and ("sessionId" in first or first["type"] in ("summary", "file-history-snapshot"))
+        for first in firsts
+    )
 
 
 def claude_code(log: Reading) -> Talk:
@@ -140,121 +152,3 @@ def _codex_call(payload: Mapping[str, Any], identity: str, at: datetime | None) 
     return Said(
         id=text_of(payload, "call_id") or identity, at=at, role="tool", text=tool_line(payload.get("name") or "shell", given)
     )
-
-
-# ── Gemini CLI ───────────────────────────────────────────────────────────────
-
-
-def gemini(log: Reading) -> Talk:
-    """Yield the sessions of Gemini CLI, `tmp/<project>/chats/session-….json`, in newer versions lines of JSON."""
-    for name in [*log.source.named("session-*.json"), *log.source.named("session-*.jsonl")]:
-        head: dict[str, Any] = {}
-        for number, raw in _gemini_records(log.source, name, head):
-            if not isinstance(raw, dict):
-                log.unread.note("message", f"{name}#{number}")
-            elif raw.get("type") in ("user", "gemini"):
-                conversation = Conversation(id=text_of(head, "sessionId") or PurePosixPath(name).stem, channel="gemini-cli")
-                identity, at = text_of(raw, "id") or f"{name}#{number}", when(raw.get("timestamp"), log.zone)
-                role, text = ("user" if raw["type"] == "user" else "assistant"), words(raw.get("content"))
-                if text := _of_user(text) if role == "user" else text:
-                    yield conversation, Said(id=identity, at=at, role=role, text=text)
-                for n, call in enumerate(raw.get("toolCalls") or []):
-                    if isinstance(call, dict):
-                        line = tool_line(call.get("name"), call.get("args"))
-                        yield conversation, Said(id=text_of(call, "id") or f"{identity}-{n}", at=at, role="tool", text=line)
-
-
-def _gemini_records(source: Source, name: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the messages of a session, numbered, and put what is said of the session itself into *head*."""
-    if name.endswith(".json"):
-        whole = source.json(name)
-        head.update(whole if isinstance(whole, dict) else {})
-        messages = head.pop("messages", None)
-        yield from enumerate(messages if isinstance(messages, list) else [], 1)
-        return
-    for number, raw in source.lines(name):
-        if isinstance(raw, dict) and "sessionId" in raw and "type" not in raw:
-            head.update(raw)
-        else:
-            yield number, raw
-
-
-# ── OpenCode ─────────────────────────────────────────────────────────────────
-
-
-def opencode_files(source: Source) -> list[str]:
-    """Return the sessions of older OpenCode."""
-    return source.named("session/*/ses_*.json")
-
-
-def opencode(log: Reading) -> Talk:
-    """Yield the sessions of older OpenCode, `storage/session/`, `message/` and `part/`, but those of subagents."""
-    for name in opencode_files(log.source):
-        session = log.source.json(name)
-        if not isinstance(session, dict) or session.get("parentID"):
-            continue
-        root = PurePosixPath(name).parents[2]
-        messages = log.source.named(f"message/{PurePosixPath(name).stem}/*.json")
-        for place in messages:
-            message = log.source.json(place)
-            if not isinstance(message, dict):
-                log.unread.note("message", place)
-                continue
-            identity = PurePosixPath(place).stem
-            parts = [log.source.json(part) for part in log.source.named(f"{root}/part/{identity}/*.json".removeprefix("./"))]
-            yield from opencode_message(session, message, identity, parts, log.zone)
-
-
-def opencode_message(
-    session: Mapping[str, Any], message: Mapping[str, Any], identity: str, parts: list[Any], zone: tzinfo
-) -> Talk:
-    """Yield a message of OpenCode and its calls of tools, from its *parts* in their order."""
-    times = message.get("time")
-    at = when(times.get("created") if isinstance(times, dict) else None, zone)
-    conversation = Conversation(
-        id=text_of(session, "id"), channel="opencode", title=text_of(session, "title"), project=text_of(session, "directory")
-    )
-    shown = [part for part in parts if isinstance(part, dict) and not part.get("synthetic") and not part.get("ignored")]
-    text = words([part for part in shown if part.get("type") in ("text", "file")])
-    role = "user" if message.get("role") == "user" else "assistant"
-    if text := _of_user(text) if role == "user" else text:
-        yield conversation, Said(id=identity, at=at, role=role, text=text)
-    for n, part in enumerate(shown):
-        if part.get("type") == "tool":
-            state = part.get("state")
-            line = tool_line(part.get("tool"), state.get("input") if isinstance(state, dict) else "")
-            yield conversation, Said(id=text_of(part, "callID", "id") or f"{identity}-{n}", at=at, role="tool", text=line)
-
-
-# ── OpenClaw ─────────────────────────────────────────────────────────────────
-
-
-def openclaw(log: Reading) -> Talk:
-    """
-    Yield the sessions of OpenClaw, `agents/<agent>/sessions/<session>.jsonl`.
-
-    A conversation has the key of `sessions.json`, which says whether it was in a group.
-    """
-    keys: dict[str, str] = {}
-    for name in log.source.named("sessions.json"):
-        table = log.source.json(name)
-        for key, entry in table.items() if isinstance(table, dict) else []:
-            if isinstance(entry, dict) and isinstance(entry.get("sessionId"), str):
-                keys[entry["sessionId"]] = key
-    for name in log.source.named("*.jsonl"):
-        session, project = PurePosixPath(name).stem, ""
-        for number, raw in _records(log, name):
-            if raw.get("type") == "session":
-                session, project = text_of(raw, "id") or session, text_of(raw, "cwd")
-            message = raw.get("message")
-            if raw.get("type") != "message" or not isinstance(message, dict):
-                continue
-            if message.get("role") not in ("user", "assistant"):
-                continue
-            conversation = Conversation(id=keys.get(session, session), channel="openclaw", project=project)
-            at = when(raw.get("timestamp") or message.get("timestamp"), log.zone)
-            identity = f"{session}-{raw.get('id') or number}"
-            if text := _of_user(words(message.get("content"))):
-                yield conversation, Said(id=identity, at=at, role=message["role"], text=text)
-            for call in tool_calls(message.get("content"), identity, at):
-                yield conversation, call

@@ -1,18 +1,33 @@
-"""The kinds of logs and exports that can be imported: how each is known, who reads it, and where a client keeps its own."""
+"""
+The kinds of logs and exports that can be imported: how each is known, who reads it, and where a client keeps its own.
+
+Other packages bring more: a reader is a function behind the entry point `recalld.importers`. It gets the `Source` and yields
+messages as JSON lines have them (`messages.py`), none for a source that is not of its kind.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.importing import chat_exports, coding_logs, messengers, stores
+from recalld.supervisor.importing import chat_exports, coding_logs, messengers
+from recalld.supervisor.importing.messages import is_json_lines, is_workspace, json_lines, message_of, workspace
+from recalld.supervisor.importing.source import NotImported
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from recalld.supervisor.importing.source import Source
     from recalld.supervisor.importing.talk import Reading, Talk
+
+#: Where packages register a reader: the name is what people are shown, and the channel of its messages.
+GROUP: Final = "recalld.importers"
 
 
 @record(kw_only=True)
@@ -22,8 +37,8 @@ class Kind:
 
     *is_of_people*: everybody in it is a person with a name, and it does not say which of them its owner is.
 
-    *homes* are the folders of a client below the home folder, behind the variable that moves them, "" for none. Kinds
-    *of_lines* read all `*.jsonl`, so that a source is of one of them at most.
+    *homes* are the folders of a client below the home folder, behind the variable that moves them. Kinds *of_lines* read all
+    `*.jsonl`, so that a source is of one of them at most.
     """
 
     name: str
@@ -35,43 +50,12 @@ class Kind:
     homes: tuple[tuple[str, str, str], ...] = ()
 
 
-def _is_claude_code(source: Source) -> bool:
-    return any(
-        isinstance(first := source.first_line(name), dict)
-        and ("sessionId" in first or first.get("type") in ("summary", "file-history-snapshot"))
-        and first.get("type") != "session"
-        for name in source.named("*.jsonl")[:20]
-    )
-
-
-def _is_openclaw(source: Source) -> bool:
-    names = source.named("*.jsonl")[:5]
-    return any(isinstance(first := source.first_line(name), dict) and first.get("type") == "session" for name in names)
-
-
-def _is_json_lines(source: Source) -> bool:
-    names = () if _is_workspace(source) else source.named("*.jsonl")[:5]  # those of a workspace are its log and its state
-    return any(isinstance(first := source.first_line(name), dict) and {"role", "messages"} & first.keys() for name in names)
-
-
-def _has(key: str) -> Callable[[Source], bool]:
-    return lambda source: any(key in source.keys(name) for name in chat_exports.conversation_files(source)[:1])
-
-
-def _is_workspace(source: Source) -> bool:
-    return bool(source.named("history.json")) or any(True for _ in stores.dated_files(source))
-
-
-def _of(kind: str) -> Callable[[Source], object]:
-    return lambda source: stores.databases_of(source, kind)
-
-
 #: All kinds, in the order in which a source is asked; a log of JSON lines, the least marked one, comes last.
 KINDS: Final = (
     Kind(
         name="claude-code",
         label="Claude Code",
-        knows=_is_claude_code,
+        knows=coding_logs.is_claude_code,
         read=coding_logs.claude_code,
         of_lines=True,
         homes=(("CLAUDE_CONFIG_DIR", ".claude", "projects"),),
@@ -84,50 +68,30 @@ KINDS: Final = (
         of_lines=True,
         homes=(("CODEX_HOME", ".codex", "sessions"), ("CODEX_HOME", ".codex", "archived_sessions")),
     ),
-    Kind(
-        name="gemini-cli",
-        label="Gemini CLI",
-        knows=lambda source: source.named("chats/session-*.json") or source.named("chats/session-*.jsonl"),
-        read=coding_logs.gemini,
-        homes=(("", ".gemini", "tmp"),),
-    ),
-    Kind(
-        name="opencode",
-        label="OpenCode",
-        knows=_of("opencode"),
-        read=stores.opencode_database,
-        homes=(("XDG_DATA_HOME", ".local/share", "opencode"),),
-    ),
-    Kind(name="opencode-files", label="OpenCode", knows=coding_logs.opencode_files, read=coding_logs.opencode),
-    Kind(
-        name="openclaw",
-        label="OpenClaw",
-        knows=_is_openclaw,
-        read=coding_logs.openclaw,
-        of_lines=True,
-        homes=(("OPENCLAW_STATE_DIR", ".openclaw", "agents"),),
-    ),
-    Kind(name="openai-agents", label="OpenAI Agents SDK", knows=_of("openai-agents"), read=stores.openai_agents),
-    Kind(name="countbot", label="CountBot", knows=_of("countbot"), read=stores.countbot),
-    Kind(name="chatgpt", label="ChatGPT", knows=_has("mapping"), read=chat_exports.chatgpt),
-    Kind(name="claude", label="Claude", knows=_has("chat_messages"), read=chat_exports.claude),
+    Kind(name="chatgpt", label="ChatGPT", knows=chat_exports.is_chatgpt, read=chat_exports.chatgpt),
+    Kind(name="claude", label="Claude", knows=chat_exports.is_claude, read=chat_exports.claude),
     Kind(name="telegram", label="Telegram", knows=messengers.telegram_files, read=messengers.telegram, is_of_people=True),
     Kind(name="whatsapp", label="WhatsApp", knows=messengers.whatsapp_files, read=messengers.whatsapp, is_of_people=True),
-    Kind(name="mem0", label="mem0", knows=chat_exports.mem0_files, read=chat_exports.mem0),
-    Kind(name="workspace", label="recalld", knows=_is_workspace, read=stores.workspace),
-    Kind(name="jsonl", label="JSON lines", knows=_is_json_lines, read=stores.json_lines, of_lines=True),
+    Kind(name="workspace", label="recalld", knows=is_workspace, read=workspace),
+    Kind(name="jsonl", label="JSON lines", knows=is_json_lines, read=json_lines, of_lines=True),
 )
 #: The kinds that a client of this machine keeps.
 CLIENTS: Final = tuple(kind for kind in KINDS if kind.homes)
+#: Clients whose logs versions before 0.29 read.
+LEFT: Final[Mapping[str, str]] = {"gemini-cli": "Gemini CLI", "opencode": "OpenCode", "openclaw": "OpenClaw"}
 
 
 def kinds_of(source: Source) -> list[Kind]:
-    """Return the kinds of what is in the source; a folder of several exports has several."""
+    """
+    Return the kinds of what is in the source; a folder of several exports has several.
+
+    The readers of other packages are asked where recalld has none. NotImported for one that fails.
+    """
     found: list[Kind] = []
     for kind in KINDS:
         if not (kind.of_lines and any(one.of_lines for one in found)) and kind.knows(source):
             found.append(kind)
-    return found
+    return found or [kind for kind in map(_of_package, metadata.entry_points(group=GROUP)) if kind.knows(source)]
 
 
 def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:
@@ -141,4 +105,34 @@ def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:
 
 def labels() -> list[str]:
     """Return the names of what can be imported, each once."""
-    return [*dict.fromkeys(kind.label for kind in KINDS)]
+    return [*dict.fromkeys([*(kind.label for kind in KINDS), *metadata.entry_points(group=GROUP).names])]
+
+
+def _of_package(entry: metadata.EntryPoint) -> Kind:
+    """Return the kind that the package has a reader for."""
+
+    def messages(source: Source) -> Iterator[Any]:
+        with _blamed(entry, source):
+            yield from entry.load()(source)
+
+    def read(log: Reading) -> Talk:
+        counts: Counter[str] = Counter()
+        for message in messages(log.source):
+            session = str(message.get("session")) if isinstance(message, dict) else ""
+            counts[session] += 1
+            yield from message_of(log, message, f"{entry.name}-{session}-{counts[session]}", entry.name, entry.name)
+
+    return Kind(name=entry.name, label=entry.name, knows=lambda source: any(True for _ in messages(source)), read=read)
+
+
+@contextmanager
+def _blamed(entry: metadata.EntryPoint, source: Source) -> Iterator[None]:
+    """Raise what goes wrong in the reader of a package as NotImported that names the package, without the error's own text."""
+    try:
+        yield
+    except (SupervisorError, GeneratorExit):
+        raise
+    except Exception as error:  # noqa: BLE001 - a package of somebody else's
+        package = entry.dist.name if entry.dist else entry.value
+        why = Text("importing.reader_failed", name=entry.name, package=package, kind=type(error).__name__)
+        raise NotImported(source.path, why, Text("importing.mend_reader")) from None

@@ -101,8 +101,6 @@ def bring_in(
         if not kinds and (notes_of(source) or (source.left_out and not source.names)):
             return copy_notes(ws, source, dry_run=dry_run)
         if not kinds:
-            for error in source.unread_databases.values():
-                raise error
             if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
                 raise source.no_utf8(encoded)
             why = Text("importing.unknown" if any(map(source.has_bytes, source.names)) else "importing.empty")
@@ -111,8 +109,6 @@ def bring_in(
         ws.files.make_folder(ws.paths.state)
         ws.journal.refresh()
         unread = Unread()
-        for name in source.unread_databases:
-            unread.note("file", name)
         with Staging(ws.paths.state, now + ws.config.archive.future_limit, min(_changed(path), now)) as staged:
             reading = Reading(
                 source=source,

@@ -7,7 +7,6 @@ No member is read that is a link, or whose name leads elsewhere. A large file is
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 import zipfile
 import zlib
@@ -41,10 +40,6 @@ _LONGEST_LINE: Final = 64_000_000
 _HEAD_EVENTS: Final = 2_000
 #: Characters of the path of a value in a JSON file; what is nested more deeply is no conversation.
 _LONGEST_PATH: Final = 2_000
-#: How a database of SQLite begins.
-_SQLITE: Final = b"SQLite format 3\x00"
-#: Seconds to wait for another program that writes to a database.
-_LOCKED_S: Final = 2.0
 
 
 class NotImported(BadFile):
@@ -68,9 +63,6 @@ class Source:
         self._archives: list[zipfile.ZipFile] = []
         self.left_out: list[str] = []
         self._keys: dict[str, frozenset[str]] = {}
-        self._tables: dict[str, frozenset[str]] = {}
-        #: The databases that were asked for their tables and can't be read, each with why.
-        self.unread_databases: dict[str, NotImported | OSError] = {}
         try:
             self._find(path)
         except OSError as error:
@@ -176,13 +168,6 @@ class Source:
             raise self._damaged(name, Text("importing.too_large"))
         return data
 
-    def json(self, name: str) -> Any:
-        """Return a small JSON file; NotImported if it is none."""
-        try:
-            return parse_json(self.read(name))
-        except (ValueError, RecursionError) as error:
-            raise self._damaged(name, error.args[0] if error.args else "") from None
-
     def items(self, name: str, prefix: str) -> Iterator[Any]:
         """Yield the values at the prefix of a JSON file, such as `item` for those of an array, one after another."""
         import ijson
@@ -245,33 +230,6 @@ class Source:
             pass
         return frozenset(found)
 
-    def tables(self, name: str) -> frozenset[str]:
-        """Return the tables of a database of SQLite; none for a file that is none, can't be read, or is in an archive."""
-        if name not in self._tables:  # each kind asks, and one that is locked answers late
-            try:
-                self._tables[name] = self._read_tables(name)
-            except (NotImported, OSError) as error:
-                self._tables[name], self.unread_databases[name] = frozenset(), error
-        return self._tables[name]
-
-    def _read_tables(self, name: str) -> frozenset[str]:
-        path = self.file(name)
-        if path is None:
-            return frozenset()
-        with path.open("rb") as file:
-            if file.read(len(_SQLITE)) != _SQLITE:
-                return frozenset()
-        with self.database(name) as database:
-            return frozenset(row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
-
-    @contextmanager
-    def database(self, name: str) -> Iterator[sqlite3.Connection]:
-        """Open a member that is a database; NotImported if it is damaged, locked, or of a form that is not known."""
-        place = f"{Path(self._members[name][1]).absolute().as_uri()}?mode=ro"
-        with self.reading(name), closing(sqlite3.connect(place, timeout=_LOCKED_S, uri=True)) as database:
-            database.row_factory = sqlite3.Row
-            yield database
-
     def json_with(self, *wanted: frozenset[str]) -> list[str]:
         """Return those of the first JSON files that begin with all keys of one of the *wanted* sets."""
         keys = {name: self.keys(name) for name in self.named("*.json")[:_MOST_ASKED]}
@@ -305,9 +263,7 @@ class Source:
             yield
         except UnicodeDecodeError:
             raise self.no_utf8(name) from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, sqlite3.Error) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # the bits above say which lock
-                raise NotImported(self._place(name), Text("importing.locked"), Text("importing.close_or_copy")) from None
+        except (zipfile.BadZipFile, zlib.error, EOFError):
             raise self._damaged(name, Text("importing.cut_off")) from None
         except Exception as error:
             if not type(error).__module__.startswith("ijson"):  # imported only where a large file is read

@@ -2,17 +2,14 @@
 Logs and exports as the programs write them, small, in English and in Chinese: each a function that writes one below a folder.
 
 The forms come from public sources: Claude Code's and Codex's logs as described by their users and by openai/codex (rollout.rs),
-Gemini CLI's "Chat Recording" page, OpenCode's storage and its database, OpenClaw's session files, the Agents SDK's SQLiteSession,
 ChatGPT's and Claude's exports as their parsers read them, Telegram's "Export chat history" in machine-readable JSON, WhatsApp's
-"Export chat", mem0's `get_all`.
+"Export chat".
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 import zipfile
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -118,14 +115,6 @@ def claude(folder: Path) -> Path:
         archive.write(inner, "conversations.json")
     inner.unlink()
     return folder
-
-
-def mem0(folder: Path) -> Path:
-    memories = [
-        {"id": "m1", "memory": "Likes oat milk", "user_id": "lea", "created_at": "2026-01-04T10:00:00-08:00"},
-        {"id": "m2", "memory": "对花生过敏", "user_id": "lea", "created_at": "2026-01-05T10:00:00+08:00"},
-    ]
-    return _json(folder / "mem0.json", {"results": memories})
 
 
 # ── messengers ───────────────────────────────────────────────────────────────
@@ -237,124 +226,7 @@ def codex(folder: Path) -> Path:
     return folder / "sessions"
 
 
-def gemini(folder: Path) -> Path:
-    messages = [
-        {"id": "g1", "timestamp": "2026-01-07T09:00:00.000Z", "type": "user", "content": "List my open invoices"},
-        {
-            "id": "g2",
-            "timestamp": "2026-01-07T09:00:05.000Z",
-            "type": "gemini",
-            "content": "三张：A12、A14、A19。",
-            "thoughts": [{"subject": "look"}],
-            "toolCalls": [{"id": "gt", "name": "read_file", "args": {"path": "invoices.csv"}}],
-        },
-        {"id": "g3", "timestamp": "2026-01-07T09:00:06.000Z", "type": "info", "content": "Update available"},
-    ]
-    whole = {"sessionId": "gs", "projectHash": "ab", "startTime": "2026-01-07T09:00:00.000Z", "messages": messages}
-    _json(folder / "tmp/ab/chats/session-2026-01-07T09-00-gs.json", whole)
-    return folder / "tmp"
-
-
-_OPENCODE = {"id": "ses_1", "title": "Invoices", "directory": "/home/lea/bill"}
-
-
-def opencode_files(folder: Path) -> Path:
-    root = folder / "storage"
-    _json(root / "session/global/ses_1.json", {**_OPENCODE, "time": {"created": 1767776400000}})
-    _json(root / "session/global/ses_2.json", {"id": "ses_2", "parentID": "ses_1"})
-    _json(root / "message/ses_1/msg_1.json", {"id": "msg_1", "role": "user", "time": {"created": 1767776400000}})
-    _json(root / "message/ses_1/msg_2.json", {"id": "msg_2", "role": "assistant", "time": {"created": 1767776405000}})
-    _json(root / "part/msg_1/prt_1.json", {"type": "text", "text": "Write the reminder"})
-    _json(root / "part/msg_1/prt_2.json", {"type": "text", "text": "file contents", "synthetic": True})
-    _json(root / "part/msg_2/prt_3.json", {"type": "tool", "tool": "write", "state": {"input": {"filePath": "r.md"}}})
-    _json(root / "part/msg_2/prt_4.json", {"type": "text", "text": "写好了：r.md。"})
-    return root
-
-
-def opencode_database(folder: Path) -> Path:
-    path = folder / "opencode.db"
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE session (id TEXT, parent_id TEXT, title TEXT, directory TEXT)")
-        database.execute("CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT)")
-        database.execute("CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)")
-        database.execute("INSERT INTO session VALUES ('ses_1', NULL, 'Invoices', '/home/lea/bill')")
-        for identity, role, time, text in (
-            ("msg_1", "user", 1767776400000, "Write the reminder"),
-            ("msg_2", "assistant", 1767776405000, "写好了：r.md。"),
-        ):
-            data = json.dumps({"role": role, "time": {"created": time}})
-            database.execute("INSERT INTO message VALUES (?, 'ses_1', ?, ?)", (identity, time, data))
-            part = json.dumps({"type": "text", "text": text})
-            database.execute("INSERT INTO part VALUES (?, ?, 'ses_1', ?)", (f"prt-{identity}", identity, part))
-    return path
-
-
-def openclaw(folder: Path) -> Path:
-    root = folder / "agents/main/sessions"
-    _json(root / "sessions.json", {"agent:main:telegram:group:-100123": {"sessionId": "oc-1"}})
-    _lines(
-        root / "oc-1.jsonl",
-        {"type": "session", "version": 3, "id": "oc-1", "timestamp": "2026-01-08T09:00:00.000Z", "cwd": "/home/lea"},
-        {"type": "model_change", "id": "m"},
-        {
-            "type": "message",
-            "id": "e1",
-            "timestamp": "2026-01-08T09:00:01.000Z",
-            "message": {"role": "user", "content": [{"type": "text", "text": "When is the plumber coming?"}]},
-        },
-        {
-            "type": "message",
-            "id": "e2",
-            "timestamp": "2026-01-08T09:00:03.000Z",
-            "message": {
-                "role": "assistant",
-                "content": [
-                    {"type": "toolCall", "id": "tc", "name": "memory_search", "arguments": {"query": "plumber"}},
-                    {"type": "text", "text": "周二上午十点。"},
-                ],
-            },
-        },
-        {"type": "message", "id": "e3", "message": {"role": "toolResult", "content": [{"type": "text", "text": "…"}]}},
-    )
-    return folder / "agents"
-
-
-# ── databases, lines, a workspace ────────────────────────────────────────────
-
-
-def openai_agents(folder: Path) -> Path:
-    path = folder / "sessions.db"
-    rows = [
-        {"role": "user", "content": "Book the room for nine"},
-        {"type": "function_call", "name": "book", "call_id": "b1", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "b1", "output": "done"},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "订好了，九点。"}]},
-    ]
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(
-            "CREATE TABLE agent_sessions (session_id TEXT PRIMARY KEY, created_at TIMESTAMP, updated_at TIMESTAMP)"
-        )
-        database.execute(
-            "CREATE TABLE agent_messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, message_data TEXT, created_at TIMESTAMP)"
-        )
-        for n, row in enumerate(rows):
-            at = f"2026-01-09 09:00:0{n}"
-            fields = ("desk", json.dumps(row), at)
-            database.execute("INSERT INTO agent_messages (session_id, message_data, created_at) VALUES (?, ?, ?)", fields)
-    return path
-
-
-def countbot(folder: Path) -> Path:
-    path = folder / "countbot.db"
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT)")
-        database.execute(
-            "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, created_at TEXT)"
-        )
-        database.execute("INSERT INTO sessions VALUES ('web', '搬家')")
-        database.execute("INSERT INTO messages VALUES (1, 'web', 'user', '搬家公司周五来。', '2026-01-10 01:00:00')")
-        database.execute("INSERT INTO messages VALUES (2, 'web', 'assistant', 'Friday, noted.', '2026-01-10 01:00:05')")
-    return path
+# ── lines, a workspace ────────────────────────────────────────────
 
 
 def json_lines(folder: Path) -> Path:

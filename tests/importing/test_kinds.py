@@ -41,11 +41,6 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
         ],
         {"conversation": 1},
     ),
-    "mem0": (
-        made.mem0,
-        ["2026-01-04T18:00:00.000Z lea assistant Likes oat milk", "2026-01-05T02:00:00.000Z lea assistant 对花生过敏"],
-        {},
-    ),
     "telegram": (
         made.telegram,
         [
@@ -83,52 +78,6 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
             "2026-01-06T09:00:02.000Z sess-1 tool shell: sed -i",
             "2026-01-06T09:00:04.000Z sess-1 assistant 改好了：orders。",
         ],
-        {},
-    ),
-    "gemini-cli": (
-        made.gemini,
-        [
-            "2026-01-07T09:00:00.000Z gs user List my open invoices",
-            "2026-01-07T09:00:05.000Z gs assistant 三张：A12、A14、A19。",
-            "2026-01-07T09:00:05.000Z gs tool read_file: invoices.csv",
-        ],
-        {},
-    ),
-    "opencode-files": (
-        made.opencode_files,
-        [
-            "2026-01-07T09:00:00.000Z ses_1 user Write the reminder",
-            "2026-01-07T09:00:05.000Z ses_1 assistant 写好了：r.md。",
-            "2026-01-07T09:00:05.000Z ses_1 tool write: r.md",
-        ],
-        {},
-    ),
-    "opencode": (
-        made.opencode_database,
-        ["2026-01-07T09:00:00.000Z ses_1 user Write the reminder", "2026-01-07T09:00:05.000Z ses_1 assistant 写好了：r.md。"],
-        {},
-    ),
-    "openclaw": (
-        made.openclaw,
-        [
-            "2026-01-08T09:00:01.000Z agent:main:telegram:group:-100123 user When is the plumber coming?",
-            "2026-01-08T09:00:03.000Z agent:main:telegram:group:-100123 assistant 周二上午十点。",
-            "2026-01-08T09:00:03.000Z agent:main:telegram:group:-100123 tool memory_search: plumber",
-        ],
-        {},
-    ),
-    "openai-agents": (
-        made.openai_agents,
-        [
-            "2026-01-09T09:00:00.000Z desk user Book the room for nine",
-            "2026-01-09T09:00:01.000Z desk tool book: {}",
-            "2026-01-09T09:00:03.000Z desk assistant 订好了，九点。",
-        ],
-        {},
-    ),
-    "countbot": (
-        made.countbot,
-        ["2026-01-10T01:00:00.000Z web user 搬家公司周五来。", "2026-01-10T01:00:05.000Z web assistant Friday, noted."],
         {},
     ),
     "jsonl": (

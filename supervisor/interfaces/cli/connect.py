@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.connect.settings import Change, Machine
 
 #: The clients whose logs `recalld import` reads.
-_WITH_LOGS: Final = ("claude-code", "codex", "gemini-cli", "opencode", "openclaw")
+_WITH_LOGS: Final = ("claude-code", "codex")
 
 #: The rows of what was written.
 _DONE: Final = {"add": "added", "update": "updated", "remove": "removed", "delete": "deleted"}

@@ -51,7 +51,7 @@ def import_logs(
 ) -> None:
     """Add conversations that other programs have kept; what is there already is not added twice."""
     call: Call = ctx.obj
-    from recalld.supervisor.importing.kinds import CLIENTS, logs_of
+    from recalld.supervisor.importing.kinds import CLIENTS, LEFT, logs_of
     from recalld.supervisor.importing.run import bring_in
 
     if not what:
@@ -61,6 +61,8 @@ def import_logs(
         raise BadRequest("--dates", Text("argument.not_allowed", value=dates, allowed=", ".join(_ORDERS)))
     client = next((kind for kind in CLIENTS if kind.name == what), None)
     paths = [Path(what).expanduser()]
+    if what in LEFT and not paths[0].exists():
+        raise BadRequest("import", Text("importing.left_client", client=LEFT[what]))
     if client and not paths[0].exists():
         paths = logs_of(client, os.environ)
         if not paths:

@@ -1,0 +1,107 @@
+"""
+Messages as recalld has them itself: JSON lines, one message or one conversation a line, and the files of a workspace.
+
+The readers of other packages (`kinds.py`) yield such messages too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.importing.talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
+from recalld.supervisor.protocol.dated_file import parse_dated
+from recalld.supervisor.protocol.message import Message, parse_history, role_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from recalld.supervisor.importing.source import Source
+    from recalld.supervisor.importing.talk import Reading, Talk
+
+#: Fields that a message may have its time in.
+_TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
+
+
+def is_json_lines(source: Source) -> bool:
+    """Return whether the files of lines begin with messages; those of a workspace are its log and its state."""
+    names = () if is_workspace(source) else source.named("*.jsonl")[:5]
+    return any(isinstance(first := source.first_line(name), dict) and {"role", "messages"} & first.keys() for name in names)
+
+
+def json_lines(log: Reading) -> Talk:
+    """Yield messages of JSON lines: one a line, or a conversation a line as {"messages": […]}."""
+    for name in log.source.named("*.jsonl"):
+        stem = PurePosixPath(name).stem
+        for number, raw in log.source.lines(name):
+            messages, session = [raw], stem
+            if isinstance(raw, dict) and isinstance(raw.get("messages"), list):
+                messages, session = raw["messages"], text_of(raw, "id") or f"{stem}-{number}"
+            for n, message in enumerate(messages):
+                yield from message_of(log, message, f"{name}-{number}.{n}", session, "jsonl")
+
+
+def message_of(log: Reading, message: object, place: str, session: str, channel: str) -> Talk:
+    """
+    Yield the message and its calls of tools; a system prompt is none, and what is no message is noted.
+
+    *place* is its id, *session* and *channel* are its own, where it does not name others.
+    """
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        log.unread.note("message", place)
+        return
+    if message["role"] in ("system", "developer"):
+        return
+    at = next((t for field in _TIMES if (t := when(message.get(field), log.zone))), None)
+    identity, role = text_of(message, "id") or place, role_of(message["role"])
+    calls = [*tool_calls(message.get("content"), identity, at)]
+    text = words(message.get("content") or message.get("text"))
+    if role == "tool":  # what it returned is left out
+        text = tool_line(message.get("name") or "tool", "")
+    if not (text or calls or "tool_calls" in message):
+        log.unread.note("message", place)
+        return
+    about = {field: text_of(message, field) for field in ("title", "chat", "project")}
+    conversation = Conversation(
+        id=text_of(message, "session") or session, channel=text_of(message, "channel") or channel, **about
+    )
+    yield conversation, Said(id=identity, at=at, role=role, text=text, name=text_of(message, "name"))
+    for call in calls:
+        yield conversation, call
+
+
+def is_workspace(source: Source) -> bool:
+    """Return whether the source is a workspace, or a part of one."""
+    return bool(source.named("history.json")) or any(True for _ in _dated_files(source))
+
+
+def workspace(log: Reading) -> Talk:
+    """Yield the messages of a workspace: those of `history.json`, and those of dated files with recalld's head."""
+    for name in log.source.named("history.json"):
+        for n, entry in enumerate(parse_history(log.source.read(name), log.zone)):
+            if isinstance(entry, Message):
+                identity, speaker = entry.id or f"{name}#{n}-{entry.fingerprint}", text_of(entry.raw, "name")
+                said = Said(id=identity, at=entry.created_at, role=entry.role, text=entry.text, name=speaker)
+                yield _place_of(entry.raw), said
+            else:
+                log.unread.note("message", f"{name}#{n}")
+    for name in _dated_files(log.source):
+        dated = parse_dated(log.source.read(name), Path(name))
+        if dated is None:
+            log.unread.note("file", name)
+            continue
+        for block in dated.blocks:
+            said = Said(id=block.id, at=block.created_at, role=block.role, text=block.text, name=text_of(block.fields, "name"))
+            yield _place_of(block.fields), said
+
+
+def _dated_files(source: Source) -> Iterator[str]:
+    for name in source.named("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]-*.md"):
+        with source.open(name) as file:
+            if file.read(12).startswith(b"---\nrecalld:"):
+                yield name
+
+
+def _place_of(raw: Mapping[str, Any]) -> Conversation:
+    about = {key: text_of(raw, key) for key in ("channel", "chat", "project")}
+    return Conversation(id=text_of(raw, "session"), **about)
