@@ -15,11 +15,11 @@ from zlib import crc32
 from recalld.supervisor.forgetting.aim import Aim
 from recalld.supervisor.forgetting.derived import forget_made, forget_tables
 from recalld.supervisor.forgetting.sources import forget_sources
+from recalld.supervisor.forgetting.trace import Spot
 from recalld.supervisor.forgetting.wanted import blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.noting import note, noting
-from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,15 +53,6 @@ ORDER: Final = (
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
 #: How often a sweep is done over at most, while programs write the words again.
 _TIMES: Final = 3
-
-
-@record
-class Spot:
-    """What is done in one place: its code, a sentence, and the files, as paths from the workspace."""
-
-    place: str
-    sentence: str
-    files: tuple[str, ...]
 
 
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:

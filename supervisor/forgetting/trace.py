@@ -11,6 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +23,15 @@ _LEAST: Final = 8
 _ESCAPED: Final = lazy_re(r"\\u([0-9a-fA-F]{4})")
 _NO_WORD: Final = lazy_re(r"\\[nrtbf]|[\W_]+")
 _WIDE: Final = "\u2e80"
+
+
+@record
+class Spot:
+    """What forgetting does in one place: its code, a sentence, and the files, as paths from the workspace."""
+
+    place: str
+    sentence: str
+    files: tuple[str, ...]
 
 
 class Trace:

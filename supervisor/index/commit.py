@@ -8,6 +8,7 @@ made, the commit has those that are made and the first passages of the last one,
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping  # noqa: TC003 - the type of an answer's field
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,7 @@ from recalld.supervisor.storage.control import UNENDING
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from recalld.supervisor.index.documents import Document
     from recalld.supervisor.index.engine import Engine, Writing

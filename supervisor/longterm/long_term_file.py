@@ -12,6 +12,7 @@ import contextlib
 from bisect import bisect
 from codecs import BOM_UTF8
 from dataclasses import dataclass, replace
+from datetime import date, datetime, tzinfo  # noqa: TC003 - the types of an answer's fields, and of arguments
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -56,7 +57,6 @@ from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from datetime import date, datetime, tzinfo
     from pathlib import Path
 
     from recalld.supervisor.protocol.paths import WorkspacePaths

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
@@ -14,7 +14,6 @@ from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
     from recalld.supervisor.archive.coverage import MemoryFile
     from recalld.supervisor.protocol.dated_file import Block

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from recalld.supervisor.archive.diary import amounts_of
+from recalld.supervisor.forgetting.trace import Spot  # noqa: TC001 - the type of an answer's field
 from recalld.supervisor.operations.days import period_in
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from recalld.supervisor.forgetting.sweep import Spot
     from recalld.supervisor.forgetting.wanted import By, Wanted
     from recalld.supervisor.workspace import Workspace
 

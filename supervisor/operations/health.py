@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003 - the type of an answer's field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,6 @@ from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from recalld.supervisor.checks.check import Finding

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date  # noqa: TC003 - the type of an answer's field
-from typing import TYPE_CHECKING, Final
+from datetime import date, datetime  # noqa: TC003 - the types of an answer's fields
+from typing import Final
 
 from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.text.record import record
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 #: Sessions of one answer, at most.
 MOST_SESSIONS: Final = 1_000

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime  # noqa: TC003 - the type of an answer's field
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
 from recalld.supervisor.operations.recall import WhyRequest, found_for
+from recalld.supervisor.protocol.turn import Candidate, Receipt  # noqa: TC001 - the types of an answer's fields
 from recalld.supervisor.storage.errors import SupervisorError, refuse_no_text
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from recalld.supervisor.index.hit import SearchResult
-    from recalld.supervisor.protocol.turn import Candidate, Receipt
 
 #: Turns of one answer, at most: as many as are kept.
 MOST_TURNS: Final = 200

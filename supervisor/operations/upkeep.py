@@ -7,19 +7,18 @@ All are for the owner alone. `doctor` is not one of them, since it also examines
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping  # noqa: TC003 - the type of an answer's field
 from dataclasses import field
 from pathlib import Path  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any
 
+from recalld.supervisor.archive.unread import Unread  # noqa: TC001 - the type of an answer's field
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from recalld.supervisor.archive.unread import Unread
     from recalld.supervisor.checks.fsck import Ledger, Repairs
     from recalld.supervisor.index.commit import Changes, Inventory
     from recalld.supervisor.workspace import Workspace

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping  # noqa: TC003 - the type of an answer's field
 from dataclasses import asdict, field, fields
+from datetime import datetime  # noqa: TC003 - the type of an answer's field
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.storage.catalogue import Text
@@ -20,8 +22,7 @@ from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from recalld.supervisor.protocol.message import Message

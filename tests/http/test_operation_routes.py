@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import jsonschema
 import pytest
 
 from recalld.supervisor.operations.table import NAMES
+from tests.world import message
 
 if TYPE_CHECKING:
     from tests.http.service import Service
@@ -21,6 +23,45 @@ def test_operation_is_described_and_served(service: Service, name):
     assert refused["field"] == "no such field"
     allowed = service.ask("GET", f"/api/{name}")
     assert (allowed.status_code, allowed.headers["allow"]) == (405, "POST")
+
+
+ANSWERED = {
+    "search": {"query": "花生"},
+    "get": {"path": "memory.md"},
+    "read": {},
+    "inject": {"question": "花生"},
+    "preview": {"question": "花生"},
+    "turns": {},
+    "days": {},
+    "day": {"day": "2026-02-10"},
+    "summary": {"period": "2026-02-10"},
+    "sessions": {},
+    "stats": {},
+    "forget": {"by": "match", "value": "花生"},
+    "examine": {},
+    "events": {},
+    "weeks": {},
+    "status": {},
+    "plan": {},
+    "fsck": {},
+    "index_status": {},
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_operation_answers_what_its_description_says(service: Service, name):
+    service.world.write([message(f"m{n}", f"2026-02-1{n}T09:00", "我对花生过敏。", session="web:1") for n in range(5)])
+    service.world.settle()
+    service.world.put("memory.md", "2026-01-20|web-chat|花生过敏\n")
+    described = service.ask("GET", "/openapi.json").json()
+    route = described["paths"][f"/api/{name}"]["post"]
+    schema = route["responses"]["200"]["content"]["application/json"]["schema"]
+    answer = service.ask("POST", f"/api/{name}", ANSWERED[name])
+    assert answer.status_code == 200
+    jsonschema.validate(answer.json(), {**schema, "components": described["components"]})
+    jsonschema.validate(ANSWERED[name], route["requestBody"]["content"]["application/json"]["schema"])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate("花生", {**schema, "components": described["components"]})
 
 
 def test_operation_that_is_not_there_is_404(service: Service):

@@ -141,7 +141,7 @@ UNUSED = {
         "tantivy",
         "Stemmer",
         "recalld.supervisor.index.chunking",
-        "recalld.supervisor.archive",
+        *(f"recalld.supervisor.archive.{name}" for name in ("append", "intake", "journal", "run", "slug")),
         "recalld.supervisor.interfaces.cli.long_term",
         "recalld.supervisor.interfaces.cli.service",
         "recalld.supervisor.operations.long_term",

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from recalld.supervisor.interfaces.http.json_body import json_object
 from recalld.supervisor.interfaces.http.problem import problem
 from recalld.supervisor.longterm.lines import parse_entry
-from recalld.supervisor.operations.codec import refuse_unknown
+from recalld.supervisor.operations.codec import refuse_unknown, to_json
 from recalld.supervisor.operations.long_term import ReadRequest, StatsRequest, SummarizeRequest, read, stats, summarize
 from recalld.supervisor.operations.long_term_text import (
     LinesRequest,
@@ -29,6 +29,7 @@ from recalld.supervisor.operations.long_term_text import (
 )
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, StaleText, refuse_no_text
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -41,6 +42,30 @@ if TYPE_CHECKING:
 _MOST_RECENT: Final = 10_000
 #: What 000's routes say, they say in its language.
 _ITS_LANGUAGE: Final = "zh"
+
+
+@record
+class Content:
+    """The long-term memory, or lines of it."""
+
+    content: str
+
+
+@record
+class Saved:
+    """What a change of the long-term memory answers."""
+
+    success: bool
+    message: str
+
+
+@record
+class Summed:
+    """What summing up a session answers: *summary* is its line, "" where there was nothing to record."""
+
+    success: bool
+    summary: str
+    message: str
 
 
 def memory_routes(site: Site) -> list[BaseRoute]:
@@ -65,7 +90,7 @@ async def _text(site: Site, request: Request) -> Response:
 async def _get_text(site: Site, request: Request) -> Response:
     query(request)
     found = await site.perform(request, long_term_text, TextRequest())
-    return JSONResponse({"content": found.text}, headers={"ETag": f'"{found.etag}"'})
+    return JSONResponse(to_json(Content(found.text)), headers={"ETag": f'"{found.etag}"'})
 
 
 async def _put_text(site: Site, request: Request) -> Response:
@@ -83,7 +108,7 @@ async def _get_stats(site: Site, request: Request) -> Response:
 async def _get_recent(site: Site, request: Request) -> Response:
     count = whole_number("count", query(request, "count").get("count", "10"), _MOST_RECENT)
     found = await site.perform(request, read, ReadRequest(recent=count))
-    return JSONResponse({"content": str(found)})
+    return JSONResponse(to_json(Content(str(found))))
 
 
 async def _search(site: Site, request: Request) -> Response:
@@ -92,7 +117,7 @@ async def _search(site: Site, request: Request) -> Response:
     asked = LinesRequest(**{"keywords": None, **given})
     caller = replace(await site.run(site.caller, request), language=_ITS_LANGUAGE)
     found = await site.perform(request, search_lines, asked, caller)
-    return JSONResponse({"results": found.results, "total": found.total})
+    return JSONResponse(to_json(found))
 
 
 async def _sum_up(site: Site, request: Request) -> Response:
@@ -100,10 +125,10 @@ async def _sum_up(site: Site, request: Request) -> Response:
     body_of(request, await request.body())
     written = await site.perform(request, summarize, SummarizeRequest(session=request.path_params["session_id"]))
     if written is None:
-        return JSONResponse({"success": True, "summary": "", "message": _say("longterm.nothing_to_record")})
+        return JSONResponse(to_json(Summed(True, "", render(Text("longterm.nothing_to_record"), _ITS_LANGUAGE))))
     entry = parse_entry(written.text)
     message = render(written.told("longterm.saved"), _ITS_LANGUAGE)
-    return JSONResponse({"success": True, "summary": entry.content if entry else written.text, "message": message})
+    return JSONResponse(to_json(Summed(True, entry.content if entry else written.text, message)))
 
 
 async def _saved(site: Site, request: Request, content: str) -> Response:
@@ -116,11 +141,7 @@ async def _saved(site: Site, request: Request, content: str) -> Response:
         sentence = stale.in_language(await site.run(site.language, request))
         more = {"code": stale.code, "content": stale.text, "yours": content}
         return problem(stale.http_status, sentence, {"ETag": f'"{stale.etag}"'}, **more)
-    return JSONResponse({"success": True, "message": "Memory updated"}, headers={"ETag": f'"{done.etag}"'})
-
-
-def _say(code: str, **fields: Any) -> str:
-    return render(Text(code, **fields), _ITS_LANGUAGE)
+    return JSONResponse(to_json(Saved(True, "Memory updated")), headers={"ETag": f'"{done.etag}"'})
 
 
 def query(request: Request, *names: str) -> dict[str, str]:

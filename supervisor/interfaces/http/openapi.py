@@ -1,18 +1,32 @@
 """
-The description of the service, OpenAPI 3.1, made from the types of operations; and the page docs/reference/rest.md of it.
+The description of the service, OpenAPI 3.1, which pydantic makes from the types of operations; and docs/reference/rest.md.
 
     python -m recalld.supervisor.interfaces.http.openapi > docs/reference/rest.md
+
+An answer is described as `to_json` writes it. It is loaded for the first request for the description.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
-from recalld.supervisor.interfaces.http.answer_schema import answer_schema
-from recalld.supervisor.operations.codec import schema
-from recalld.supervisor.operations.long_term_text import LinesRequest
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from recalld.supervisor.checks.fsck import Ledger, Repairs
+from recalld.supervisor.context.build import Injection, Replay
+from recalld.supervisor.index.commit import Changes, Inventory
+from recalld.supervisor.index.hit import SearchResult
+from recalld.supervisor.interfaces.http.memory_routes import Content, Saved, Summed
+from recalld.supervisor.interfaces.http.problem import Problem
+from recalld.supervisor.interfaces.locate import version
+from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermLines, Written
+from recalld.supervisor.operations.codec import camel, schema
+from recalld.supervisor.operations.long_term_text import LinesFound, LinesRequest
 from recalld.supervisor.operations.table import NAMES, find
+from recalld.supervisor.protocol.turn import Receipt
+from recalld.supervisor.recall.lines import Lines
 
 #: What every request may be refused with.
 _REFUSED: Final = {
@@ -30,28 +44,7 @@ _REFUSED: Final = {
     "503": "A lock is held, or the model can't be reached: try again after `Retry-After` seconds.",
     "507": "The disk is full, gone or broken.",
 }
-_PROBLEM: Final = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "One sentence that says what was wrong and what to do."},
-        "code": {"type": "string", "description": "The code of the error."},
-        "field": {"type": "string", "description": "The parameter or field that is wrong."},
-        "content": {"type": "string", "description": "With 412: the text that is there now."},
-        "yours": {"type": "string", "description": "With 412: the text that was sent."},
-    },
-}
 _TEXT: Final = {"type": "string"}
-_WHOLE: Final = {"type": "integer"}
-_CONTENT: Final = {"type": "object", "required": ["content"], "properties": {"content": _TEXT}}
-_SAVED: Final = {
-    "type": "object",
-    "required": ["success", "message"],
-    "properties": {"success": {"type": "boolean"}, "message": _TEXT},
-}
 _WHO: Final = [
     {"name": "session", "in": "query", "schema": _TEXT, "description": "The key of the conversation that reads the answer."},
     {
@@ -61,28 +54,67 @@ _WHO: Final = [
         "description": "Its kind; else that in the key.",
     },
 ]
+#: The answers that operations import when they run, so that a command loads no other.
+_ANSWERS: Final = {
+    kind.__name__: kind
+    for kind in (
+        *(Changes, Deleted, Ended, Injection, Inventory, Ledger, Lines, LongTermLines, Receipt, Repairs, Replay),
+        *(SearchResult, Written),
+    )
+}
+_DEFINITIONS: Final = "#/components/schemas/"
+
+
+class _Written(GenerateJsonSchema):
+    """The schemas of what `to_json` writes: names are in camelCase, and a field without a value is left out."""
+
+    def dataclass_args_schema(self, schema: Any) -> dict[str, Any]:
+        """Return the schema of a dataclass."""
+        shapes: dict[str, Any] = super().dataclass_args_schema(schema).get("properties", {})
+        needed = [camel(name) for name, shape in shapes.items() if {"type": "null"} not in shape.get("anyOf", ())]
+        return {"type": "object", "properties": {camel(name): shape for name, shape in shapes.items()}, "required": needed}
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        """Return the schema of a field without its default: an answer has the value itself."""
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, _schema: Any) -> bool:
+        """Return False: the name of a field says what a title would."""
+        return False
 
 
 def description() -> dict[str, Any]:
     """Return the description of all that is served as JSON."""
-    from recalld.supervisor.interfaces.locate import version
-
+    kinds: dict[str, Any] = {name: _answer_of(name) for name in NAMES}
+    kinds |= {kind.__name__: kind for kind in (Problem, Content, Saved, Summed, LinesFound)}
+    answers, definitions = TypeAdapter.json_schemas(
+        [(name, "serialization", TypeAdapter(kind)) for name, kind in kinds.items()],
+        ref_template=f"{_DEFINITIONS}{{model}}",
+        schema_generator=_Written,
+    )
+    of = {name: found for (name, _), found in answers.items()}
+    operations = {f"/api/{name}": {"post": _operation(name, of[name])} for name in NAMES}
     return {
         "openapi": "3.1.0",
         "info": {"title": "recalld", "version": version().rpartition(" ")[2], "summary": "The memory of an assistant."},
         "security": [{"token": []}],
-        "paths": {**_countbot(), **{f"/api/{name}": {"post": _operation(name)} for name in NAMES}},
+        "paths": {**_countbot(of), **operations},
         "components": {
-            "schemas": {"Problem": _PROBLEM},
+            "schemas": definitions["$defs"],
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "What `.recalld/token` has."}},
         },
     }
 
 
-def _operation(name: str) -> dict[str, Any]:
+def _answer_of(name: str) -> Any:
+    """Return the type of the answer of an operation; an answer with fields for Python alone is any object."""
+    kind = get_type_hints(find(name).run, localns=_ANSWERS)["return"]
+    return dict[str, Any] if hasattr(kind, "json_fields") else kind
+
+
+def _operation(name: str, answer: dict[str, Any]) -> dict[str, Any]:
     operation = find(name)
     asked = _closed(schema(operation.request))
-    answer = answer_schema(operation.run)
     body = {"required": bool(asked.get("required")), "content": {"application/json": {"schema": asked}}}
     who = None if operation.owner else _WHO  # a group would be refused
     return _route(name, _first_line(operation.run.__doc__), answer, body=body, parameters=who)
@@ -90,41 +122,34 @@ def _operation(name: str) -> dict[str, Any]:
 
 def _closed(found: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a request without what pydantic names by itself; no other field is taken."""
-    kept = {key: value for key, value in found.items() if key in ("type", "properties", "required", "$defs")}
+    kept = {key: value for key, value in found.items() if key in ("type", "properties", "required")}
     for one in kept["properties"].values():
         one.pop("title", None)
     return {**kept, "additionalProperties": False}
 
 
-def _countbot() -> dict[str, Any]:
-    """Return the paths of 000."""
+def _countbot(of: dict[str, Any]) -> dict[str, Any]:
+    """Return the paths of 000, with the schemas *of* answers by the names of their types."""
     lines = schema(LinesRequest)["properties"]
     words = {"keywords": lines["keywords"], "max_results": lines["maxResults"], "match_mode": lines["matchMode"]}
-    search = _body({"type": "object", "required": ["keywords"], "properties": words, "additionalProperties": False})
-    found = {"type": "object", "required": ["results", "total"], "properties": {"results": _TEXT, "total": _WHOLE}}
-    count = {"name": "count", "in": "query", "schema": {**_WHOLE, "minimum": 1, "maximum": 10_000, "default": 10}}
+    search = {"type": "object", "required": ["keywords"], "properties": words, "additionalProperties": False}
+    content = {"type": "object", "required": ["content"], "properties": {"content": _TEXT}, "additionalProperties": False}
+    count = {"name": "count", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 10}}
     named = {"name": "session_id", "in": "path", "required": True, "schema": _TEXT}
     match = {"name": "If-Match", "in": "header", "schema": _TEXT, "description": "The ETag of the text that this one replaces."}
-    summed = {**_SAVED, "properties": {**_SAVED["properties"], "summary": _TEXT}}  # type: ignore[dict-item]
-    stats = {"total": _WHOLE, "sources": {"type": "object"}, "date_range": _TEXT}
+    stats = {"total": {"type": "integer"}, "sources": {"type": "object"}, "date_range": _TEXT}
+    replace = "Replace the whole long-term memory; the old text is kept."
+    lines_with = "Return the lines with the keywords; `total` counts all lines."
     return {
         "/api/memory/long-term": {
-            "get": _route("getLongTerm", "Return the whole long-term memory, with its ETag.", _CONTENT),
-            "put": _route(
-                "putLongTerm",
-                "Replace the whole long-term memory; the old text is kept.",
-                _SAVED,
-                body=_body({**_CONTENT, "additionalProperties": False}),
-                parameters=[match],
-            ),
+            "get": _route("getLongTerm", "Return the whole long-term memory, with its ETag.", of["Content"]),
+            "put": _route("putLongTerm", replace, of["Saved"], body=_body(content), parameters=[match]),
         },
         "/api/memory/stats": {"get": _route("getStats", "Count the lines by source.", {"type": "object", "properties": stats})},
-        "/api/memory/recent": {"get": _route("getRecent", "Return the last lines.", _CONTENT, parameters=[count])},
-        "/api/memory/search": {
-            "post": _route("searchMemory", "Return the lines with the keywords; `total` counts all lines.", found, body=search)
-        },
+        "/api/memory/recent": {"get": _route("getRecent", "Return the last lines.", of["Content"], parameters=[count])},
+        "/api/memory/search": {"post": _route("searchMemory", lines_with, of["LinesFound"], body=_body(search))},
         "/api/chat/sessions/{session_id}/summarize": {
-            "post": _route("summarizeSession", "Write a session as one line.", summed, parameters=[named])
+            "post": _route("summarizeSession", "Write a session as one line.", of["Summed"], parameters=[named])
         },
     }
 
@@ -182,6 +207,7 @@ parameters `session` and `chat` of the address say which conversation reads the 
 def main() -> None:
     """Print docs/reference/rest.md."""
     found = description()
+    definitions = found["components"]["schemas"]
     print(_INTRODUCTION)
     print("\n## Refusals\n\n| status | when |\n|---|---|")
     print("\n".join(f"| {status} | {why} |" for status, why in _REFUSED.items()))
@@ -191,14 +217,15 @@ def main() -> None:
     )
     rows = [(path, method, route) for path, methods in found["paths"].items() for method, route in methods.items()]
     theirs = [row for row in rows if row[0].startswith(("/api/memory/", "/api/chat/"))]
-    print("\n".join(_row(*row) for row in theirs))
+    print("\n".join(_row(*row, definitions) for row in theirs))
     print(_OPERATIONS)
-    sys.stdout.write("".join(f"{_row(*row)}\n" for row in rows if row not in theirs))
+    sys.stdout.write("".join(f"{_row(*row, definitions)}\n" for row in rows if row not in theirs))
 
 
-def _row(path: str, method: str, route: dict[str, Any]) -> str:
+def _row(path: str, method: str, route: dict[str, Any], definitions: dict[str, Any]) -> str:
     asked = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     answer = route["responses"]["200"]["content"]["application/json"]["schema"]
+    answer = definitions.get(answer.get("$ref", "").removeprefix(_DEFINITIONS), answer)
     query = [one["name"] for one in route.get("parameters", ()) if one["in"] == "query" and one not in _WHO]
     address = f"`{method.upper()} {path}{'?' + '='.join([*query, '']) if query else ''}`"
     return f"| {address} | {_fields(asked)} | {route['summary']} {_fields(answer)} |"

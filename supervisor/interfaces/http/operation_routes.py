@@ -14,7 +14,6 @@ from starlette.routing import Route
 
 from recalld.supervisor.interfaces.http.json_body import json_object
 from recalld.supervisor.interfaces.http.memory_routes import query
-from recalld.supervisor.interfaces.http.openapi import description
 from recalld.supervisor.operations.codec import from_json, to_json
 from recalld.supervisor.operations.table import NAMES, find
 
@@ -30,6 +29,8 @@ def operation_routes(site: Site) -> list[BaseRoute]:
     """Return a route for each operation, and one for the description of all."""
 
     async def describe(request: Request) -> Response:
+        from recalld.supervisor.interfaces.http.openapi import description
+
         query(request)
         return JSONResponse(await site.run(description))
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
+from recalld.supervisor.operations.codec import to_json
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import InternalError, as_supervisor_error
+from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +33,27 @@ class Refused(Exception):
         self.headers = dict(headers or {})
 
 
+@record(kw_only=True)
+class Problem:
+    """
+    A refusal: *detail* is one sentence that says what was wrong and what to do, *field* the parameter or field that is wrong.
+
+    With 412: *content* is the text that is there now, *yours* the text that was sent.
+    """
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str | None = None
+    field: str | None = None
+    content: str | None = None
+    yours: str | None = None
+
+
 def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-    """Return the answer with that status; a field of *more* that is None is left out."""
-    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
-    body |= {name: value for name, value in more.items() if value is not None}
+    """Return the answer with that status, and the other fields of its `Problem`; one that is None is left out."""
+    body = to_json(Problem(title=HTTPStatus(status).phrase, status=status, detail=sentence, **more))
     return Response(json.dumps(body, ensure_ascii=False), status, dict(headers or {}), PROBLEM)
 
 
