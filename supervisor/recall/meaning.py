@@ -12,7 +12,8 @@ import contextlib
 import math
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Self
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -58,15 +59,15 @@ _THE_SAME: Final = 0.995
 _ALIKE: Final = 3.0
 #: How much of what all passages have in common is taken out.
 _TAKEN: Final = 0.8
-#: Texts of one request; vectors of one file; seconds that an answer may take outside of a turn.
+_SHORTEST: Final = 0.001
+#: Texts of one request, and seconds that an answer may take outside of a turn.
 _BATCH: Final = 8
-_WRITTEN: Final = 256
 _PATIENCE_S: Final = 60.0
 #: The text whose vector says whether the model behind a name is still the same, the name of that vector, and the least cosine.
 _PROBE: Final = "memory"
 _PROBE_UNIT: Final = 0
 _SAME: Final = 0.98
-#: Seconds for which a model that failed is not asked: a server that hangs costs one turn its time, not each.
+#: Seconds for which a server that failed is not asked: one that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
 
 
@@ -91,9 +92,8 @@ class Near:
         known = known[known.any(axis=1)]
         middle = known.sum(axis=0)
         self._common = middle / (np.linalg.norm(middle) or 1)
-        part = vector @ self._common
-        self._asked = (vector - _TAKEN * part * self._common) / np.sqrt(max(1e-6, 1 - (1 - (1 - _TAKEN) ** 2) * part**2))
-        cosines = self._cosines(known)
+        self._asked = self._apart(vector)
+        cosines = self._apart(known) @ self._asked
         cosines = cosines[cosines < _THE_SAME]  # what is compared with itself would be all the spread of a young memory
         self._middle, self._spread = (float(cosines.mean()), float(cosines.std()) or 1.0) if len(cosines) else (0.0, 1.0)
         above = self._deviations(found)
@@ -127,12 +127,12 @@ class Near:
 
     def _deviations(self, vectors: Array) -> Array:
         """Return how many standard deviations each vector is nearer than the middle; a refused text is not near."""
-        return np.where(vectors.any(axis=1), (self._cosines(vectors) - self._middle) / self._spread, 0)
+        return np.where(vectors.any(axis=1), (self._apart(vectors) @ self._asked - self._middle) / self._spread, 0)
 
-    def _cosines(self, vectors: Array) -> Array:
-        parts = vectors @ self._common
-        left = np.sqrt(np.maximum(1e-6, 1 - (1 - (1 - _TAKEN) ** 2) * parts**2))
-        return np.asarray((vectors @ self._asked - _TAKEN * parts * (self._asked @ self._common)) / left)
+    def _apart(self, vectors: Array) -> Array:
+        """Return the vectors without most of what they have in common, each with length 1."""
+        left = vectors - _TAKEN * np.multiply.outer(vectors @ self._common, self._common)
+        return np.asarray(left / np.maximum(_SHORTEST, np.linalg.norm(left, axis=-1, keepdims=True)), np.float32)
 
 
 class Meaning:
@@ -172,16 +172,18 @@ class Meaning:
     # ── in a turn ────────────────────────────────────────────────────────────
 
     def ask(self, question: str, deadline: Deadline) -> Asked | None:
-        """Return how near passages come to the question, None where that can't be said now; `fault` says why."""
+        """
+        Return how near passages come to the question, None where that can't be said in time; `fault` says what failed.
+
+        A model that was given back is loaded in the background, for the next question.
+        """
         made = self.embedder()
-        if made is None or not (self._rested.is_over and (self._thread is None or not self._thread.is_alive())):
-            return None
-        embedder, store = made
-        segments = store.segments()
-        if not segments:
+        is_busy = self._thread is not None and self._thread.is_alive()
+        segments = made[1].segments() if made and self._rested.is_over and not is_busy else ()
+        if made is None or not segments:
             return None
         try:
-            vector = self._vector(embedder, question, deadline)
+            vector = self._vector(made[0], question, deadline)
             if len(vector) != segments[0].size:
                 raise ValueError("the question's vector has another length than those of memory")
         except BlockingIOError:
@@ -189,30 +191,31 @@ class Meaning:
             self.wake()
             return None
         except Exception as error:  # noqa: BLE001 - whatever a model does, the turn goes on; its text may quote a message
-            self.fault, self._rested = _reason(embedder, error), within(_REST_S, deadline.now)
+            is_server = not isinstance(made[0], InProcess)
+            if is_server:
+                self._rested = within(_REST_S, deadline.now)
+            # a model of this process is late where the machine is busy: that is no fault of it
+            self.fault = _reason(made[0], error) if is_server or not isinstance(error, TimeoutError) else ""
             return None
         self.fault = ""
-        weight = self._config.recall.meaning
-        return lambda units: Near(segments, vector, units, weight)
+        return lambda units: Near(segments, vector, units, self._config.recall.meaning)
 
     def _vector(self, embedder: Embedder, question: str, deadline: Deadline) -> Array:
-        answer: list[Array] = []
-        faults: list[BaseException] = []
+        """Return the vector of the question; TimeoutError at the deadline, whatever the embedder does."""
+        answer: Future[Array] = Future()
 
         def run() -> None:
             try:
-                answer.append(embedder.vectors([question], deadline.left_s, asks=True)[0])
+                answer.set_result(embedder.vectors([question], deadline.left_s, asks=True)[0])
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-                faults.append(error)
+                answer.set_exception(error if isinstance(error, Exception) else RuntimeError(type(error).__name__))
 
         self._thread = threading.Thread(target=run, name="meaning", daemon=True)
         self._thread.start()
-        self._thread.join(min(deadline.left_s, threading.TIMEOUT_MAX))
-        if faults:
-            raise faults[0] if isinstance(faults[0], Exception) else RuntimeError(type(faults[0]).__name__)
-        if not answer:
-            raise TimeoutError("it did not answer in time")
-        return answer[0]
+        try:
+            return answer.result(min(deadline.left_s, threading.TIMEOUT_MAX))
+        except TimeoutError:
+            raise TimeoutError("it did not answer in time") from None
 
     # ── outside of a turn ────────────────────────────────────────────────────
 
@@ -280,27 +283,27 @@ class Meaning:
         deadline: Deadline,
     ) -> int:
         done = 0
-        with _Written(store, self._config.embeddings.cache_bytes) as written:
-            for key, texts in groups:
-                meant = {one.unit: one for one in texts}
-                lacking = store.lacking(meant)
-                if (lacking or self.is_wanted) and not self._is_proved:
-                    embedder.load()
-                    self._prove(embedder, store)
-                    lacking = store.lacking(meant)
-                for at in range(0, len(lacking), _BATCH):
-                    if written.is_full:
-                        break
-                    if control.should_stop() or deadline.is_over:
-                        return done
-                    embedder.load()
-                    some = lacking[at : at + _BATCH]
-                    written.add(some, _vectors_of(embedder, [meant[unit] for unit in some]))
-                self._done[key] = [*meant]
-                done += 1
         if self.is_wanted:
             embedder.load()
             self.is_wanted = False
+        for key, texts in groups:
+            meant = {one.unit: one for one in texts}
+            if store.lacking(meant) and not self._is_proved:
+                embedder.load()
+                self._prove(embedder, store)
+            lacking = store.lacking(meant) if store.size_bytes < self._config.embeddings.cache_bytes else []
+            made: list[Array] = []
+            try:
+                for at in range(0, len(lacking), _BATCH):
+                    if control.should_stop() or deadline.is_over:
+                        return done
+                    embedder.load()
+                    made.append(_vectors_of(embedder, [meant[unit] for unit in lacking[at : at + _BATCH]]))
+            finally:
+                if made:
+                    store.add(lacking[: sum(map(len, made))], np.concatenate(made))
+            self._done[key] = [*meant]
+            done += 1
         store.keep({_PROBE_UNIT, *(unit for units in self._done.values() for unit in units)})
         store.remove_others()
         return done
@@ -316,37 +319,6 @@ class Meaning:
         if not held:
             store.add([_PROBE_UNIT], probe)
         self._is_proved = True
-
-
-class _Written:
-    """Vectors that are written some hundred at a time, and when it is left; `is_full` where they have *most_bytes*."""
-
-    def __init__(self, store: VectorStore, most_bytes: int) -> None:
-        self._store, self._most_bytes = store, most_bytes
-        self._units: list[int] = []
-        self._vectors: list[Array] = []
-        self.is_full = self._is_full()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._write()
-
-    def add(self, units: Sequence[int], vectors: Array) -> None:
-        self._units += units
-        self._vectors.append(vectors)
-        if len(self._units) >= _WRITTEN:
-            self._write()
-
-    def _write(self) -> None:
-        if self._units:
-            self._store.add(self._units, np.concatenate(self._vectors))
-            self._units, self._vectors = [], []
-            self.is_full = self._is_full()
-
-    def _is_full(self) -> bool:
-        return sum(segment.stat.size for segment in self._store.segments()) >= self._most_bytes
 
 
 def _vectors_of(embedder: Embedder, texts: Sequence[Meant]) -> Array:

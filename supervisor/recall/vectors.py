@@ -108,6 +108,11 @@ class VectorStore:
             return tuple(segment for segment in found if segment.size == found[-1].size)
         return ()
 
+    @property
+    def size_bytes(self) -> int:
+        """What the files take on disk."""
+        return sum(segment.stat.size for segment in self.segments())
+
     def lacking(self, units: Iterable[int]) -> list[int]:
         """Return those of *units* that have no vector, each once, in order."""
         left = np.array([*dict.fromkeys(units)], np.uint64)

@@ -16,6 +16,7 @@ from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.recall.embedders import IDLE_S, InProcess
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.control import UNLIMITED
+from tests.patience import PATIENCE_S
 from tests.recall.said import CAR, LEAK, OTHER_WORDS, QUESTION, SAID, by_meaning, filled, supervise, texts
 from tests.world import WITHOUT_MODEL, World, at, message
 
@@ -160,6 +161,14 @@ def test_a_search_before_the_model_is_loaded_has_the_words_and_wakes_it(ready, u
     assert ready.events.of("backend_failed") == []
     make_vectors(ready.ws, ready.clock)
     assert ready.search(QUESTION).how == "hybrid"
+
+
+def test_a_model_in_the_process_that_is_late_is_asked_again_at_once(ready):
+    meaning = ready.ws.meaning
+    meaning.ask(QUESTION, within(0.0))
+    meaning._thread.join(PATIENCE_S)
+    assert meaning.fault == ""
+    assert meaning.ask(QUESTION, within(PATIENCE_S)) is not None
 
 
 def test_the_model_is_given_back_when_nobody_has_asked_for_long(ready, monkeypatch):
