@@ -134,8 +134,8 @@ PURE: Final = tuple(
         "interfaces.chat": "stream",
         "interfaces.connect": "clients edited json_text",
         "interfaces.hooks": "dialects",
+        "interfaces.tools": "anthropic_paths",
         "interfaces.proxy": "answers auxiliary changed places talk",
-        "interfaces.tools": "anthropic_commands",
     }.items()
     for name in names.split()
 )

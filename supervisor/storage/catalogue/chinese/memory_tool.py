@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
-    "neither": "{path!r} 既不是文件，也不是文件夹",
     "no_memory": "{path!r} 不是记忆；请给以 .md 结尾的文件",
     "inside_itself": "{path!r} 在原来的路径里面；请换一个",
     "kept": "{path!r} 由 recalld 保管，只能看，不能改；请写到 memory.md 或笔记里",

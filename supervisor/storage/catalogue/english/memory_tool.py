@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
-    "neither": "{path!r} is neither a file nor a folder",
     "no_memory": "{path!r} is no memory; give a file that ends in .md",
     "inside_itself": "{path!r} is inside the old path; give another one",
     "kept": "{path!r} is kept by recalld, so it can be viewed, not changed; write to memory.md or a note",
