@@ -34,7 +34,6 @@ FLOORS: Final = (
     "recalld.supervisor.workspace",
     "recalld.supervisor.forgetting",
     "recalld.supervisor.host",
-    "recalld.supervisor.fleet",
     "recalld.supervisor.checks",
     "recalld.supervisor.importing",
     "recalld.supervisor.operations",
@@ -60,7 +59,7 @@ WORKER: Final = (
 #: The modules of the page that answer requests.
 _PAGES: Final = ("chat", "days", "forget", "health", "memory", "routes", "search", "sessions", "today", "turns", "views")
 #: The modules of the HTTP service that name Starlette's types.
-_HTTP: Final = "app gate gateway json_body mcp_endpoint memory_routes operation_routes passed_on problem site".split()
+_HTTP: Final = "app gate json_body mcp_endpoint memory_routes operation_routes problem site".split()
 #: The modules of the proxy that send, and pass on what comes.
 _PROXY: Final = ("endpoint", "upstream")
 #: Each outside package has its home.
@@ -162,7 +161,6 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
     "recalld.supervisor.interfaces.cli.demo": {"tempfile.TemporaryDirectory"},
-    "recalld.supervisor.interfaces.http.gateway": {"tempfile.TemporaryDirectory"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
     "recalld.supervisor.checks.remains": {"shutil.rmtree", "path.unlink"},
 }

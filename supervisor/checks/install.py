@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.checks.program_units import Program
+    from recalld.supervisor.checks.program_units import PoolWorker
     from recalld.supervisor.checks.systemd import Systemd
     from recalld.supervisor.checks.units import Installation
     from recalld.supervisor.storage.files import Files, FileVersion
@@ -125,9 +125,9 @@ def restart(systemd: Systemd, what: Installation) -> None:
         raise
 
 
-def install_program(wanted: Program, systemd: Systemd, files: Files) -> None:
+def install_program(wanted: PoolWorker, systemd: Systemd, files: Files) -> None:
     """
-    Write the unit of a program, start it and wait until it is ready; NoService if it fails, with everything as it was.
+    Write the unit of a worker of a pool, start it and wait until it is ready; NoService if it fails, with everything as it was.
 
     ForeignUnit for a unit of that name that is somebody else's.
     """

@@ -54,7 +54,7 @@ _CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 _PRIVATE: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is written there
 #: Names of users and services that can be used unchanged in a unit's name.
 _USER: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
-_NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 #: The values that systemd accepts for MemoryMax=.
 _MEMORY: Final = lazy_re(r"[0-9]+[KMGT]?|[0-9]{1,2}%|infinity")
 #: Where system units have their state.
@@ -121,7 +121,7 @@ class Installation:
             if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
                 raise BadRequest(field, Text("service.bad_character", value=value))
         check_user_and_size(self.user, self.memory_max)
-        if self.name and not _NAME.fullmatch(self.name):
+        if self.name and not NAME.fullmatch(self.name):
             raise BadRequest("--name", Text("service.bad_name", value=self.name))
         return {self.unit(template): self._with_head(self._filled(template_text(template))) for template in self.templates}
 

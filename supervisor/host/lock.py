@@ -7,12 +7,10 @@ The cleanup needs no record of what the dead process did (docs/reference/protoco
 from __future__ import annotations
 
 import contextlib
-from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.places import CANARIES
-from recalld.supervisor.protocol.paths import FLEET, WORKERS
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.protocol.paths import WORKERS
 from recalld.supervisor.storage.errors import AlreadyRuns, Busy, LockLost
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ class SupervisorLock:
     """
     The supervisor's lock of the workspace *ws*, which this process takes; AlreadyRuns if another process holds it.
 
-    What a crash has left is cleaned up. A fleet holds thousands of them: it keeps no store of the workspace.
+    What a crash has left is cleaned up.
     """
 
     __slots__ = ("_disk", "_events", "_held", "_inode", "_paths")
@@ -41,7 +39,7 @@ class SupervisorLock:
         try:
             self._held.__enter__()
         except Busy:
-            raise already_runs(ws) from None
+            raise AlreadyRuns(ws.paths.root) from None
         try:
             self._inode = self._found()
             sweep(ws)
@@ -67,15 +65,6 @@ class SupervisorLock:
     def _found(self) -> int | None:
         stat = self._disk.stat(self._paths.supervisor_lock)
         return stat and stat.inode
-
-
-def already_runs(ws: Workspace) -> AlreadyRuns:
-    """Return the error that says who runs there: another supervisor, or the fleet in the folder above."""
-    root = ws.paths.root.resolve()
-    if not ws.files.disk.is_locked(root.parent / FLEET / "lock"):
-        return AlreadyRuns(ws.paths.root)
-    mend = Text("fleet.give_free", name=quote(root.name), root=quote(str(root.parent)))
-    return AlreadyRuns(ws.paths.root, Text("fleet.that_of", root=root.parent), mend)
 
 
 def check_there(ws: Workspace) -> None:
@@ -118,7 +107,7 @@ def sweep(ws: Workspace) -> int:
 
 
 def sweep_shared(ws: Workspace, now: datetime) -> int:
-    """Delete temporary files so old that their writer, a command, a worker or a gateway, must be dead; return how many."""
+    """Delete temporary files so old that their writer, a command or a worker, must be dead; return how many."""
     ws.files.check_folder(ws.paths.pieces)  # a worker that can't keep its pieces there can't report it
     paths = ws.paths
     folders = (paths.state, paths.drop_box, paths.attachments, paths.turns, paths.pieces, paths.sessions, ws.task_queue.results)

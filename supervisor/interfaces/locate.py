@@ -23,8 +23,6 @@ _ACKNOWLEDGE_S: Final = 0.25
 TOOL: Final = "tool"
 #: The command of a client's hook, and the `op` of its request, which is no operation either.
 HOOK: Final = "hook"
-#: The `op` of a request over HTTP that a gateway passes on.
-HTTP: Final = "http"
 #: The most bytes of a request.
 MAX_REQUEST: Final = 1 << 20
 
@@ -102,21 +100,12 @@ def folder_id(root: str) -> list[int]:
 
 
 def socket_path(root: str) -> str:
-    """Return the path of the socket of the workspace's supervisor, or of the fleet that looks after it; "" if there is none."""
-    return socket_in(os.path.join(root, ".recalld")) or socket_in(fleet_of(root))
-
-
-def fleet_of(root: str) -> str:
-    """Return where a fleet that looks after the workspace has its state."""
-    return os.path.join(os.path.dirname(os.path.realpath(root)), ".fleet")
-
-
-def socket_in(state: str) -> str:
     """
-    Return the path of the socket in the folder *state*, or where `socket.path` says if that path is too long.
+    Return the path of the socket of the workspace's supervisor, or where `socket.path` says if that path is too long.
 
     "" if there is none, or if it belongs to another user than the folder, since no question may go to somebody else.
     """
+    state = os.path.join(root, ".recalld")
     path = os.path.join(state, "socket")
     if os.path.isfile(path + ".path"):  # opening a named pipe would block
         try:

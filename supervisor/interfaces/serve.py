@@ -22,7 +22,7 @@ from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import event_printer
 from recalld.supervisor.interfaces.cli.turn import commands
-from recalld.supervisor.interfaces.locate import HOOK, HTTP, TOOL, command_of, folder_id, named_workspace
+from recalld.supervisor.interfaces.locate import HOOK, TOOL, command_of, folder_id, named_workspace
 from recalld.supervisor.interfaces.socket_server import Answering, CommandRequest, Connections, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
@@ -195,10 +195,6 @@ class Answers:
     def within_s(self, request: Request) -> float:
         """Return how long the answer may take, in seconds."""
         name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
-        if name == HTTP and isinstance(request, OperationRequest):
-            from recalld.supervisor.interfaces.http.passed_on import passed_within_s
-
-            return passed_within_s(self._served().config, request.request)
         return find(name).patience_s(self._served().config) if name in NAMES else _WITHIN_S
 
     def answer(self, request: Request) -> dict[str, Any]:
@@ -207,21 +203,12 @@ class Answers:
         if request.folder != folder_id(str(served.paths.root)):
             raise ValueError("another workspace")
         name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
-        if name == HTTP and isinstance(request, OperationRequest):
-            return self._answer_passed(request)
         with self._changing if _changes(name, request) else contextlib.nullcontext():
             if isinstance(request, CommandRequest):
                 return _run(request, served)
             if name == HOOK:
                 return self._answer_hook(request, served)
             return _call_tool(request, served) if name == TOOL else _perform(request, served)
-
-    def _answer_passed(self, request: OperationRequest) -> dict[str, Any]:
-        """Return the answer to a request that a gateway passes on; its operations wait for one another as all do."""
-        from recalld.supervisor.interfaces.http.passed_on import answer_passed
-
-        asked = request.request if isinstance(request.request, dict) else {}
-        return {"answer": answer_passed(self, utc_now, asked)}
 
     def _answer_hook(self, request: OperationRequest, served: Workspace) -> dict[str, Any]:
         """Return what a client's hook prints; only what it adds waits for other changes."""

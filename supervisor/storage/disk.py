@@ -176,12 +176,7 @@ def copy_in_memory(path: str) -> Iterator[str]:
 
 
 class RealDisk:
-    """The disk of this machine; a file of more than *most* bytes is not read (EOVERFLOW)."""
-
-    _most: float = float("inf")
-
-    def __init__(self, most: float = float("inf")) -> None:
-        self._most = most
+    """The disk of this machine."""
 
     def stat(self, path: Path | str) -> Stat | None:
         try:
@@ -215,8 +210,6 @@ class RealDisk:
     def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
         handle = open_regular(path, os.O_RDONLY)
         try:
-            if os.fstat(handle).st_size - offset > self._most:
-                raise OSError(errno.EOVERFLOW, os.strerror(errno.EOVERFLOW), str(path))
             with open(handle, "rb", closefd=False) as file:
                 file.seek(offset)
                 return file.read(most)

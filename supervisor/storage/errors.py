@@ -27,7 +27,7 @@ TEMPORARY: Final = lazy_re(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
 #: Error numbers for missing permission; any other one is a fault of the disk.
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
 #: Error numbers of the kernel, and of RealDisk.read, for a link, folder or pipe in place of a file, or a file too large.
-_NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO, errno.EOVERFLOW})
+_NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO})
 
 
 class SupervisorError(Exception):
@@ -185,7 +185,7 @@ class Busy(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class AlreadyRuns(SupervisorError):
-    """*who*, another supervisor or a fleet, runs in the folder *root*; *mend* says what to do."""
+    """*who*, another supervisor or a fleet, runs in the folder *root*."""
 
     exit_code = 75
     http_status = 409
@@ -362,7 +362,7 @@ def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
     if temporary := TEMPORARY.fullmatch(name):
         path = f"{folder}{slash}{temporary['name']}"
     if error.errno in _NO_FILE:
-        return BadFile(path, why if error.errno == errno.EOVERFLOW else Text("file.not_regular"))
+        return BadFile(path, Text("file.not_regular"))
     if error.errno == errno.ENOMEM:
         return BadConfig("ulimit -v", Text("config.little_memory", path=path))
     if error.errno == errno.ENOTDIR:
@@ -374,8 +374,8 @@ def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
 
 def why_refused(error: OSError) -> str:
     """Return the clause of the system for *error*."""
-    if error.errno in (errno.EINVAL, errno.EOVERFLOW):  # of RealDisk; the system's own words for these say nothing
-        return Text("file.not_regular") if error.errno == errno.EINVAL else Text("file.too_large")
+    if error.errno == errno.EINVAL:  # of RealDisk; the system's own words for it say nothing
+        return Text("file.not_regular")
     with contextlib.suppress(KeyError):  # an error without a number, or one that the catalogue does not have
         return Text(f"system.{errno.errorcode[error.errno or 0].lower()}")
     return error.strerror or str(error) or type(error).__name__

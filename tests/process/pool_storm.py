@@ -1,7 +1,7 @@
 """
-A SIGKILL storm over a pool: fleets, their shards, workers and Redis are killed while messages come into many workspaces.
+A SIGKILL storm over a pool: supervisors, workers and Redis are killed while messages come into a dozen workspaces.
 
-    python -m tests.process.pool_storm --workspaces 50 --seconds 600
+    python -m tests.process.pool_storm --workspaces 12 --seconds 600
 
 Each day of a workspace is said at once. Every acknowledged message must be there once, each day summarised once, and no workspace may
 have had more calls than its cap, nor all together more than the pool's budget. Skipped where there is no redis-server.
@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import argparse
 import base64
-import contextlib
 import json
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -27,8 +25,6 @@ from pathlib import Path
 from typing import Final
 
 from recalld import Memory
-from recalld.supervisor.fleet.settings import FleetPaths
-from recalld.supervisor.interfaces.fleet import ask_fleet
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import read_summary
@@ -45,19 +41,16 @@ HURRY: Final = {
     "RECALLD_SUMMARIZE_LEAST": "0",
     "RECALLD_WORKER_LEASE": "20s",
     "RECALLD_LLM_MODEL": "qwen-test",
-    "RECALLD_FLEET_SHARDS": "1",
-    "RECALLD_FLEET_SPREAD": "0",
-    "RECALLD_FLEET_WARM_UP": "0",
     "OPENAI_API_KEY": "none",
 }
-KINDS: Final = ("worker", "shard", "parent", "redis")
+KINDS: Final = ("worker", "supervisor", "redis")
 _WORKERS, _THREADS, _DAYS, _CAPPED_EACH, _CAP = 4, 4, 3, 10, 2
 #: Seconds without a new summary after which something hangs: a lease and the wait after a fault are shorter.
 _PATIENCE_S: Final = 240.0
 
 
 class Storm:
-    """Two fleets of workspaces, four workers of their pool, and the Redis between them."""
+    """The supervisors of *count* workspaces, four workers of their pool, and the Redis between them."""
 
     def __init__(self, folder: Path, redis: RedisServer, model: str, count: int, seed: int) -> None:
         self.random, self.redis = random.Random(seed), redis
@@ -65,7 +58,7 @@ class Storm:
         self.acked: dict[Path, list[Acked]] = {}
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
         self.environ = {**kept, **HURRY, "RECALLD_POOL_URL": redis.url}
-        self.fleets: dict[Path, subprocess.Popen[bytes] | None] = dict.fromkeys((folder / "甲", folder / "乙"))
+        self.supervisors: dict[Path, subprocess.Popen[bytes] | None] = {}
         self.workers: list[subprocess.Popen[bytes] | None] = [None] * _WORKERS
         self.budget = count * _DAYS * 3
         self.file = folder / "pool.toml"
@@ -74,11 +67,11 @@ class Storm:
             f"calls_per_day = {self.budget}\n"
         )
         for n in range(count):
-            root = [*self.fleets][n % 2] / f"w{n:02}"
+            root = folder / "甲" / f"w{n:02}"
             root.mkdir(parents=True, mode=0o700)
             cap = _CAP if n % _CAPPED_EACH == 0 else 1_000
             (root / "recalld.toml").write_text(f"[llm]\nmax_calls_per_day = {cap}\n")
-            self.acked[root] = []
+            self.acked[root], self.supervisors[root] = [], None
         self.left = [(root, day) for day in range(_DAYS) for root in self.acked]
 
     # ── what runs ────────────────────────────────────────────────────────────
@@ -87,9 +80,9 @@ class Storm:
         """Start what does not run."""
         if self.redis.process is None:
             self.redis.start()
-        for root, fleet in self.fleets.items():
-            if fleet is None or fleet.poll() is not None:
-                self.fleets[root] = self._begin("fleet", "--root", str(root))
+        for root, supervisor in self.supervisors.items():
+            if supervisor is None or supervisor.poll() is not None:
+                self.supervisors[root] = self._begin("--workspace", str(root), "run")
         for n, worker in enumerate(self.workers):
             if worker is None or worker.poll() is not None:
                 self.workers[n] = self._begin("worker", "--broker", self.redis.url, "--pool-file", str(self.file))
@@ -104,17 +97,11 @@ class Storm:
         if kind == "redis":
             self.redis.kill()
         else:
-            root = self.random.choice([*self.fleets])
-            process = self.random.choice(self.workers) if kind == "worker" else self.fleets[root]
-            pids = [process.pid] if process else []
-            if kind == "shard":
-                pids = [one["pid"] for one in (ask_fleet(FleetPaths(root)) or {"shards": []})["shards"] if one["pid"]]
-            if not pids:
+            process = self.random.choice(self.workers if kind == "worker" else [*self.supervisors.values()])
+            if process is None:
                 return
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pids[0], signal.SIGKILL)
-            if process and kind != "shard":
-                process.wait()
+            process.kill()
+            process.wait()
         self.kills[kind] += 1
 
     def say(self) -> None:
@@ -158,7 +145,7 @@ class Storm:
 
     def end(self) -> None:
         """End what was started."""
-        processes = [one for one in (*self.fleets.values(), *self.workers) if one]
+        processes = [one for one in (*self.supervisors.values(), *self.workers) if one]
         for process in processes:
             process.terminate()
         for process in processes:
@@ -187,7 +174,7 @@ def _is_written(path: Path) -> bool:
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--workspaces", type=int, default=50)
+    options.add_argument("--workspaces", type=int, default=12)
     options.add_argument("--seconds", type=float, default=60)
     options.add_argument("--every", type=float, default=3.0, help="seconds between two kills")
     options.add_argument("--seed", type=int, default=1)

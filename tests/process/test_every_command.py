@@ -98,14 +98,11 @@ ANSWERS: Final = {
     "worker": ("worker --idle 0.2", ["group", "status"]),
     "connect": ("connect codex --dry-run", ["workspace", "written", "clients", "refused"]),
     "disconnect": ("disconnect codex", ["workspace", "written", "clients", "refused"]),
-    "fleet status": ("fleet status --root .", ["root", "pid", "shards", "sick", "drained"]),
-    "fleet drain": ("fleet drain 工作区 --root .", ["drained"]),
-    "fleet adopt": ("fleet adopt 工作区 --root .", ["adopted"]),
     "service add": ("service add worker --pool-file pool.toml --dry-run", ["units", "commands"]),
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
-WITHOUT_JSON: Final = {"pool key", "completion", "demo", "gateway", "hook", "mcp", "open"}
+WITHOUT_JSON: Final = {"pool key", "completion", "demo", "fleet", "hook", "mcp", "open"}
 #: What needs a Redis, and is asked for in tests/pool.
 OF_REDIS: Final = {"pool status", "pool pause", "pool flush"}
 #: What needs systemd, and is asked for in script/test-systemd.

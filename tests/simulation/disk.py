@@ -107,10 +107,6 @@ class SimulatedDisk(ModelDisk):
         if not self._is_real(folder):
             super().sync_folder(folder)
 
-    def is_locked(self, path: Path) -> bool:
-        """See Disk; in the folder above no fleet runs."""
-        return path.is_relative_to(self.root) and super().is_locked(path)
-
     # ── what people do ───────────────────────────────────────────────────────
 
     def remove_tree(self, folder: str) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from recalld.supervisor.storage import disk as module
 from recalld.supervisor.storage.disk import RealDisk, read_outside
-from recalld.supervisor.storage.errors import Busy, from_os_error, why_refused
+from recalld.supervisor.storage.errors import Busy, why_refused
 from tests.kinds import NO_FILES
 from tests.patience import PATIENCE_S
 
@@ -78,14 +78,6 @@ def test_disk_read_starts_at_any_offset(tmp_path):
     assert (DISK.read(path), DISK.read(path, 3)) == ("花生".encode(), "生".encode())
     with pytest.raises(FileNotFoundError):
         DISK.read(tmp_path / "无")
-
-
-def test_disk_reads_no_file_that_is_larger_than_it_may(tmp_path):
-    (path := tmp_path / "大").write_bytes(b"x" * 11)
-    assert (len(RealDisk(most=11).read(path)), len(RealDisk(most=10).read(path, 1))) == (11, 10)
-    with pytest.raises(OSError, match="Value too large") as refused:
-        RealDisk(most=10).read(path)
-    assert str(from_os_error(refused.value, "大")).startswith("大 can't be read: it is larger than a fleet reads")
 
 
 def test_disk_calls_never_follow_a_symlink(tmp_path):

@@ -73,12 +73,26 @@ _WANTED: Final = {
 #: Who has only a backup of a whole workspace takes it to `restore`, too.
 _WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 
+#: Commands of earlier versions, by their first words, and what does their work now.
+LEFT: Final = {
+    "gateway": Text("left.gateway"),
+    "fleet status": Text("left.fleet_status"),
+    "fleet drain": Text("left.fleet_drain"),
+    "fleet adopt": Text("left.fleet_drain"),
+    "service add gateway": Text("left.gateway"),
+    "service add fleet": Text("left.service_fleet"),
+}
+
 #: The error that typer raises for wrong arguments: click's class in older versions, a copy of it in newer ones.
 _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 def run_command(commands: Any, call: Call) -> int:
-    """Run the command that the arguments of *call* name, and return its exit code."""
+    """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
+    words = [word for word in without_workspace(call.argv) if not word.startswith("-")]
+    for count in (1, 2, 3):
+        if left := LEFT.get(" ".join(words[:count])):
+            return call.say(left, BadRequest.exit_code)
     return exit_code_of(call, lambda: _parsed(commands, call))
 
 

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.workspace import Workspace
 
 _ENTROPY_BYTES: Final = 10
-#: The beginning of commands in sentences that need `-w`; `init` names its workspace, a fleet its root, and an installed
-#: `service` the workspace of its unit.
-_COMMAND: Final = lazy_re(r"`recalld (?=[a-z])(?!init |fleet |service (?!install))")
+#: The beginning of commands in sentences that need `-w`; `init` names its workspace, an installed `service` that of its unit.
+_COMMAND: Final = lazy_re(r"`recalld (?=[a-z])(?!init |service (?!install))")
 #: The prefix of an error in the journal: its priority, as in sd-daemon(3).
 ERROR_MARK: Final = "<3>"
 #: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
@@ -91,7 +90,6 @@ class Call:
         #: The options before the command.
         self.given_workspace: Path | None = None
         self.given_now: str | None = None
-        self.fleet_root: Path | None = None
         #: The workspace that `-w` names; None if it was found without.
         self.named: Path | None = None
         #: Whether nobody waits for the output: it goes to the journal of a unit.

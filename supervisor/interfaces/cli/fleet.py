@@ -1,258 +1,176 @@
-"""The commands of a fleet: run it, show its state, give a workspace free and take it again (docs/reference/fleet.md)."""
+"""
+`recalld fleet`: one `recalld run` for each workspace of a folder, for those who have a fleet of 0.28 or older.
+
+It leaves in the next version. A service of its own for each workspace does the same (docs/how-to/many-workspaces.md).
+"""
 
 from __future__ import annotations
 
-import errno
 import os
+import signal
+import subprocess
 import sys
+import threading
 import time
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from recalld.supervisor.checks.fleet_unit import workspaces_of
+from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.interfaces.cli.app import Context, Json  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text
-from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.storage.catalogue import Text, restored
+from recalld.supervisor.protocol.config import OF_A_FLEET
+from recalld.supervisor.protocol.making import is_made
+from recalld.supervisor.protocol.paths import FLEET, WorkspacePaths
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, Busy, NoService
+from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, Busy, why_refused
 from recalld.supervisor.storage.files import Files
+from recalld.supervisor.storage.signals import on_signals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
-    from recalld.supervisor.fleet.settings import FleetPaths
     from recalld.supervisor.interfaces.cli.call import Call
 
-fleet = typer.Typer(help="Many workspaces in one service.", rich_markup_mode=None, invoke_without_command=True)
-
-#: Seconds until the fleet must have given a workspace free, or taken it, and between two looks.
-_WAIT_S: Final = 60.0
-_LOOK_S: Final = 0.05
-#: The exit code where no fleet runs (sysexits: unavailable).
-_NO_FLEET: Final = 69
-#: The variable that names the root.
-_ROOT: Final = "RECALLD_FLEET_ROOT"
-
-Root = Annotated[
-    Path | None, typer.Option("--root", metavar="DIR", help="the folder of the workspaces (RECALLD_FLEET_ROOT)", readable=False)
-]
-Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="the names of workspaces; none: all of them")]
+#: Seconds between two looks at the folder and the processes, and the most processes that one look starts.
+_LOOK_S: Final = 1.0
+_STARTED_AT_ONCE: Final = 4
+#: Seconds after which a process has run well, and the most seconds until one that keeps ending is started again.
+_WELL_S: Final = 60.0
+_LONGEST_S: Final = 600.0
+#: Seconds in which all must have ended; a unit of systemd allows 60.
+_END_S: Final = 45.0
 
 
-@fleet.callback()
-def fleet_run(ctx: Context, root: Root = None, json: Json = False) -> None:
-    """Look after every workspace in a folder."""
-    call: Call = ctx.obj
-    call.fleet_root = root
-    if ctx.invoked_subcommand is None:
-        from recalld.supervisor.interfaces.fleet import serve_fleet
+@dataclass
+class Child:
+    """The process of a workspace, and how often in a row it has ended soon after its start."""
 
-        serve_fleet(_paths(call, None).root, json=json)
+    process: subprocess.Popen[bytes] | None = None
+    started_s: float = 0.0
+    ends: int = 0
+    not_before_s: float = float("-inf")
 
-
-@fleet.command("status")
-def fleet_status(ctx: Context, root: Root = None, json: Json = False) -> None:
-    """Show the shards, what they look after, and what they can't; 69 where no fleet runs."""
-    call: Call = ctx.obj
-    from recalld.supervisor.interfaces.fleet import ask_fleet
-
-    paths = _paths(call, root)
-    found = ask_fleet(paths)
-    if found is None:
-        if json:
-            call.show(as_json({"root": str(paths.root), "pid": 0, "shards": [], "sick": [], "drained": []}))
-        raise typer.Exit(call.say(Text("fleet.none_runs", root=paths.root), _NO_FLEET))
-    rows = _rows(found)
-    call.show(as_json(found) if json else as_text(rows, call.render))
+    def take_end(self, now_s: float) -> int:
+        """Return the exit code if the process has ended since the last call, else 0."""
+        if self.process is None or (code := self.process.poll()) is None:
+            return 0
+        self.process = None
+        self.ends = self.ends + 1 if now_s - self.started_s < _WELL_S else 0
+        self.not_before_s = now_s + min(2.0**self.ends - 1, _LONGEST_S)
+        return code
 
 
-def _rows(found: Mapping[str, Any]) -> dict[str, object]:
-    """Return the state of a fleet in sentences; what makes them again in another language is taken out of *found*."""
-    shards = [
-        Text("fleet.shard_row", memory=one["memoryMb"], **one) if one["pid"] else Text("fleet.shard_away", **one)
-        for one in found["shards"]
-    ]
-    refused = [one for shard in found["shards"] for one in shard.get("refused", ())]
-    return {
-        **found,
-        "shards": shards,
-        "sick": [Text("fleet.sick_row", **one) for one in found["sick"]],
-        "drained": [Text("fleet.name_row", name=name) for name in found["drained"]],
-        "refused": [Text("fleet.refused_row", name=one["name"], why=restored(one["why"], one.pop("said"))) for one in refused],
-    }
+class Fleet:
+    """Runs each workspace directly below *root* in a process of its own; *say* prints what a person should know."""
 
+    def __init__(self, root: Path, say: Callable[[Text], object], *, json: bool = False) -> None:
+        self.root, self._say, self._json = root, say, json
+        self.children: dict[str, Child] = {}
+        own = ("NOTIFY_SOCKET", OF_A_FLEET)
+        self._environ = {name: value for name, value in os.environ.items() if not name.startswith(own)}
 
-@fleet.command("drain")
-def fleet_drain(ctx: Context, names: Names = None, root: Root = None, json: Json = False) -> None:
-    """Give workspaces free: a `recalld run`, a copy or a move may follow."""
-    call: Call = ctx.obj
-    paths = _paths(call, root)
-    files, wanted = Files(RealDisk()), _named(paths, names)
-    for folder in (paths.folder, paths.drained):
-        files.make_folder(folder)
-    for name in wanted:
-        files.replace(paths.drained / name, b"", files.read_stable(paths.drained / name))
-    runs = files.disk.is_locked(paths.lock)
-    free: set[str] = set()
-
-    def is_free(name: str, lock: Path) -> bool:
-        if name not in free:
-            free.update(_let_go(paths, wanted))
-        return name in free and not files.disk.is_locked(lock)
-
-    for name in wanted if runs else ():
-        lock = WorkspacePaths(paths.root / name).supervisor_lock
-        _until(partial(is_free, name, lock), lock)
-    _show(call, "drained", wanted, "fleet.drained_now", json=json)
-
-
-@fleet.command("adopt")
-def fleet_adopt(ctx: Context, names: Names = None, root: Root = None, json: Json = False) -> None:
-    """Have the fleet take workspaces again that were given free, or that have a process of their own; 69 where none runs."""
-    call: Call = ctx.obj
-    paths = _paths(call, root)
-    files = Files(RealDisk())
-    away = {*files.disk.names(paths.drained), *files.disk.names(paths.sick)}
-    wanted = _named(paths, names) if names else sorted(away)
-    for name in wanted:
-        own = name in files.disk.names(paths.sick)
-        if name in away and not own and files.disk.is_locked(WorkspacePaths(paths.root / name).supervisor_lock):
-            raise AlreadyRuns(paths.root / name)
-    runs = files.disk.is_locked(paths.lock)
-    tried_again = _refused(paths).keys() & wanted if runs else set()
-    for name in tried_again:  # the fleet lets go what it has in vain
+    def look(self) -> None:
+        """Start what does not run, a few at a time, and end what is no longer there."""
         try:
-            files.replace(paths.drained / name, b"", files.read_stable(paths.drained / name))
-            _until(lambda name=name: name not in _refused(paths), paths.drained / name)  # type: ignore[misc]
-        finally:
-            files.remove(paths.drained / name)
-    for name in wanted:
-        files.remove(paths.drained / name)
-        files.remove(paths.sick / name)
-    for name in (away | tried_again) & set(wanted) if runs else ():  # others it may open later: nothing has changed in them
-        lock = WorkspacePaths(paths.root / name).supervisor_lock
-        _until(lambda lock=lock, name=name: files.disk.is_locked(lock) or name in _refused(paths), lock)  # type: ignore[misc]
-    refused = {name: why for name, why in _refused(paths).items() if name in wanted} if runs else {}
-    adopted = [name for name in wanted if name not in refused]
-    if adopted or json or not refused:
-        _show(call, "adopted", adopted, "fleet.adopted_now" if runs else "fleet.adopted_later", json=json)
-    for name, why in refused.items():
-        call.say(Text("fleet.refused_row", name=name, why=why), Busy.exit_code)
-    if refused:
-        raise typer.Exit(Busy.exit_code)
-    if not runs:
-        raise typer.Exit(call.say(Text("fleet.none_runs", root=paths.root), _NO_FLEET))
+            names = workspaces_of(self.root)
+        except OSError:  # its disk is away for a moment
+            names = [*self.children]
+        for name in names:
+            self.children.setdefault(name, Child())
+        left, now_s = _STARTED_AT_ONCE, time.monotonic()
+        for name, child in list(self.children.items()):
+            if code := child.take_end(now_s):
+                self._say(Text("fleet.ended", name=name, code=code, seconds=round(child.not_before_s - now_s)))
+            if name not in names:
+                if child.process:
+                    child.process.terminate()
+                else:
+                    del self.children[name]
+            elif left and child.process is None and now_s >= child.not_before_s:
+                left -= 1
+                self._start(name, child)
+
+    def _start(self, name: str, child: Child) -> None:
+        """Start the process of a workspace, unless another supervisor has it, such as a service of its own."""
+        if RealDisk().is_locked(WorkspacePaths(self.root / name).supervisor_lock):
+            return
+        command = [sys.executable, "-P", "-m", "recalld", "--workspace", str(self.root / name), "run"]
+        child.started_s = time.monotonic()
+        try:
+            child.process = subprocess.Popen(
+                [*command, *(["--json"] if self._json else [])], stdin=subprocess.DEVNULL, env=self._environ
+            )
+        except OSError as error:
+            child.not_before_s = child.started_s + _LONGEST_S
+            self._say(Text("fleet.not_started", name=name, why=why_refused(error)))
+
+    def restart(self) -> None:
+        """Have every process end; the next looks start them again, with the installed code."""
+        for child in list(self.children.values()):
+            if child.process:
+                child.process.terminate()
+
+    def end(self) -> None:
+        """End every process, and kill what takes too long."""
+        self.restart()
+        ends_s = time.monotonic() + _END_S
+        for process in [child.process for child in self.children.values() if child.process]:
+            try:
+                process.wait(max(0.0, ends_s - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
-def _let_go(paths: FleetPaths, names: Sequence[str]) -> set[str]:
-    """Return those that the fleet does not look after, and is not about to: a free lock alone may be one not taken yet."""
-    from recalld.supervisor.fleet.settings import shard_of
-    from recalld.supervisor.interfaces.fleet import ask_fleet
-
-    found = ask_fleet(paths)
-    if found is None:
-        return set() if RealDisk().is_locked(paths.lock) else set(names)
-    shards, own = found["shards"], {one["name"] for one in found["sick"]}
-    its = {name: shards[shard_of(name, len(shards))] for name in names if name not in own}
-    return {name for name, shard in its.items() if name in shard.get("drained", names)}
-
-
-def _refused(paths: FleetPaths) -> dict[str, Any]:
-    """Return why the fleet can't look after a workspace, by its name."""
-    from recalld.supervisor.interfaces.fleet import ask_fleet
-
-    shards = (ask_fleet(paths) or {"shards": []})["shards"]
-    return {one["name"]: restored(one["why"], one["said"]) for shard in shards for one in shard.get("refused", ())}
-
-
-def _paths(call: Call, root: Path | None) -> FleetPaths:
-    """Return where the fleet is; BadRequest if no folder is named, or that of a workspace in which no fleet ever was."""
-    from recalld.supervisor.fleet.settings import FleetPaths
-
-    named = root or call.fleet_root or (Path(os.environ[_ROOT]) if os.environ.get(_ROOT) else None)
-    if named is None:
-        raise BadRequest("--root", Text("fleet.name_root"))
-    found = Path(os.path.realpath(named.expanduser()))
-    if not found.is_dir():
-        raise BadRequest("--root", Text("fleet.no_root", root=found))
-    paths = FleetPaths(found)
-    if made := [str(path.relative_to(found)) for path in filter(RealDisk().stat, WorkspacePaths(found).made_with)]:
-        if RealDisk().stat(paths.folder) is None:
-            raise BadRequest("--root", Text("fleet.is_workspace", root=found))
-        call.say(Text("fleet.is_workspace_as_well", root=found, files=made), 0)
-    return paths
-
-
-def _named(paths: FleetPaths, names: list[str] | None) -> list[str]:
-    """Return the names of workspaces below the root; BadRequest for one that is none."""
-    from recalld.supervisor.fleet.listing import Listing
-
-    there = set(Listing(paths.root).look().names.values())
-    for name in names or ():
-        if name not in there:
-            raise BadRequest("NAME", Text("fleet.no_workspace", name=name, root=paths.root))
-    return sorted(set(names) if names else there)
-
-
-def _until(holds: Callable[[], bool], lock: Path) -> None:
-    """Wait until it holds; Busy if that takes too long."""
-    from datetime import timedelta
-
-    ends_s = time.monotonic() + _WAIT_S
-    while not holds():
-        if time.monotonic() > ends_s:
-            raise Busy(lock, timedelta(seconds=_WAIT_S))
-        time.sleep(_LOOK_S)
-
-
-def _show(call: Call, done: str, names: list[str], said: str, *, json: bool) -> None:
-    call.show(as_json({done: names}) if json else call.render(Text(said, names=names or Text("label.none"))))
-
-
-def gateway(
+def fleet(
     ctx: Context,
     root: Annotated[
-        list[Path] | None, typer.Option("--root", metavar="DIR", help="the folder of a fleet; may be repeated")
+        Path | None,
+        typer.Option("--root", metavar="DIR", help="the folder of the workspaces (RECALLD_FLEET_ROOT)", readable=False),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="where it listens")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="the port; 0 takes one that is free")] = 8378,
-    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="allow a host that other machines can reach")] = False,
     json: Json = False,
 ) -> None:
-    """Serve the operations of every workspace of fleets on this host over HTTP, each with its own token."""
+    """Run every workspace in a folder, each in a process of its own; it leaves in the next version."""
     call: Call = ctx.obj
-    import threading
-
-    from recalld.supervisor.host.notify import ServiceManager
-    from recalld.supervisor.interfaces.http.gateway import GatewayThread
-    from recalld.supervisor.interfaces.http.server import Place
-    from recalld.supervisor.interfaces.locate import page_address
-    from recalld.supervisor.storage.signals import on_signals
-
-    place, stopping = Place(host, port, allow_remote), threading.Event()
-    if place.is_remote and not allow_remote:
-        raise BadRequest("--host", Text("fleet.remote"))
-    roots = [_paths(call, one).root for one in root] if root else [_paths(call, None).root]
+    folder = _root(root)
+    files, stopping = Files(RealDisk()), threading.Event()
+    files.make_folder(folder / FLEET)
+    parent = Fleet(folder, lambda sentence: call.say(sentence, 0), json=json)
+    manager = ServiceManager(os.environ.get("NOTIFY_SOCKET", ""))
     try:
-        thread = GatewayThread(roots, place)
-    except OSError as error:
-        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-            raise
-        raise NoService(Text("http.port_refused", port=port), Text("fleet.other_port")) from error
-    on_signals(stopping.set)
-    thread.start()
-    address = page_address(host, thread.port)
-    call.show(as_json({"address": address}) if json else address)
-    sys.stdout.flush()
-    ServiceManager(os.environ.get("NOTIFY_SOCKET", "")).round_done(address, has_index=True)
-    stopping.wait()
-    thread.end()
+        with files.lock_for_life(folder / FLEET / "lock", wait_s=1.0):
+            on_signals(stopping.set)
+            signal.signal(signal.SIGHUP, lambda *_: parent.restart())
+            call.say(Text("fleet.leaves", root=folder), 0)
+            if (file := folder / "fleet.toml").exists():
+                call.say(Text("fleet.no_longer_read", file=file), 0)
+            while not stopping.is_set():
+                parent.look()
+                manager.round_done(f"{len(parent.children)} workspaces", has_index=True)
+                stopping.wait(_LOOK_S)
+            manager.stopping()
+            parent.end()
+    except Busy:
+        raise AlreadyRuns(folder, Text("fleet.a_fleet")) from None
+
+
+def _root(given: Path | None) -> Path:
+    """Return the folder of the workspaces; BadRequest if none is named, or what is none."""
+    named = given or os.environ.get(f"{OF_A_FLEET}ROOT")
+    if not named:
+        raise BadRequest("--root", Text("fleet.name_root"))
+    folder = Path(os.path.realpath(Path(named).expanduser()))
+    if not folder.is_dir():
+        raise BadRequest("--root", Text("fleet.no_root", root=folder))
+    if is_made(folder) and not (folder / FLEET).exists():
+        raise BadRequest("--root", Text("fleet.is_workspace", root=folder))
+    return folder
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to *app*."""
-    app.command()(gateway)
-    app.add_typer(fleet, name="fleet")
+    """Add the command to *app*."""
+    app.command()(fleet)

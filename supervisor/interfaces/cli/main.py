@@ -32,7 +32,7 @@ MODULES: Final = {
     "programs": ("service",),
     "connect": ("connect", "disconnect", "hook"),
     "demo": ("demo",),
-    "fleet": ("gateway", "fleet"),
+    "fleet": ("fleet",),
 }
 
 

@@ -1,4 +1,4 @@
-"""`recalld service add` and `remove`: what serves many workspaces as services of systemd (docs/how-to/many-workspaces.md)."""
+"""`recalld service add` and `remove`: a worker of a pool as a service; and a service for each workspace of an old fleet."""
 
 from __future__ import annotations
 
@@ -11,27 +11,19 @@ from recalld.supervisor.interfaces.cli.app import Context, Json  # noqa: TC001 -
 from recalld.supervisor.interfaces.cli.output import as_json
 from recalld.supervisor.interfaces.cli.unit import System, real, service
 from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
-    from recalld.supervisor.checks.program_units import Program
+    from recalld.supervisor.checks.program_units import PoolWorker
     from recalld.supervisor.checks.systemd import Systemd
     from recalld.supervisor.interfaces.cli.call import Call
-
-Kind = Annotated[str, typer.Argument(metavar="fleet|gateway|worker", help="what runs")]
-#: Where a gateway listens, as `recalld gateway` has it.
-_HOST, _PORT = "127.0.0.1", 8378
 
 
 def service_add(
     ctx: Context,
-    kind: Kind,
-    root: Annotated[
-        list[Path] | None, typer.Option("--root", metavar="DIR", help="the folder of a fleet; a gateway may have several")
-    ] = None,
-    host: Annotated[str, typer.Option("--host", help="where a gateway listens")] = _HOST,
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="the port of a gateway")] = _PORT,
-    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="allow a host that other machines can reach")] = False,
+    kind: Annotated[str, typer.Argument(metavar="worker", help="what runs")],
     pool_file: Annotated[Path | None, typer.Option("--pool-file", help="what names the models of a worker of a pool")] = None,
     env_file: Annotated[
         Path | None, typer.Option("--env-file", help="variables, such as RECALLD_POOL_URL and RECALLD_POOL_KEY")
@@ -41,28 +33,19 @@ def service_add(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show the unit and the commands, change nothing")] = False,
     json: Json = False,
 ) -> None:
-    """Run a fleet, a gateway or a worker of a pool as a service, now and whenever the machine starts."""
+    """Run a worker of a pool as a service, now and whenever the machine starts."""
     call: Call = ctx.obj
     from recalld.supervisor.checks.install import install_program
-    from recalld.supervisor.checks.program_units import Program
+    from recalld.supervisor.checks.program_units import PoolWorker
     from recalld.supervisor.checks.services import check_key
     from recalld.supervisor.checks.systemd import Systemd
-    from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.storage.files import Files
 
-    roots, systemd = _checked(kind, root, pool_file), Systemd(system)
-    options = ("--host", host, "--port", str(port), *(["--allow-remote"] if allow_remote else []))
-    wanted = Program(
-        kind,  # type: ignore[arg-type]
-        roots,
-        options if kind == "gateway" else (),
-        real(pool_file) if pool_file else None,
-        real(env_file) if env_file else None,
-        system,
-        memory_max,
-    )
+    _check_kind(kind, ("worker",))
+    if pool_file is None:
+        raise BadRequest("--pool-file", Text("service.worker_needs"))
+    systemd = Systemd(system)
+    wanted = PoolWorker(real(pool_file), real(env_file) if env_file else None, system, memory_max)
     wanted.text()
-    wanted.check_places()
     if dry_run:
         _show(call, wanted, systemd, json=json)
         return
@@ -76,44 +59,31 @@ def service_add(
     )
 
 
-def service_remove(ctx: Context, kind: Kind, system: System = "", json: Json = False) -> None:
-    """Stop a fleet, a gateway or a worker of a pool and remove its unit; the workspaces stay."""
+def service_remove(
+    ctx: Context,
+    kind: Annotated[str, typer.Argument(metavar="worker|fleet|gateway", help="what runs")],
+    system: System = "",
+    json: Json = False,
+) -> None:
+    """Stop a worker of a pool, or an old fleet or gateway, and remove its unit; the workspaces stay."""
     call: Call = ctx.obj
     from recalld.supervisor.checks.install import remove_program
-    from recalld.supervisor.checks.program_units import Program
+    from recalld.supervisor.checks.program_units import KINDS, unit_of
     from recalld.supervisor.checks.systemd import Systemd
-    from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.storage.files import Files
 
-    _check_kind(kind)
-    unit, systemd = Program(kind).unit, Systemd(system)  # type: ignore[arg-type]
+    _check_kind(kind, KINDS)
+    unit, systemd = unit_of(kind), Systemd(system)
     systemd.check()
     remove_program(unit, systemd, Files(RealDisk()))
     call.show(as_json({"unit": unit}) if json else call.render(Text("service.program_gone", unit=unit)))
 
 
-def _check_kind(kind: str) -> None:
-    from recalld.supervisor.checks.program_units import KINDS
-
-    if kind not in KINDS:
-        raise BadRequest("|".join(KINDS), Text("argument.not_allowed", value=repr(kind[:40]), allowed=", ".join(KINDS)))
+def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:
+    if kind not in kinds:
+        raise BadRequest("|".join(kinds), Text("argument.not_allowed", value=repr(kind[:40]), allowed=", ".join(kinds)))
 
 
-def _checked(kind: str, root: list[Path] | None, pool_file: Path | None) -> tuple[Path, ...]:
-    """Return the folders of the fleets; BadRequest where this kind needs another option."""
-    _check_kind(kind)
-    if kind == "worker" and pool_file is None:
-        raise BadRequest("--pool-file", Text("service.program_needs", kind=kind))
-    roots = tuple(map(real, root or ()))
-    if kind != "worker" and (not roots or (kind == "fleet" and len(roots) > 1)):
-        raise BadRequest("--root", Text("service.program_needs", kind=kind))
-    for one in roots:
-        if not one.is_dir():
-            raise BadRequest("--root", Text("fleet.no_root", root=one))
-    return roots
-
-
-def _show(call: Call, wanted: Program, systemd: Systemd, *, json: bool) -> None:
+def _show(call: Call, wanted: PoolWorker, systemd: Systemd, *, json: bool) -> None:
     """Print the unit and the commands of an installation."""
     units = {str(systemd.folder / wanted.unit): wanted.text().decode()}
     commands = [

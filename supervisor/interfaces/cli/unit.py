@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from recalld.supervisor.checks.fleet_unit import UNIT, fleet_unit, replace_fleet
 from recalld.supervisor.checks.install import install, restart, uninstall
 from recalld.supervisor.checks.remains import delete, remains
 from recalld.supervisor.checks.systemd import Systemd, installation, linger, lingers, state_of
@@ -29,6 +31,7 @@ from recalld.supervisor.checks.units import (
 )
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, wire
+from recalld.supervisor.protocol.making import check_made
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_inside
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
@@ -75,11 +78,11 @@ def service_install(
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     call: Call = ctx.obj
-    from recalld.supervisor.protocol.making import check_made
-
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("service.backup_and_not"))
     systemd, files = Systemd(system, name=name), Files(RealDisk())
+    if not (name or workspace) and _replaces_fleet(call, systemd, files, lingering, dry_run=dry_run):
+        return
     root = Path(os.path.realpath(_root(call, workspace, system)))
     if not dry_run:
         check_made(root)
@@ -221,6 +224,35 @@ def service_logs(
         os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - a program of systemd
     except FileNotFoundError:
         raise NoService(Text("service.no_journal"), Text("service.see_log")) from None
+
+
+def _replaces_fleet(call: Call, systemd: Systemd, files: Files, lingering: bool | None, *, dry_run: bool) -> bool:
+    """
+    Install a service for each workspace of an old fleet, by this command with a name, and remove the unit of the fleet.
+
+    False, and nothing is done, where a workspace is named or there is no such unit.
+    """
+    is_named = call.given_workspace or os.environ.get("RECALLD_WORKSPACE")
+    fleet = None if is_named else fleet_unit(systemd, files)
+    if fleet is None:
+        return False
+    services = fleet.services(systemd.user)
+
+    def install_one(service: Installation) -> bool:
+        words = ["-w", str(service.workspace), *call.argv, "--name", service.name, *([] if systemd.user else ["--no-linger"])]
+        return subprocess.run([sys.executable, "-P", "-m", "recalld", *words], check=False).returncode == 0
+
+    if dry_run:
+        for service in services:
+            install_one(service)
+        return True
+    systemd.check()
+    if not systemd.user:
+        _linger(call, lingering)
+    if left := replace_fleet(fleet, systemd, files, install_one):
+        raise NoService(Text("fleet.not_turned", unit=UNIT, names=left), Text("fleet.give_again"))
+    call.say(Text("fleet.turned", root=fleet.root, count=len(services), unit=UNIT), 0)
+    return True
 
 
 def _root(call: Call, workspace: Path | None, user: str) -> Path:

@@ -43,14 +43,14 @@ class Access:
 
     def token(self) -> str:
         """Return the token; a new one is made where there is none, or where others could read it."""
-        if not (token := self.found()):
+        if not (token := self._found()):
             self._files.remove(self._path)
             self._files.make_folder(self._path.parent)
             token = secrets.token_urlsafe(_BYTES)
             self._files.replace(self._path, f"{token}\n".encode(), None)
         return token
 
-    def found(self) -> str:
+    def _found(self) -> str:
         """Return the token; "" where there is none, or where others could read it."""
         stat = self._files.disk.stat(self._path)
         if stat is None or stat != self._seen:

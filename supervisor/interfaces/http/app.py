@@ -27,7 +27,7 @@ from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import SupervisorError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator
 
     from starlette.requests import Request
     from starlette.routing import BaseRoute
@@ -70,23 +70,10 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
         *_routes_for_programs(site),
         *(page.routes(site) if page else ()),
     ]
-    return Gate(_application(routes, answer_error, lifespan), site, answer_error, is_remote=is_remote)
-
-
-def passed_app(site: Site, mcp: ASGIApp) -> ASGIApp:
-    """Return the application for a request that has passed a gateway; a client of MCP asks there by POST alone."""
-
-    async def answer_error(request: Request, error: Exception) -> Response:
-        return await site.run(_response, site, None, request, error)
-
-    return _application([Route("/mcp", mcp, methods=["POST"]), *_routes_for_programs(site)], answer_error)
-
-
-def _application(routes: Sequence[BaseRoute], answer_error: Any, lifespan: Any = None) -> ASGIApp:
     handlers: Any = dict.fromkeys((HTTPException, Refused, SupervisorError, Exception), answer_error)
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False
-    return app
+    return Gate(app, site, answer_error, is_remote=is_remote)
 
 
 #: What the router itself refuses.

@@ -71,22 +71,13 @@ class Gate:
         self._is_remote = is_remote
         self._running = {False: 0, True: 0}  # by whether it goes through the proxy
 
-    def path_of(self, request: Request) -> str:
-        """Return the path of the request within the workspace."""
-        return request.url.path
-
-    def most_body(self, request: Request) -> int:
-        """Return the most bytes that its body may have."""
-        path = self.path_of(request)
-        return MOST_LONG_TERM if path in LONG_TERM_PATHS else MOST_MODEL if path.startswith(PROXY) else MOST_BODY
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request, begun = Request(scope), False
-        is_proxied = self.path_of(request).startswith(PROXY)
+        is_proxied = request.url.path.startswith(PROXY)
 
         async def send_guarded(message: Message) -> None:
             nonlocal begun
@@ -100,7 +91,7 @@ class Gate:
         self._running[is_proxied] += 1
         try:
             self._check(request)
-            await self._app(scope, _limited(self.most_body(request), receive), send_guarded)
+            await self._app(scope, _limited(_most_body(request.url.path), receive), send_guarded)
         except ClientDisconnect:
             pass
         except Exception as error:  # noqa: BLE001 - a bug fails this request alone
@@ -112,14 +103,14 @@ class Gate:
     def _check(self, request: Request) -> None:
         """Raise Refused for a request that no handler may see."""
         self._check_place(request)
-        path = self.path_of(request)
+        path = request.url.path
         if self._running[is_proxied := path.startswith(PROXY)] > (MOST_PROXIED if is_proxied else MOST_AT_ONCE):
             raise Refused(503, Text("http.many"), {"Retry-After": str(RETRY_AFTER)})
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
             raise Refused(401, Text("http.token"), {"WWW-Authenticate": "Bearer"})
         if _has_body(request.headers) and _kind(request.headers) != _JSON and path.startswith(("/api/", "/mcp")):
             raise Refused(415, Text("http.no_json_body"))
-        if int(request.headers.get("content-length") or 0) > (most := self.most_body(request)):
+        if int(request.headers.get("content-length") or 0) > (most := _most_body(request.url.path)):
             raise _too_large(most)
 
     def _is_known(self, request: Request) -> bool:
@@ -141,7 +132,7 @@ class Gate:
         if sum(len(name) + len(value) for name, value in headers.raw) > MOST_HEAD:
             raise Refused(431, Text("http.head_too_large", bytes=MOST_HEAD))
         if not self.is_own(hosts[0]):
-            raise Refused(421 if self.path_of(request).startswith("/mcp") else 403, Text("http.host"))
+            raise Refused(421 if request.url.path.startswith("/mcp") else 403, Text("http.host"))
         own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
         is_opened = headers.get("sec-fetch-mode") == "navigate" and request.method in ("GET", "HEAD")
         is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_opened
@@ -160,6 +151,10 @@ class Gate:
         if port == str(self._site.port) and name in {*_LOOPBACK, configured}:
             return True
         return self._is_remote and (name in {*_LOOPBACK, socket.gethostname().lower()} or _is_ip(name.strip("[]")))
+
+
+def _most_body(path: str) -> int:
+    return MOST_LONG_TERM if path in LONG_TERM_PATHS else MOST_MODEL if path.startswith(PROXY) else MOST_BODY
 
 
 def _too_large(most: int) -> Refused:

@@ -68,9 +68,7 @@ def of_error(error: Exception, language: Language, root: str) -> tuple[int, str,
     error = as_supervisor_error(error, "a request", root)
     if isinstance(error, InternalError):
         return 500, render(Text("http.failed"), language), {}, {}
-    sentence = error.in_language(language)
-    if root:  # the gateway has none
-        sentence = sentence.replace(f"{root}/", "").replace(root, ".")
+    sentence = error.in_language(language).replace(f"{root}/", "").replace(root, ".")
     headers = {"Retry-After": str(RETRY_AFTER)} if error.http_status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     more: dict[str, Any] = {"code": error.code, "field": getattr(error, "field", None)}
     return error.http_status, sentence, headers, more

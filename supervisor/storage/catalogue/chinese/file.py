@@ -14,7 +14,6 @@ TEXTS: Final = {
     "correct": "什么都没有恢复；请改正它，或把它移开",
     "check_rights": "请检查它的属主和权限",
     "remount": "所在磁盘是只读挂载的，请重新挂载为可写（`mount -o remount,rw`）",
-    "too_large": "它比工作区群会读的还大",
     "not_regular": "它是链接、文件夹或别的东西，不是普通文件",
     "no_folder": "它是链接或文件，而 recalld 这里需要自己的文件夹",
     "nested": "它嵌套得太深",

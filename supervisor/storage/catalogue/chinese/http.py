@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
-    "not_opened": "用这个令牌打不开叫这个名字的工作区；工作区的令牌在它的 .recalld/token 文件里。",
-    "owner_away": "照管这个工作区的服务暂时没有回应；请稍后再试",
     "failed": "出错了；log.jsonl 里的 error 事件记录了出错的位置。",
     "token": "需要这个工作区的令牌：运行 `recalld open`，或在请求头里带上 Authorization: Bearer 令牌。",
     "host": "请求的 Host 不是本服务的地址；请使用 `recalld open` 给出的地址。",
@@ -14,7 +12,6 @@ TEXTS: Final = {
     "form_token": "这个表单已经失效；请刷新页面，再提交一次。",
     "many": "正在处理的请求太多；请稍后再试。",
     "no_http": "这不是有效的 HTTP 请求。",
-    "no_path_of_gateway": "这个地址下没有内容；每个工作区的地址都在 `/w/NAME/` 之下。",
     "no_path": "这个地址下没有内容；给程序用的地址见 `/openapi.json`，网页在 `/`。",
     "no_method": "这个地址不接受该方法；响应头 Allow 列出了可用的方法。",
     "no_json_body": "请求体的类型必须是 application/json。",

@@ -59,6 +59,6 @@ TEXTS: Final = {
     "choose_linger": "请加 --linger，让它在你没有登录时继续运行，或加 --no-linger",
     "program_runs": "{unit} 已经在运行，以后开机也会运行；用 `{command}` 可以看它的情况。",
     "program_gone": "{unit} 已经删除；各个工作区原样不动。",
-    "program_needs": "{kind} 需要它：fleet 要一个文件夹，gateway 要一个或几个，worker 要写明模型的文件",
+    "worker_needs": "没有给出；请指定写明这个 worker 所用模型的文件",
     "runs_now": "{unit} 已在运行，以后开机自动启动；用 `{command}` 查看状态。",
 }

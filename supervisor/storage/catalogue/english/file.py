@@ -14,7 +14,6 @@ TEXTS: Final = {
     "correct": "nothing was restored; correct it, or move it away",
     "check_rights": "check its owner and mode",
     "remount": "its disk is mounted read-only, mount it writable (`mount -o remount,rw`)",
-    "too_large": "it is larger than a fleet reads",
     "not_regular": "it is a link, a folder or another thing that is not a regular file",
     "no_folder": "it is a link or a file where recalld needs a folder of its own",
     "nested": "its nesting is too deep",

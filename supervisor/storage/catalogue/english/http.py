@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
-    "not_opened": "no workspace of this name opens with this token; the token of a workspace is in its file .recalld/token.",
-    "owner_away": "the owner of the workspace does not answer for now; try again soon",
     "failed": "this failed; the event `error` in log.jsonl says where.",
     "token": "this needs the token of the workspace: run `recalld open`, or send the header Authorization: Bearer TOKEN.",
     "host": "the Host of this request is no address of this service; use the one that `recalld open` prints.",
@@ -14,7 +12,6 @@ TEXTS: Final = {
     "form_token": "this form is no longer valid; load the page again, and send it once more.",
     "many": "too many requests are being answered; try again soon.",
     "no_http": "this is no valid HTTP request.",
-    "no_path_of_gateway": "there is nothing at this address; what one workspace answers is below `/w/NAME/`.",
     "no_path": "there is nothing at this address; `/openapi.json` has the addresses for programs, `/` is the page.",
     "no_method": "this address does not take that method; the header Allow names those that it takes.",
     "no_json_body": "the body must have the type application/json.",

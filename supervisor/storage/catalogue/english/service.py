@@ -59,6 +59,6 @@ TEXTS: Final = {
     "choose_linger": "give --linger to let it go on while you are not logged in, or --no-linger",
     "program_runs": "{unit} runs now, and whenever the machine starts; `{command}` says how it is.",
     "program_gone": "{unit} is gone; the workspaces are as they were.",
-    "program_needs": "{kind} needs it: a fleet has one folder, a gateway one or more, a worker the file that names its models",
+    "worker_needs": "it is missing; name the file that names the models of the worker",
     "runs_now": "{unit} runs now, and whenever the machine starts; `{command}` says how it is.",
 }

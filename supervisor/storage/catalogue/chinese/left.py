@@ -1,0 +1,12 @@
+"""Texts of what earlier versions had, in Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "gateway": "网关已经取消：在各个工作区的 recalld.toml 里设置 `[serve] port`，每个工作区就在自己的端口上提供 HTTP 服务；需要统一入口时，请在前面放一个 Web 服务器，把 /w/NAME/ 转发到对应的端口。",
+    "fleet_status": "工作区群不再有单独的状态：用 `recalld -w 文件夹 status` 看一个工作区，用 `systemctl status 'recalld*'` 看各个服务。",
+    "fleet_drain": "不再需要让出或交还工作区：用 `systemctl stop recalld@NAME` 停止一个工作区的服务；.fleet/drained 里有同名文件的工作区，`recalld fleet` 不会去动。",
+    "service_fleet": "工作区群不再有自己的单元：用 `recalld -w 文件夹/NAME service install --name NAME` 给每个工作区装一个服务。",
+}
