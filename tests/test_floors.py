@@ -131,7 +131,7 @@ PURE: Final = tuple(
         "context": "choice distinct history_window memory_block messages opening render request spoken",
         "replies": "remember waiting",
         "interfaces.chat": "stream",
-        "interfaces.connect": "clients edited json_text",
+        "interfaces.connect": "clients json_edits",
         "interfaces.hooks": "dialects",
         "interfaces.tools": "anthropic_paths",
         "interfaces.proxy": "answers auxiliary changed places talk",

@@ -20,7 +20,7 @@ from recalld.supervisor.checks.machine import disk_space
 from recalld.supervisor.checks.units import Installed, installed, origin_of, read_unit, refused_units
 from recalld.supervisor.events import lasting_states, newest_events
 from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
-from recalld.supervisor.protocol.connections import HOOK_LATE, parse_connections
+from recalld.supervisor.protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.errors import BadConfig, why_refused
@@ -164,8 +164,13 @@ def clients(look: Look) -> Faults:
     except ValueError as error:
         yield odd(Text("doctor.connections_unread", why=str(error)))
         return
+    left: dict[str, str] = {}
     for one in connections:
-        again = f"recalld connect {one.client} --yes" + (f" --project {quote(one.project)}" if one.project else "")
+        where = f" --project {quote(one.project)}" if one.project else ""
+        again = f"recalld connect {one.client} --yes{where}"
+        if one.client not in CLIENTS:
+            left[one.client] = f"recalld disconnect {one.client}{where}"
+            continue
         try:
             text = Path(one.path).read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -173,19 +178,25 @@ def clients(look: Look) -> Faults:
             continue
         if one.command:
             yield from _of_a_hook(look, one, text, again)
+    for client, command in left.items():
+        yield odd(Text("doctor.client_left", client=client, command=command))
 
 
 def hooks(look: Look) -> Faults:
-    """Yield that hooks of clients were out of time within the last day: these questions had no memory."""
-    since, late = to_wire(look.now - _DAY), []
+    """Yield that hooks of clients were out of time within the last day, or were asked by a client that has none."""
+    since, late, unknown = to_wire(look.now - _DAY), [], set[str]()
     for name, at, fields in newest_events(look.ws.paths.log):
         if at < since:
             break
-        if name == "hook_failed" and fields.get("why") == HOOK_LATE:
-            late.append((at, str(fields.get("client", ""))))
+        client, why = str(fields.get("client", "")), fields.get("why")
+        if name == "hook_failed" and why == HOOK_LATE:
+            late.append((at, client))
+        elif name == "hook_failed" and why == HOOK_UNKNOWN:
+            unknown.add(client)
+    if unknown:
+        yield odd(Text("doctor.hook_unknown", clients=", ".join(sorted(unknown))))
     if late:
-        clients = ", ".join(sorted({client for _, client in late}))
-        time = look.local_time(from_wire(late[0][0]))
+        clients, time = ", ".join(sorted({client for _, client in late})), look.local_time(from_wire(late[0][0]))
         code = "status.hooks_late" if look.is_running else "status.hooks_late_unsupervised"
         yield bad(Text(code, clients=clients, count=len(late), time=time))
 

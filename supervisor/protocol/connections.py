@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 VERSION: Final = 1
-#: Why a hook of a client failed, as its event says, where its time was up.
+#: The clients that `connect` sets up; earlier versions had others.
+CLIENTS: Final = ("claude-code", "codex")
+#: Why a hook of a client failed, as its event says: its time was up; or there is none for the client.
 HOOK_LATE: Final = "it took too long"
+HOOK_UNKNOWN: Final = "the client is unknown"
 
 
 @record(kw_only=True)

@@ -21,7 +21,7 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.upkeep import RebuildRequest, index_rebuild
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
-from recalld.supervisor.protocol.connections import HOOK_LATE, Connection, render_connections
+from recalld.supervisor.protocol.connections import HOOK_LATE, HOOK_UNKNOWN, Connection, render_connections
 from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadConfig, NewerFormat
@@ -321,6 +321,12 @@ def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
     assert [one for one in examine(broken.look(), None) if one.state == "bad"] == []
     assert account(broken.look()).is_well
     assert verdict(broken.look())[1]
+
+
+def test_hooks_names_the_client_of_a_plugin_that_is_no_longer_answered(broken: Broken):
+    EventLog(broken.world.ws.paths.log, broken.world.clock, Log()).emit("hook_failed", client="openclaw", why=HOOK_UNKNOWN)
+    (fault,) = services.hooks(broken.look())
+    assert (fault.state, "openclaw asked for a hook" in str(fault.why)) == ("odd", True)
 
 
 def test_table_finds_nothing_wrong_where_memory_is_no_folder_yet(world: World):

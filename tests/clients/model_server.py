@@ -1,4 +1,4 @@
-"""A model for clients: it answers `/v1/messages` (Claude Code), `/v1/responses` (Codex) and Gemini's paths with what the script says."""
+"""A model for clients: it answers `/v1/messages` (Claude Code) and `/v1/responses` (Codex) with what the script says."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ class _Handler(Handler):
             lines = stream(messages_events(answer))
         elif path.endswith("/responses"):
             lines = stream(responses_events(answer, self.server.used))
-        elif path.endswith(":streamGenerateContent"):
-            lines = f"data: {json.dumps(gemini_answer(answer))}\n\n"
         else:
             self.send_body(404, b"{}")
             return
@@ -59,13 +57,6 @@ class ScriptedModel(Loopback):
 def stream(events: list[dict[str, Any]]) -> str:
     """The events as they are sent."""
     return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
-
-
-def gemini_answer(answer: str) -> dict[str, Any]:
-    """The one part of Gemini's stream for a text."""
-    content = {"role": "model", "parts": [{"text": answer}]}
-    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
-    return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
 
 
 def messages_events(answer: str) -> list[dict[str, Any]]:

@@ -1,5 +1,5 @@
 """
-Thirty turns of Claude Code, Codex and Gemini CLI side by side in one project, in Chinese and English, over several sessions.
+Thirty turns of Claude Code and Codex side by side in one project, in Chinese and English, over several sessions.
 
 The fact that is asked for is in the request, each turn is kept once, whatever happens to the supervisor meanwhile: it runs, is
 gone, is killed in the middle of a turn, does not respond. The clients come from RECALLD_TEST_CLIENTS, a folder with `node_modules`.
@@ -31,7 +31,7 @@ pytestmark = [
 ]
 TURNS = 30
 #: Each client, and the end of the path at which it asks its model.
-PATHS = {"claude-code": "/messages", "codex": "/responses", "gemini-cli": ":streamGenerateContent"}
+PATHS = {"claude-code": "/messages", "codex": "/responses"}
 #: Facts, the question for each, and a word that only the fact has; of each client its own.
 FACTS = (
     ("{who} 的测试环境端口是 {n}。", "{who} 的测试环境端口是多少？"),
@@ -60,15 +60,13 @@ class Client:
     def __init__(self, name: str, home: Path, project: Path, model: ScriptedModel) -> None:
         self.name, self.project, self.model, self.session = name, project, model, ""
         self.path = PATHS[name]
-        foreign = ("RECALLD_", "CLAUDE", "CODEX", "GEMINI", "GOOGLE")
+        foreign = ("RECALLD_", "CLAUDE", "CODEX")
         kept = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         self.environ = {
             **kept,
             "HOME": str(home),
             "ANTHROPIC_BASE_URL": model.url.removesuffix("/v1"),
             "ANTHROPIC_API_KEY": "sk-test",
-            "GOOGLE_GEMINI_BASE_URL": model.url.removesuffix("/v1"),
-            "GEMINI_API_KEY": "sk-test",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
@@ -77,9 +75,6 @@ class Client:
                 f'model = "scripted"\nmodel_provider = "loop"\n[model_providers.loop]\nname = "loop"\n'
                 f'base_url = "{model.url}"\nwire_api = "responses"\n'
             )
-        if name == "gemini-cli":
-            settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
-            (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
 
     def ask(self, text: str, how: str) -> None:
         session = self.session if how == "resume" else ""
@@ -88,10 +83,6 @@ class Client:
             case "claude-code":
                 out = self._run(["claude", "-p", "--output-format", "json", *resume, text])
                 self.session = json.loads(out.splitlines()[-1])["session_id"]
-            case "gemini-cli":
-                words = ["gemini", "--skip-trust", "--model", "gemini-2.5-flash", "--output-format", "json"]
-                out = self._run([*words, *resume, "--prompt", text])
-                self.session = json.loads(out)["session_id"]
             case _:
                 words = ["codex", "exec", *(["resume", session] if session else [])]
                 out = self._run([*words, "--skip-git-repo-check", "--dangerously-bypass-hook-trust", text])
@@ -109,12 +100,12 @@ class Client:
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     home = tmp_path / "home"
-    for name in (".claude", ".codex", ".gemini"):
+    for name in (".claude", ".codex"):
         (home / name).mkdir(parents=True)
     return Command.made(tmp_path / "memory", HOME=str(home), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
 
 
-def test_thirty_turns_of_three_clients_lose_and_double_nothing(command, tmp_path):
+def test_thirty_turns_of_both_clients_lose_and_double_nothing(command, tmp_path):
     project, home = tmp_path / "shop", tmp_path / "home"
     (project / ".git").mkdir(parents=True)
     with ScriptedModel() as model, contextlib.ExitStack() as stack:

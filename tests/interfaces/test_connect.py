@@ -7,21 +7,21 @@ import os
 import re
 import tomllib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.interfaces.connect.clients import CLIENTS
-from recalld.supervisor.interfaces.connect.json_text import NoJson, parse
-from recalld.supervisor.interfaces.connect.settings import Machine, client_names, plugin_text
+from recalld.supervisor.interfaces.connect.clients import CLIENTS, LEFT
+from recalld.supervisor.interfaces.connect.json_edits import NoJson, parse
+from recalld.supervisor.interfaces.connect.settings import Machine, client_names
+from recalld.supervisor.interfaces.hooks import entry
+from recalld.supervisor.interfaces.hooks.dialects import DIALECTS
+from recalld.supervisor.protocol import connections
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission
-from recalld.supervisor.storage.files import Files
+from recalld.supervisor.storage.files import Files, digest_of
 from tests.process.command import Command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Settings in JSON as people and clients leave them.
 JSON = {
@@ -29,22 +29,12 @@ JSON = {
     "object and line break": "{}\n",
     "blank object": "{ }",
     "object of two lines": "{\n}\n",
-    "object with a comment": "{ /* nothing yet */ }\n",
     "one line": '{"model": "x"}',
     "one line with blanks": '{ "model": "x" }\n',
     "two blanks": '{\n  "model": "x"\n}\n',
     "four blanks": '{\n    "model": "x",\n    "theme": "dark"\n}\n',
     "tabs": '{\n\t"model": "x"\n}\n',
     "CRLF": '{\r\n  "model": "x"\r\n}\r\n',
-    "BOM": '\ufeff{"model": "x"}\n',
-    "comment before": '// 我的设置\n{\n  "model": "x"\n}\n',
-    "comment behind a value": '{\n  "model": "x" // 旧的\n}\n',
-    "comment behind a comma": '{\n  "model": "x", // 旧的\n  "theme": "dark"\n}\n',
-    "comment at the end": '{\n  "model": "x"\n  // 完\n}\n',
-    "block comment behind a value": '{\n  "model": "x" /* 旧的 */\n}\n',
-    "comma at the end": '{\n  "model": "x",\n}\n',
-    "comma and comment at the end": '{\n  "model": "x", // 旧的\n}\n',
-    "JSON5": "{\n  model: 'x',\n}\n",
     "a mark in a string": '{\n  "note": "// no comment {, }"\n}\n',
     "escapes": '{\n  "note": "a\\"b\\\\",\n  "emoji": "\\ud83d\\ude00"\n}\n',
     "Chinese": '{\n  "备注": "花生过敏"\n}\n',
@@ -52,14 +42,11 @@ JSON = {
     "no line break at the end": '{\n  "model": "x"\n}',
     "blanks at the end": '{\n  "model": "x"\n}   \n\n',
     "empty hooks": '{\n  "hooks": {}\n}\n',
-    "empty event": '{"hooks": {"Stop": [], "BeforeAgent": []}}',
+    "empty event": '{"hooks": {"Stop": [], "SessionStart": []}}',
     "another's hook": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}',
-    "another's hook with a comma": '{\n  "hooks": {\n    "Stop": [\n      {"hooks": [{"command": "x"}]},\n    ],\n  },\n}\n',
-    "another's hook of Cursor": '{"version": 1, "hooks": {"sessionStart": [{"command": "./a.sh"}]}}\n',
     "another's server": '{"mcpServers": {"github": {"command": "gh-mcp"}}}\n',
-    "another's servers": '{\n  "mcp": {\n    "servers": {\n      "x": {"command": "y"} // 我的\n    }\n  }\n}\n',
     "another's hook named alike": '{"hooks": {"Stop": [{"hooks": [{"command": "recalled hook me"}]}]}}',
-    "empty servers": '{"mcpServers": {}, "tools": {"mcpServers": {}}}',
+    "empty servers": '{"mcpServers": {}, "tools": {}}',
     "deep": '{"a": ' * 60 + "1" + "}" * 60,
     "large": json.dumps({"projects": {f"/home/mia/{n}": {"allowed": [], "history": ["x" * 50]} for n in range(60)}}),
     "empty file": "",
@@ -127,7 +114,7 @@ def test_connect_and_disconnect_leave_json_settings_as_they_were(home, client, n
     before = without_state(settings(home))
     connect(of, client)
     for path in json_files(of, client):
-        assert parse(path.read_text("utf-8-sig")).kind == "object"
+        assert isinstance(parse(path.read_text("utf-8")).value, dict)
         assert str(of.paths.root) in path.read_text()
     assert [one.kind for one in of.changes(client)] == ["there"] * len(of.changes(client))
     disconnect(of, client)
@@ -211,40 +198,20 @@ def test_disconnect_without_its_list_finds_its_entries(home):
     assert [name for name, data in without_state(settings(home)).items() if b"recalld" in data] == []
 
 
-KEPT = """{
-  "hooks": {},
-  // keep me
-  "model": "x", // and me
-  "mcpServers": {}
-}
-"""
-
-
 @pytest.mark.parametrize("list_of", ["this workspace", "nobody"])
-def test_disconnect_leaves_a_persons_empty_objects_and_comments(home, list_of):
+def test_disconnect_leaves_a_persons_empty_objects(home, list_of):
     of = machine(home)
-    path = home / ".gemini" / "settings.json"
-    written(path, KEPT)
-    connect(of, "gemini-cli")
+    path = home / ".claude" / "settings.json"
+    written(path, '{\n  "hooks": {},\n  "model": "x"\n}\n')
+    connect(of, "claude-code")
     path.write_text(path.read_text().replace('"x"', '"y"'))
     if list_of == "nobody":
         of.paths.connections.unlink()
-    disconnect(of, "gemini-cli")
-    left = path.read_text()
-    assert json.loads(re.sub("//[^\n]*", "", left))["model"] == "y"
-    assert [part in left for part in ('"hooks": {', "// keep me", "// and me", '"mcpServers": {}')] == [True] * 4
+    disconnect(of, "claude-code")
+    assert json.loads(path.read_text())["model"] == "y"
+    assert '"hooks": {' in path.read_text()
     if list_of == "this workspace":
-        assert left == KEPT.replace('"x"', '"y"')
-
-
-def test_disconnect_leaves_comments_beside_its_own_entries(home):
-    of = machine(home)
-    connect(of, "nanobot")
-    path = home / ".nanobot" / "config.json"
-    path.write_text(path.read_text().replace('"recalld": {', '// mine\n      "recalld": {'))
-    disconnect(of, "nanobot")
-    assert "// mine" in path.read_text()
-    assert "recalld" not in path.read_text()
+        assert path.read_text() == '{\n  "hooks": {},\n  "model": "y"\n}\n'
 
 
 def test_disconnect_takes_its_hook_out_of_a_group_that_a_person_made(home):
@@ -282,7 +249,7 @@ def test_disconnect_leaves_what_another_workspace_is_connected_with(home):
 
 
 FOREIGN = (
-    (".gemini/settings.json", "gemini-cli", '{"mcpServers": {"recalld": {"command": "/my/tool", "args": ["serve"]}}}'),
+    (".claude.json", "claude-code", '{"mcpServers": {"recalld": {"command": "/my/tool", "args": ["serve"]}}}'),
     (".codex/config.toml", "codex", '[mcp_servers]\nrecalld = { command = "mine", args = [] }\n'),
     (".codex/config.toml", "codex", '[mcp_servers.recalld]\ncommand = "mine"\n'),
 )
@@ -316,16 +283,16 @@ def test_disconnect_deletes_files_that_an_earlier_workspace_has_made(home, clien
 
 def test_disconnect_deletes_a_file_it_made_though_it_was_written_again(home):
     of = machine(home)
-    connect(of, "cursor")
-    for path in json_files(of, "cursor"):
+    connect(of, "codex")
+    for path in json_files(of, "codex"):
         path.write_text(json.dumps(json.loads(path.read_text())))
-    disconnect(of, "cursor")
+    disconnect(of, "codex")
     assert without_state(settings(home)) == {}
 
 
 @pytest.fixture
 def command(home) -> Command:
-    (home / ".gemini").mkdir()
+    (home / ".claude").mkdir()
     found = Command(home / "memory", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")
     found("connect", "codex", "--yes")
     return found
@@ -350,8 +317,8 @@ def test_disconnect_names_the_workspace_that_the_client_is_connected_to(command,
 
 
 def test_a_refusal_is_in_one_language_and_ends_without_done(command, home):
-    written(home / ".gemini" / "settings.json", '{"mcpServers": {"recalld": {"command": "/my/tool"}}}')
-    chinese = command("connect", "gemini", "--yes", RECALLD_LANGUAGE="zh")
+    written(home / ".claude.json", '{"mcpServers": {"recalld": {"command": "/my/tool"}}}')
+    chinese = command("connect", "claude", "--yes", RECALLD_LANGUAGE="zh")
     assert chinese.code == 65
     assert "其中的 MCP 服务器 `recalld` 不是 recalld 写入的；请给它换个名字，或把它移除。文件保持原样。" in chinese.out
     english = command("connect", "--yes").out
@@ -400,11 +367,11 @@ def test_connect_brings_another_workspace_up_to_date(home):
 
 def test_connect_leaves_options_of_its_server_that_a_person_has_added(home):
     of = machine(home)
-    connect(of, "nanobot")
-    path = home / ".nanobot" / "config.json"
-    path.write_text(path.read_text().replace('"mcp"\n', '"mcp",\n          "--read-only"\n'))
+    connect(of, "claude-code")
+    path = home / ".claude.json"
+    path.write_text(path.read_text().replace('"mcp"\n', '"mcp",\n        "--read-only"\n'))
     assert "--read-only" in path.read_text()
-    assert [one.kind for one in of.changes("nanobot")] == ["there"]
+    assert [one.kind for one in of.changes("claude-code")] == ["there"] * 3
 
 
 @pytest.mark.parametrize(
@@ -412,7 +379,8 @@ def test_connect_leaves_options_of_its_server_that_a_person_has_added(home):
     [
         *("no json", "[1]", '"text"', "{", '{"a"}', '{"a": }', '{"a": 1 "b": 2}', '{"a": 1,, "b": 2}', "{} {}", '{"a": 1}}'),
         *('{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Stop": "x"}}', '{"hooks": 5}', '{"a": 1, "a": 2}'),
-        *('{"a": "b', "{/* ", '{"a": ' * 200, "\x00"),
+        *('{"a": "b', '{"a": ' * 200, "\x00", '{"hooks": {"Stop": [], "Stop": []}}'),
+        *('{"a": 1, // old\n}', '{"a": 1,}', "{a: 1}"),  # the clients read no comments either
     ],
 )
 def test_connect_leaves_settings_that_it_can_not_change(home, text):
@@ -478,11 +446,11 @@ def test_connect_in_a_project_writes_into_its_folder_alone(home, tmp_path):
     project = tmp_path / "shop"
     project.mkdir()
     of = machine(home, project=project)
-    for client in client_names([], CLIENTS, in_project=True):
+    for client in CLIENTS:
         connect(of, client)
     assert without_state(settings(home)) == {}
-    assert {".mcp.json", ".codex/hooks.json", ".cursor/rules/recalld.mdc", "opencode.json"} <= settings(project).keys()
-    for client in client_names([], CLIENTS, in_project=True):
+    assert {".mcp.json", ".codex/hooks.json", "AGENTS.md", "CLAUDE.local.md"} <= settings(project).keys()
+    for client in CLIENTS:
         disconnect(of, client)
     assert settings(project) == {}
 
@@ -492,7 +460,7 @@ def test_connect_in_a_project_writes_into_its_folder_alone(home, tmp_path):
     [
         ("claude-code", "CLAUDE.local.md", ".bashrc"),
         ("claude-code", ".claude", ".claude"),
-        ("gemini-cli", ".gemini/settings.json", ".gemini/settings.json"),
+        ("codex", ".codex/hooks.json", ".codex/hooks.json"),
         ("codex", "AGENTS.md", "notes/AGENTS.md"),
     ],
 )
@@ -520,8 +488,8 @@ def test_disconnect_in_a_project_mends_what_was_written_outside(home, tmp_path):
 def test_connect_in_a_project_that_is_reached_by_a_link_writes_there(home, tmp_path):
     (tmp_path / "shop").mkdir()
     (tmp_path / "link").symlink_to("shop")
-    connect(machine(home, project=tmp_path / "link"), "gemini-cli")
-    assert (tmp_path / "shop" / "GEMINI.md").exists()
+    connect(machine(home, project=tmp_path / "link"), "codex")
+    assert (tmp_path / "shop" / "AGENTS.md").exists()
 
 
 def test_connect_writes_a_paragraph_that_clients_share_once(home, tmp_path):
@@ -529,7 +497,7 @@ def test_connect_writes_a_paragraph_that_clients_share_once(home, tmp_path):
     project.mkdir()
     (project / "AGENTS.md").write_text("# 说明\n")
     (project / "CLAUDE.local.md").symlink_to("AGENTS.md")
-    of, clients = machine(home, project=project), ("claude-code", "codex", "opencode")
+    of, clients = machine(home, project=project), ("claude-code", "codex")
     of.apply([one for client in clients for one in of.changes(client)])
     assert (project / "AGENTS.md").read_text().count("<!-- recalld -->") == 1
     of.apply([one for client in clients for one in of.removals(client)])
@@ -542,33 +510,35 @@ def test_the_preview_names_the_file_and_the_command_that_writes_it(command, home
     project = tmp_path / "我的 店"
     project.mkdir()
     (project / "说明.md").touch()
-    (project / "GEMINI.md").symlink_to("说明.md")
-    said = command("connect", "gemini-cli", "--project", str(project), RECALLD_LANGUAGE=language).out
-    assert f"{project}/GEMINI.md → {project}/说明.md  " in said
-    run = f"connect gemini-cli --project '{project}' --yes`"
+    (project / "AGENTS.md").symlink_to("说明.md")
+    said = command("connect", "codex", "--project", str(project), RECALLD_LANGUAGE=language).out
+    assert f"{project}/AGENTS.md → {project}/说明.md  " in said
+    run = f"connect codex --project '{project}' --yes`"
     assert head in said
     assert run in said
-    command("connect", "gemini-cli", "--project", str(project), "--yes")
-    assert f"dis{run}" in command("disconnect", "gemini-cli", "--project", str(project), RECALLD_LANGUAGE=language).out
-    shown = json.loads(command("connect", "gemini-cli", "--project", str(project), "--json").out)
-    assert shown["clients"][0]["files"][1]["file"] == f"{project}/说明.md"
+    command("connect", "codex", "--project", str(project), "--yes")
+    assert f"dis{run}" in command("disconnect", "codex", "--project", str(project), RECALLD_LANGUAGE=language).out
+    shown = json.loads(command("connect", "codex", "--project", str(project), "--json").out)
+    assert shown["clients"][0]["files"][2]["file"] == f"{project}/说明.md"
 
 
 def test_connect_finds_clients_by_their_folder_or_their_command(home, tmp_path):
     (home / ".codex").mkdir()
-    program = tmp_path / "bin" / "gemini"
+    program = tmp_path / "bin" / "claude"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    assert machine(home, PATH=str(program.parent)).found() == ["codex", "gemini-cli"]
+    assert machine(home, PATH=str(program.parent)).found() == ["claude-code", "codex"]
 
 
-def test_client_names_refuses_an_unknown_client_and_one_without_projects():
-    assert client_names(["Claude", "codex", "codex"], (), in_project=False) == ["claude-code", "codex"]
-    with pytest.raises(BadRequest, match="claude-code, codex"):
-        client_names(["vim"], (), in_project=False)
-    with pytest.raises(BadRequest, match="OpenClaw"):
-        client_names(["openclaw"], (), in_project=True)
+def test_client_names_refuses_an_unknown_client():
+    assert client_names(["Claude", "codex", "codex"], ()) == ["claude-code", "codex"]
+    with pytest.raises(BadRequest, match="claude-code, codex, mcp"):
+        client_names(["vim"], ())
+
+
+def test_each_client_has_a_hook_and_is_known_to_doctor():
+    assert tuple(CLIENTS) == tuple(DIALECTS) == entry._CLIENTS == connections.CLIENTS
 
 
 def test_codex_home_is_where_codex_says(home, tmp_path):
@@ -595,9 +565,100 @@ def _full(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("client", ["opencode", "openclaw"])
-def test_plugin_of_a_client_asks_the_hook_as_all_do(client):
-    text = plugin_text(client)
-    assert text.count("function hook(command, event)") == 1
-    assert text.count("await hook(") == 2
-    assert "// hook.js" not in text
+# ── any client that speaks MCP, and clients that earlier versions connected ──
+
+
+@pytest.mark.parametrize(("language", "sentence"), [("en", "any client that speaks MCP"), ("zh", "支持 MCP 的客户端")])
+def test_connect_mcp_prints_the_entry_and_nothing_else(command, home, language, sentence):
+    shown = command("connect", "mcp", RECALLD_LANGUAGE=language)
+    server = json.loads(shown.out)["mcpServers"]["recalld"]
+    assert server["args"] == ["-w", f"{home}/memory", "mcp"]
+    assert os.access(server["command"], os.X_OK)
+    assert (shown.code, sentence in shown.err) == (0, True)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("client", LEFT)
+def test_connect_of_a_client_that_left_says_what_to_add(command, home, client, language):
+    shown = command("connect", client, "--yes", RECALLD_LANGUAGE=language)
+    (sentence,) = shown.err.splitlines()
+    assert (shown.code, shown.out) == (64, "")
+    assert LEFT[client].file in sentence
+    entry_of = json.loads("{" + re.search(r'"recalld": \{.*\}', sentence)[0] + "}")["recalld"]
+    assert [*([entry_of["command"]] if client != "opencode" else []), *entry_of.get("args", entry_of["command"])][1:] == [
+        "-w",
+        f"{home}/memory",
+        "mcp",
+    ]
+
+
+def connected_by_0_26(home: Path) -> tuple[Machine, dict[str, bytes]]:
+    """The machine on which version 0.26 has connected all its clients, and what their settings were before."""
+    of, before = machine(home), {}
+    known = [*of.known()]
+    files = json.loads((Path(__file__).parent / "connected_by_0_26.json").read_text("utf-8").replace("HOME", str(home)))
+    for client, paths in files.items():
+        for name, about in paths.items():
+            segments = about["segments"]
+            text = "".join(segments)
+            pieces = [(sum(map(len, segments[:n])), segments[n]) for n in range(1, len(segments), 2)]
+            digest = digest_of(written(home / name, text))
+            known.append(
+                connections.Connection(
+                    client=client,
+                    path=str(home / name),
+                    command=about["command"],
+                    made=about["made"],
+                    pieces=tuple(pieces),
+                    digest=digest,
+                )
+            )
+            if not about["made"]:
+                before[name] = "".join(segments[::2]).encode()
+    of.files.make_folder(of.paths.state)
+    of.paths.connections.write_bytes(connections.render_connections(known))
+    return of, before
+
+
+def test_disconnect_takes_out_what_0_26_put_into_a_client_that_left(home):
+    of, before = connected_by_0_26(home)
+    assert of.left() == list(LEFT)
+    for client in LEFT:
+        disconnect(of, client)
+    assert without_state(settings(home)) == before
+    assert of.known() == ()
+
+
+def test_disconnect_of_a_client_that_left_knows_its_pieces_by_their_text(home):
+    of, before = connected_by_0_26(home)
+    for path in (home / ".gemini" / "settings.json", home / ".gemini" / "GEMINI.md"):
+        path.write_text(path.read_text().replace("dark", "light").replace("中文", "英文"))
+    disconnect(of, "gemini-cli")
+    left = without_state(settings(home))
+    assert left[".gemini/settings.json"] == before[".gemini/settings.json"].replace(b"dark", b"light")
+    assert left[".gemini/GEMINI.md"] == before[".gemini/GEMINI.md"].replace("中文".encode(), "英文".encode())
+
+
+def test_disconnect_of_a_client_that_left_names_the_lines_it_cant_take_out(home):
+    of, _ = connected_by_0_26(home)
+    path = home / ".cursor" / "hooks.json"
+    rendered = written(path, json.dumps(json.loads(path.read_text()), indent=8) + "\n")
+    lines = [n for n, line in enumerate(rendered.decode().splitlines(), 1) if "recalld" in line]
+    with pytest.raises(BadFile, match=f"by hand, lines {', '.join(map(str, lines))}"):
+        of.removals("cursor")
+    assert path.read_bytes() == rendered
+
+
+def test_disconnect_without_names_takes_clients_that_left_with_it(command, home):
+    connected_by_0_26(home)
+    assert "~/.gemini/settings.json  taken out: entries of recalld" in command("disconnect", "--yes").out
+    again = command("disconnect", "gemini-cli")
+    assert (again.code, "by hand what starts recalld, in ~/.gemini/settings.json" in again.err) == (64, True)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"), [("en", "an earlier version connected gemini-cli"), ("zh", "旧版本连接过 gemini-cli")]
+)
+def test_doctor_names_a_client_that_left(command, home, language, sentence):
+    connected_by_0_26(home)
+    assert sentence in command("doctor", RECALLD_LANGUAGE=language).out

@@ -19,21 +19,8 @@ SHOP = "/home/mia/shop"
 ASKED = {
     "claude-code": {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt_id": "p1", "prompt": "{}"},
     "codex": {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "turn_id": "p1", "model": "m", "prompt": "{}"},
-    "gemini-cli": {"hook_event_name": "BeforeAgent", "session_id": "s1", "timestamp": "2026-01-31T02:00:00Z", "prompt": "{}"},
-    "cursor": {"hook_event_name": "beforeSubmitPrompt", "conversation_id": "s1", "generation_id": "p1", "prompt": "{}"},
-    "opencode": {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "turn_id": "p1", "prompt": "{}"},
-    "openclaw": {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "turn_id": "p1", "prompt": "{}"},
 }
-ANSWERED = {
-    **{name: {**event, "hook_event_name": "Stop", "last_assistant_message": "{}"} for name, event in ASKED.items()},
-    "gemini-cli": {
-        **ASKED["gemini-cli"],
-        "hook_event_name": "AfterAgent",
-        "timestamp": "2026-01-31T02:00:09Z",
-        "prompt_response": "{}",
-    },
-    "cursor": {"hook_event_name": "afterAgentResponse", "conversation_id": "s1", "generation_id": "p1", "text": "{}"},
-}
+ANSWERED = {name: {**event, "hook_event_name": "Stop", "last_assistant_message": "{}"} for name, event in ASKED.items()}
 PORT = "测试环境的端口是 9090，别忘了。"
 
 
@@ -48,8 +35,7 @@ def asks(client: str, text: str, **more: str) -> dict[str, object]:
 
 
 def answers(client: str, text: str, question: str = "", **more: str) -> dict[str, object]:
-    name = DIALECTS[client].answer
-    return {**ANSWERED[client], "prompt": question, name: text, **more}
+    return {**ANSWERED[client], "prompt": question, "last_assistant_message": text, **more}
 
 
 def kept(world: World) -> list[tuple[str, str]]:
@@ -71,14 +57,11 @@ def test_hook_keeps_question_and_answer_once(world, client):
 def test_hook_puts_memory_before_the_question_as_the_client_takes_it(world, client):
     world.write([message("m1", "2026-01-28T09:00", PORT)])
     text = heard(world, client, asks(client, "测试环境用哪个端口？"))
-    if client == "cursor":
-        assert text == ""  # it takes nothing there
-        return
     inside = json.loads(text)["hookSpecificOutput"]
     assert inside.keys() == {"hookEventName", "additionalContext"}
     assert inside["hookEventName"] == ASKED[client]["hook_event_name"]
     assert PORT in inside["additionalContext"]
-    assert inside["additionalContext"].startswith("## Memory" if client == "gemini-cli" else "<memory>\n## Memory")
+    assert inside["additionalContext"].startswith("<memory>\n## Memory")
 
 
 def test_hook_asks_the_same_question_twice_in_two_turns(world):
@@ -108,8 +91,7 @@ def test_hook_does_not_show_what_the_client_shows_itself(world):
 @pytest.mark.parametrize("client", ASKED)
 def test_hook_of_a_start_tells_where_talk_stopped_in_the_project(world, client):
     world.write([message("m1", "2026-01-28T09:00", PORT, session="old", project=SHOP)])
-    name = next(name for name, kind in DIALECTS[client].events.items() if kind == "start")
-    event = {"hook_event_name": name, DIALECTS[client].session: "s1", "session_id": "s1", "source": "startup"}
+    event = {"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup"}
     assert "9090" in heard(world, client, event)
     assert heard(world, client, event, project="/home/mia/blog") == ""
 
@@ -191,7 +173,6 @@ def test_project_of_is_the_repository_around_the_folder(tmp_path):
     assert project_of({"cwd": str(inner)}, {}) == str(inner)
     (tmp_path / "shop" / ".git").mkdir()
     assert project_of({"cwd": str(inner)}, {}) == str(tmp_path / "shop")
-    assert project_of({"workspace_roots": [str(inner)]}, {}) == str(tmp_path / "shop")
     assert project_of({"cwd": "/elsewhere"}, {"CLAUDE_PROJECT_DIR": str(inner)}) == str(tmp_path / "shop")
     for odd in (
         {},
@@ -200,7 +181,6 @@ def test_project_of_is_the_repository_around_the_folder(tmp_path):
         {"cwd": "/a\0b"},
         {"cwd": "/\ud800"},
         {"cwd": "/a" * 100_000},
-        {"workspace_roots": []},
         [],
         None,
     ):

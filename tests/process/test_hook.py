@@ -134,8 +134,22 @@ def test_hook_makes_no_workspace(tmp_path):
     assert not command.root.exists()
 
 
-def test_hook_of_an_unknown_client_prints_nothing_and_ends_with_0(command):
-    assert hook(command, {**QUESTION, "prompt": "x"}, client="vim") == Ended(0, "", "")
+@pytest.mark.parametrize(
+    ("client", "language", "sentence"),
+    [
+        (
+            "gemini-cli",
+            "en",
+            "recalld has no hook for gemini-cli, it has those of claude-code, codex; `recalld disconnect gemini-cli",
+        ),
+        ("cursor", "zh", "recalld 没有 cursor 的钩子，有的是 claude-code, codex；`recalld disconnect cursor --yes`"),
+        ("vim", "en", "recalld has no hook for vim"),
+    ],
+)
+def test_hook_of_a_client_that_has_none_says_so_and_ends_with_0(command, client, language, sentence):
+    command.environ["RECALLD_LANGUAGE"] = language
+    done = hook(command, {**QUESTION, "prompt": "x"}, client=client)
+    assert (done.code, done.out, len(done.err.splitlines()), sentence in done.err) == (0, "", 1, True)
     assert events(command) == ["the client is unknown"]
 
 

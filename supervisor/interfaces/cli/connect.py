@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.cli.call import Call
     from recalld.supervisor.interfaces.connect.settings import Change, Machine
 
-#: The clients whose logs `recalld import` reads.
-_WITH_LOGS: Final = ("claude-code", "codex")
-
 #: The rows of what was written.
 _DONE: Final = {"add": "added", "update": "updated", "remove": "removed", "delete": "deleted"}
 
-Clients = Annotated[list[str] | None, typer.Argument(help="claude-code, codex, …; without any, those of this machine")]
+Clients = Annotated[list[str] | None, typer.Argument(help="claude-code, codex; without any, those of this machine")]
 Yes = Annotated[bool, typer.Option("--yes", help="write it")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="show every line, and write nothing")]
 Project = Annotated[Path | None, typer.Option("--project", metavar="DIR", help="only for what is done in this folder")]
@@ -34,7 +31,9 @@ Project = Annotated[Path | None, typer.Option("--project", metavar="DIR", help="
 
 def connect(
     ctx: Context,
-    clients: Clients = None,
+    clients: Annotated[
+        list[str] | None, typer.Argument(help="claude-code, codex, mcp; without any, those of this machine")
+    ] = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     project: Project = None,
@@ -46,9 +45,13 @@ def connect(
 
     call: Call = ctx.obj
     machine = _machine(call, workspace, project)
+    if clients == ["mcp"]:
+        call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))
+        call.say(Text("connect.mcp"), 0)
+        return
     root = machine.paths.root
     is_made, writes = machine.paths.config.exists(), yes and not dry_run
-    found, refused = _changes(machine, clients or [], machine.changes)
+    found, refused = _changes(clients, machine.found(), machine.changes)
     done = [one for one in found if one.kind != "there"]
     if writes and found:  # where nothing can be connected nothing is made
         if not is_made:
@@ -80,7 +83,7 @@ def disconnect(
     """Take out of the clients' settings what `connect` put in, and nothing else."""
     call: Call = ctx.obj
     machine, writes = _machine(call, workspace, project), yes and not dry_run
-    found, refused = _changes(machine, clients or [], machine.removals)
+    found, refused = _changes(clients, [*machine.found(), *machine.left()], machine.removals)
     done = [one for one in found if one.kind != "absent"]
     if writes and (done or machine.paths.connections.exists()):
         machine.apply(found)
@@ -99,7 +102,7 @@ def disconnect(
 
 def hook(
     ctx: Context,  # noqa: ARG001 - as every command
-    client: Annotated[str, typer.Argument(help="claude-code, codex, gemini-cli, cursor, opencode or openclaw")],  # noqa: ARG001 - for the help
+    client: Annotated[str, typer.Argument(help="claude-code or codex")],  # noqa: ARG001 - for the help
     workspace: Folder = None,  # noqa: ARG001 - for the help
 ) -> None:
     """Answer a client's event on standard input; clients run it, and it always ends with 0."""
@@ -128,13 +131,15 @@ def _machine(call: Call, workspace: Path | None, project: Path | None) -> Machin
     return Machine(Files(RealDisk()), WorkspacePaths(root), os.environ, home, paragraph, folder)
 
 
-def _changes(machine: Machine, given: Sequence[str], plan: Any) -> tuple[list[Change], list[tuple[str, SupervisorError]]]:
+def _changes(
+    given: Sequence[str] | None, otherwise: Sequence[str], plan: Any
+) -> tuple[list[Change], list[tuple[str, SupervisorError]]]:
     """Return what is planned for each client, and the errors of those whose files can't be changed, which stay as they are."""
     from recalld.supervisor.interfaces.connect.settings import client_names
 
     found: list[Change] = []
     refused: list[tuple[str, SupervisorError]] = []
-    for name in client_names(given, machine.found(), in_project=machine.project is not None):
+    for name in client_names(given or [], otherwise):
         try:
             found += plan(name)
         except (BadFile, NoPermission) as error:
@@ -153,12 +158,12 @@ def _rows(
 ) -> list[str]:
     from shlex import quote
 
-    from recalld.supervisor.interfaces.connect.clients import CLIENTS
+    from recalld.supervisor.interfaces.connect.clients import title_of
     from recalld.supervisor.interfaces.connect.settings import lines_put_in, lines_taken_out
 
     rows: list[str] = []
     for client in dict.fromkeys([*(one.client for one in changes), *(name for name, _ in refused)]):
-        title, of_it = CLIENTS[client].title, [one for one in changes if one.client == client]
+        title, of_it = title_of(client), [one for one in changes if one.client == client]
         rows += ["", title]
         for one in (one for one in of_it if one.kind != "absent"):
             what = call.render([Text(f"connect.{'paragraph_of' if n == 'paragraph' else n}") for n in one.wanted.what])
@@ -207,8 +212,9 @@ def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]
 
     names = dict.fromkeys(one.client for one in changes if one.kind != "there")
     notes = [call.render(Text(CLIENTS[name].note)) for name in names if CLIENTS[name].note]
-    if logged := [name for name in names if name in _WITH_LOGS]:
-        notes.append(call.render(Text("connect.import", names=[CLIENTS[name].title for name in logged], first=logged[0])))
+    if names:
+        titles = [CLIENTS[name].title for name in names]
+        notes.append(call.render(Text("connect.import", names=titles, first=next(iter(names)))))
     if os.path.isdir("/run/systemd/system") and not socket_path(str(machine.paths.root)):
         notes.append(call.render(Text("connect.service")))
     return notes

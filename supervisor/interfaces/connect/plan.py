@@ -2,27 +2,28 @@
 What `connect` and `disconnect` would do to the text of one settings file. Pure.
 
 `connected` puts in what is missing, in place of what an earlier `connect` put in for another environment or workspace.
-`disconnected` takes out what starts recalld's hook or server, and the marked paragraph.
+`disconnected` takes out what starts recalld's hook or server, and the marked paragraph. JSON is changed as a text
+(`json_edits.py`), so that every other byte stays.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.interfaces.connect.clients import NAME, workspace_of
-from recalld.supervisor.interfaces.connect.edited import Edited
-from recalld.supervisor.interfaces.connect.json_text import Node, NoJson, parse, with_item, with_property, without
+from recalld.supervisor.interfaces.connect.json_edits import NoJson, appended, at, parse, without
+from recalld.supervisor.interfaces.proxy.places import items, members
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from recalld.supervisor.interfaces.connect.clients import Wanted
+    from recalld.supervisor.interfaces.proxy.places import Place
 
 #: The marks around recalld's paragraph in a file of Markdown.
 BEGIN, END = "<!-- recalld -->", "<!-- /recalld -->"
@@ -30,8 +31,6 @@ _PARAGRAPH: Final = lazy_re(rf"(?:(?<=\n)\r?\n)?^{BEGIN}\r?\n.*?^{END}(?:\r?\n)?
 #: recalld's table in TOML with the blank line before it, and the tables in it; the lines of it that are no comments.
 _TABLE: Final = lazy_re(rf"(?m)(?:^\r?\n)?^\[mcp_servers\.{NAME}[.\]][^\n]*\n?(?:(?!\[)[^\n]*\n|(?!\[)[^\n]+\Z)*")
 _ENTRY: Final = lazy_re(r"(?m)^[^#\s][^\n]*\n?|^[ \t]+[^#\s][^\n]*\n?")
-#: What OpenCode's plugin starts.
-_ARGV: Final = lazy_re(r'\["[^\n]*recalld"[^\n]*?\](?=\n)')
 
 
 class Refused(ValueError):
@@ -41,19 +40,51 @@ class Refused(ValueError):
         super().__init__(why, Text(mend))
 
 
+@record
+class Edited:
+    """The *text* with pieces put in, and which of its characters these are, so that `disconnect` takes out exactly them."""
+
+    text: str
+    mask: bytes  # a byte for each character: 1 where it was put in
+
+    @classmethod
+    def of(cls, text: str) -> Edited:
+        """Return the text as it was found."""
+        return cls(text, bytes(len(text)))
+
+    def put(self, place: int, piece: str) -> Edited:
+        """Return the text with the piece at its place."""
+        mask = self.mask[:place] + b"\1" * len(piece) + self.mask[place:]
+        return Edited(self.text[:place] + piece + self.text[place:], mask)
+
+    @property
+    def pieces(self) -> tuple[tuple[int, str], ...]:
+        """The pieces that were put in, with their places in the text, first to last."""
+        return tuple((found.start(), self.text[slice(*found.span())]) for found in re.finditer(b"\1+", self.mask))
+
+
+def without_pieces(text: str, pieces: Iterable[tuple[int, str]]) -> str:
+    """Return the text without the *pieces*, which are at their places: nobody has changed it since they were put in."""
+    for place, piece in sorted(pieces, key=lambda one: -one[0]):
+        text = text[:place] + text[place + len(piece) :]
+    return text
+
+
+def without_texts(text: str, pieces: Iterable[str], wanted: Wanted) -> str:
+    """Return the text, which was changed since, without those *pieces* that are in it once, and without the paragraph."""
+    left = _PARAGRAPH.sub("", text)
+    for piece in pieces:
+        left = left.replace(piece, "") if left.count(piece) == 1 else left
+    try:
+        return left if wanted.form != "json" or not left.strip() or parse(left) else text
+    except NoJson:
+        return text
+
+
 def connected(text: str | None, wanted: Wanted) -> Edited:
     """Return the text with what is *wanted*, None: there is no file; Refused for one that can't be changed."""
-    match wanted.form:
-        case "json":
-            return _in_json(text or "", wanted)
-        case "toml":
-            return _in_toml(text or "", wanted.text)
-        case "paragraph":
-            return _in_markdown(text or "", wanted.text)
-        case "file":
-            if text and "recalld" not in text:
-                raise Refused(Text("connect.foreign_file"))
-            return Edited.of(text) if text and "paragraph" in wanted.what else Edited(wanted.text, b"\1" * len(wanted.text))
+    change = {"json": _in_json, "toml": _in_toml, "paragraph": _in_markdown}[wanted.form]
+    return change(text or "", wanted)
 
 
 def disconnected(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], root: str | None = None) -> str:
@@ -64,15 +95,11 @@ def disconnected(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], r
     """
     match wanted.form:
         case "json":
-            left = _out_of_json(text, wanted, made, lambda found, _: root in (None, found))
-            return left if left == text else _without_needed(left, wanted, made)
+            return _out_of_json(text, wanted, made, lambda found, _: root in (None, found))
         case "toml":
             return _out_of_toml(text) if root in (None, *workspaces(text, wanted)) else text
         case "paragraph":
             return _PARAGRAPH.sub("", text)
-        case "file":
-            is_ours = "recalld" in text and ("paragraph" in wanted.what or root in (None, *workspaces(text, wanted)))
-            return "" if is_ours else text
 
 
 def is_blank(text: str, wanted: Wanted) -> bool:
@@ -83,93 +110,71 @@ def is_blank(text: str, wanted: Wanted) -> bool:
 def workspaces(text: str, wanted: Wanted) -> list[str]:
     """Return the workspaces that recalld's entries in the text are for; "" for an entry that names none."""
     found: list[str | None] = []
-    match wanted.form:
-        case "json" if _is_filled(text):
-            found = [workspace_of(one.argv) for one in _entries(_root(text), wanted)]
-        case "toml":
-            found = [workspace_of(_argv(_toml(text).get("mcp_servers", {}).get(NAME)))]
-        case "file" if argv := _ARGV.search(text):
-            found = [workspace_of([*json.loads(argv[0]), "hook"])]
+    if wanted.form == "json" and text.strip():
+        found = [workspace_of(one.argv) for one in _entries(text, wanted)]
+    elif wanted.form == "toml":
+        found = [workspace_of(_argv(_toml(text).get("mcp_servers", {}).get(NAME)))]
     return [one for one in dict.fromkeys(found) if one is not None]
 
 
 def made_keys(before: str, after: str, wanted: Wanted) -> list[tuple[str, ...]]:
-    """Return the keys of the objects, arrays and values that had to be made for what is wanted."""
+    """Return the keys of the objects and arrays that had to be made for what is wanted."""
     if wanted.form != "json":
         return []
-    old, new = _root(before) if _is_filled(before) else None, _root(after)
-    keys = [
-        (*one[:n],)
-        for one in (*(one[:-1] for one in wanted.properties or ()), *(wanted.items or ()))
-        for n in range(1, len(one) + 1)
-    ]
-    keys += [(one,) for one in wanted.needed or ()]
-    return [one for one in dict.fromkeys(keys) if new.at(*one) and not (old and old.at(*one))]
+    owners = (*(keys[:-1] for keys in wanted.properties or ()), *(wanted.items or ()))
+    made = dict.fromkeys(keys[:n] for keys in owners for n in range(1, len(keys) + 1))
+    return [keys for keys in made if at(after, *keys) and not (before.strip() and at(before, *keys))]
+
+
+# ── JSON ─────────────────────────────────────────────────────────────────────
 
 
 def _in_json(text: str, wanted: Wanted) -> Edited:
-    if _is_filled(text):
-        _refuse_a_foreign_server(text, wanted)
+    if text.strip():
+        servers = [at(text, *keys) for keys in wanted.properties or ()] if _root(text) else []
+        if any(one and workspace_of(_argv(one.value)) is None for one in servers):
+            raise Refused(Text("connect.foreign_server", name=NAME), "connect.mend_server")
         edited = Edited.of(_out_of_json(text, wanted, (), lambda _, is_wanted: not is_wanted))  # of another environment
     else:
-        edited = Edited.of(text).put([(len(text), "{}\n")])
+        edited = Edited.of(text).put(len(text), "{}\n")
     for keys, value in (wanted.properties or {}).items():
-        edited = _with_value(edited, keys, value)
+        edited = _with(edited, keys[:-1], dict, keys[-1], value)
     for keys, value in (wanted.items or {}).items():
-        edited = _with_element(edited, keys, value)
-    root = _root(edited.text)
-    for key, value in (wanted.needed or {}).items():
-        if root.at(key) is None:
-            edited = edited.put(with_property(edited.text, root, key, value))
-            root = _root(edited.text)
+        edited = _with(edited, keys, list, "", value)
     return edited
 
 
-def _is_filled(text: str) -> bool:
-    return bool(text.strip("\ufeff \t\r\n"))
-
-
-def _with_value(edited: Edited, keys: tuple[str, ...], value: object) -> Edited:
-    owner, missing = _deepest(_root(edited.text), keys[:-1])
-    if not missing and owner.at(keys[-1]) is not None:
-        return edited
-    rest = [*missing, keys[-1]]
-    for key in reversed(rest[1:]):
-        value = {key: value}
-    return edited.put(with_property(edited.text, owner, rest[0], value))
-
-
-def _with_element(edited: Edited, keys: tuple[str, ...], value: object) -> Edited:
-    owner, missing = _deepest(_root(edited.text), keys, last="array")
+def _with(edited: Edited, keys: tuple[str, ...], kind: type, name: str, value: object) -> Edited:
+    """Return the text with a value in the object or array (*kind*) at the keys, unless it is there; *name*: its own key."""
+    owner, missing = _deepest(edited.text, keys, kind)
     if not missing:
-        if any(item.plain() == value for item in owner.items):
-            return edited
-        return edited.put(with_item(edited.text, owner, value))
-    value = [value]
+        is_there = name in owner.value if name else value in owner.value
+        return edited if is_there else edited.put(*appended(edited.text, owner, value, name))
+    value = {name: value} if name else [value]
     for key in reversed(missing[1:]):
         value = {key: value}
-    return edited.put(with_property(edited.text, owner, missing[0], value))
+    return edited.put(*appended(edited.text, owner, value, missing[0]))
 
 
-def _deepest(root: Node, keys: Sequence[str], last: str = "object") -> tuple[Node, list[str]]:
+def _deepest(text: str, keys: Sequence[str], kind: type) -> tuple[Place, list[str]]:
     """Return the deepest value that is there below the keys, and the keys that are missing; Refused for another kind."""
-    node = root
+    place = _root(text)
     for n, key in enumerate(keys):
-        found = node.at(key)
+        found = members(text, place).get(key)
         if found is None:
-            return node, list(keys[n:])
-        if found.kind != (last if n == len(keys) - 1 else "object"):
+            return place, list(keys[n:])
+        if not isinstance(found.value, kind if n == len(keys) - 1 else dict):
             raise Refused(Text("connect.other_kind", key=".".join(keys[: n + 1])))
-        node = found
-    return node, []
+        place = found
+    return place, []
 
 
-def _root(text: str) -> Node:
+def _root(text: str) -> Place:
     try:
         root = parse(text)
     except NoJson as error:
         raise Refused(Text("connect.no_json", line=error.line)) from None
-    if root.kind != "object":
+    if not isinstance(root.value, dict):
         raise Refused(Text("connect.no_object"))
     return root
 
@@ -179,70 +184,54 @@ class _Entry:
     """What may be an entry of recalld's: the member or item *part* of *owner*, which has these *keys*, and what it starts."""
 
     keys: tuple[str, ...]
-    owner: Node
-    part: Node
+    owner: Place
+    part: Place
     argv: list[str]
     is_wanted: bool
 
 
-def _entries(root: Node, wanted: Wanted) -> Iterator[_Entry]:
+def _entries(text: str, wanted: Wanted) -> Iterator[_Entry]:
     """Yield the server of recalld's name, and every hook of the events that are wanted."""
+    _root(text)
     for keys, value in (wanted.properties or {}).items():
-        owner, part = root.at(*keys[:-1]), root.at(*keys)
+        owner, part = at(text, *keys[:-1]), at(text, *keys)
         if owner and part:
-            argv = _argv(part.plain())
+            argv = _argv(part.value)
             yield _Entry(keys[:-1], owner, part, argv, argv[:3] == _argv(value)[:3])  # its options may differ
     for keys, value in (wanted.items or {}).items():
-        owner = root.at(*keys)
-        for item in owner.items if owner else ():
-            inner = item.at("hooks")
-            is_wanted = item.plain() == value
-            if inner and len(inner.items) > 1:  # a person has put others beside it
-                yield from (_Entry((*keys, ""), inner, one, _hook_argv(one.plain()), is_wanted) for one in inner.items)
-            elif owner:
-                found = inner.items[0].plain() if inner and inner.items else item.plain()
-                yield _Entry(keys, owner, item, _hook_argv(found), is_wanted)
-
-
-def _refuse_a_foreign_server(text: str, wanted: Wanted) -> None:
-    found = [_root(text).at(*keys) for keys in wanted.properties or ()]
-    if any(one and workspace_of(_argv(one.plain())) is None for one in found):
-        raise Refused(Text("connect.foreign_server", name=NAME), "connect.mend_server")
+        owner = at(text, *keys)
+        for item in items(text, owner) if owner and isinstance(owner.value, list) else ():
+            hooks = item.value.get("hooks") if isinstance(item.value, dict) else None
+            if not isinstance(hooks, list) or not owner:
+                continue
+            if len(hooks) == 1:
+                yield _Entry(keys, owner, item, _hook_argv(hooks[0]), item.value == value)
+            else:  # a person has put others beside it
+                inner = members(text, item)["hooks"]
+                for one in items(text, inner):
+                    yield _Entry((*keys, ""), inner, one, _hook_argv(one.value), is_wanted=False)
 
 
 def _out_of_json(text: str, wanted: Wanted, made: Collection[tuple[str, ...]], goes: Callable[[str, bool], bool]) -> str:
     """Return the text without recalld's entries for which *goes* holds: it gets the workspace, and whether it is wanted."""
-    while _is_filled(text):
-        root, found = _root(text), None
-        for one in _entries(root, wanted):
+    while text.strip():
+        for one in _entries(text, wanted):
             workspace = workspace_of(one.argv)
             if workspace is not None and goes(workspace, one.is_wanted):
-                found = one
+                text = _without_empty(without(text, one.owner, one.part), one.keys, made)
                 break
-        if not found:
-            return text
-        text = _without_empty(without(text, found.owner, found.part), found.keys, made)
+        else:
+            break
     return text
 
 
 def _without_empty(text: str, keys: tuple[str, ...], made: Collection[tuple[str, ...]]) -> str:
     """Return the text without the objects and arrays at these keys and above that are empty, and were made by `connect`."""
     for n in range(len(keys), 0, -1):
-        root = _root(text)
-        owner, part = root.at(*keys[: n - 1]), root.at(*keys[:n])
-        if not owner or not part or keys[:n] not in made or text[part.start + 1 : part.end - 1].strip():
+        owner, part = at(text, *keys[: n - 1]), at(text, *keys[:n])
+        if not owner or not part or keys[:n] not in made or part.value:
             break
         text = without(text, owner, part)
-    return text
-
-
-def _without_needed(text: str, wanted: Wanted, made: Collection[tuple[str, ...]]) -> str:
-    """Return the text without what the file needs beside hooks, if `connect` put it in and no hooks are left."""
-    for key in wanted.needed or ():
-        root = _root(text)
-        part = root.at(key)
-        if part and (key,) in made and not root.at("hooks"):
-            text = without(text, root, part)
     return text
 
 
@@ -259,10 +248,11 @@ def _hook_argv(entry: Any) -> list[str]:
 def _argv(server: Any) -> list[str]:
     if not isinstance(server, dict):
         return []
-    command, args = server.get("command"), server.get("args", [])
-    return [
-        str(one) for one in (command if isinstance(command, list) else [command, *(args if isinstance(args, list) else [])])
-    ]
+    arguments = server.get("args")
+    return [str(one) for one in (server.get("command"), *(arguments if isinstance(arguments, list) else []))]
+
+
+# ── TOML and Markdown ────────────────────────────────────────────────────────
 
 
 def _toml(text: str) -> dict[str, Any]:
@@ -281,8 +271,8 @@ def _out_of_toml(text: str) -> str:
     return left if {**before, "mcp_servers": before.get("mcp_servers", {})} == {"mcp_servers": {}, **after} else text
 
 
-def _in_toml(text: str, table: str) -> Edited:
-    line = "\r\n" if "\r\n" in text else "\n"
+def _in_toml(text: str, wanted: Wanted) -> Edited:
+    table, line = wanted.text, "\r\n" if "\r\n" in text else "\n"
     ours: dict[str, Any] = tomllib.loads(table)["mcp_servers"][NAME]
     found = _toml(text).get("mcp_servers", {}).get(NAME)
     edited = Edited.of(text)
@@ -292,17 +282,19 @@ def _in_toml(text: str, table: str) -> Edited:
         edited = Edited.of(_out_of_toml(text))
         if workspace_of(_argv(found)) is None or edited.text == text:
             raise Refused(Text("connect.foreign_server", name=NAME), "connect.mend_server")
-    rest = edited.text
-    gap = "" if not rest.strip() else line if rest.endswith("\n") else line * 2
-    edited = edited.put([(len(rest), gap + table.replace("\n", line))])
+    edited = edited.put(len(edited.text), _gap(edited.text, line) + table.replace("\n", line))
     _toml(edited.text)  # Refused where mcp_servers is an inline table, which ends where it is written
     return edited
 
 
-def _in_markdown(text: str, paragraph: str) -> Edited:
+def _in_markdown(text: str, wanted: Wanted) -> Edited:
     line = "\r\n" if "\r\n" in text else "\n"
-    block = f"{BEGIN}\n{paragraph.strip()}\n{END}\n".replace("\n", line)
+    block = f"{BEGIN}\n{wanted.text.strip()}\n{END}\n".replace("\n", line)
     if _PARAGRAPH.search(text):  # it may be in another language, or a person's by now
         return Edited.of(text)
-    gap = "" if not text else line if text.endswith("\n") else line * 2
-    return Edited.of(text).put([(len(text), gap + block)])
+    return Edited.of(text).put(len(text), _gap(text, line) + block)
+
+
+def _gap(text: str, line: str) -> str:
+    """Return what parts the text from what is put behind it: an empty line."""
+    return "" if not text.strip() else line if text.endswith("\n") else line * 2

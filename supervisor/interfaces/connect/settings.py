@@ -8,6 +8,7 @@ No file of a client is written before all of its files could be changed.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat as modes
 import sys
@@ -16,9 +17,17 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.interfaces.connect.clients import CLIENTS, IN_PROJECT, Place, Wanted, wanted
-from recalld.supervisor.interfaces.connect.edited import without_pieces
-from recalld.supervisor.interfaces.connect.plan import Refused, connected, disconnected, is_blank, made_keys, workspaces
+from recalld.supervisor.interfaces.connect.clients import CLIENTS, LEFT, NAME, Place, Wanted, wanted
+from recalld.supervisor.interfaces.connect.plan import (
+    Refused,
+    connected,
+    disconnected,
+    is_blank,
+    made_keys,
+    without_pieces,
+    without_texts,
+    workspaces,
+)
 from recalld.supervisor.protocol.connections import Connection, parse_connections, render_connections
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.catalogue import Text
@@ -36,8 +45,10 @@ if TYPE_CHECKING:
 
 #: Settings of more bytes are not read; those of a busy client have some hundred thousand.
 _MOST_BYTES: Final = 20_000_000
+#: What stands for any client that speaks MCP.
+MCP: Final = "mcp"
 #: Other names of clients.
-_ALIASES: Final = {"claude": "claude-code", "gemini": "gemini-cli", "gemini cli": "gemini-cli", "open-code": "opencode"}
+_ALIASES: Final = {"claude": "claude-code", "gemini": "gemini-cli"}
 
 
 @dataclass(eq=False, repr=False)
@@ -96,8 +107,26 @@ class Machine:
         path = self.environ.get("PATH", os.defpath)
         return [name for name, one in CLIENTS.items() if (self.home / one.folder).is_dir() or which(one.command, path=path)]
 
+    def left(self) -> list[str]:
+        """Return the clients that an earlier version has connected, and that recalld no longer connects."""
+        return [name for name in LEFT if self._left(name)]
+
+    def _left(self, client: str) -> list[Connection]:
+        project = str(self.project or "")
+        return [one for one in self.known() if one.client == client and one.project == project]
+
+    def _removals_of_left(self, client: str) -> list[Change]:
+        """Return what disconnects a client that left; BadRequest where it is not known what was put in."""
+        if known := self._left(client):
+            return [self._removal_of_left(one) for one in known]
+        raise BadRequest("CLIENT", Text("connect.left_unknown", client=LEFT[client].title, path=LEFT[client].file))
+
     def changes(self, client: str) -> list[Change]:
         """Return what would connect the client; BadSettings or NoPermission for a file that can't be changed."""
+        if left := LEFT.get(client):
+            entry = json.dumps({NAME: self.place.server_of(client)}, ensure_ascii=False)[1:-1]
+            fields = {"client": left.title, "path": left.file, "keys": left.keys, "entry": entry}
+            raise BadRequest("CLIENT", Text("connect.left", **fields))
         read, others = self._all_read(client)
         roots = dict.fromkeys(root for found in others.values() for root in found)
         found = []
@@ -119,6 +148,8 @@ class Machine:
 
     def removals(self, client: str) -> list[Change]:
         """Return what would disconnect the client; BadSettings or NoPermission for a file that can't be changed."""
+        if client in LEFT:
+            return self._removals_of_left(client)
         root = str(self.paths.root)
         read, others = self._all_read(client)
         found = []
@@ -127,15 +158,33 @@ class Machine:
             if text is not None and not ("paragraph" in one.what and any(others.values())):  # the paragraph is for all
                 with _told_of(one.path):
                     left = self._without(one, before, text, known, root)
-            made = known.made if known else one.form == "file"
+            made = known is not None and known.made
             is_empty = made and is_blank(left or "", one)
             kind: Literal["absent", "delete", "remove"] = "absent" if left == text else "delete" if is_empty else "remove"
             found.append(Change(client, one, file, before, left or "", (), made, kind, elsewhere=others[one.path]))
         return found
 
+    def _removal_of_left(self, known: Connection) -> Change:
+        """Return what takes recalld out of a file of a client that left; BadSettings where it is not as it was put in."""
+        one = Wanted(Path(known.path), "json" if known.path.endswith(".json") else "paragraph", ("entries",))
+        file, before, text = self._read(one)
+        left = text or ""
+        if before and before.digest == known.digest:
+            left = without_pieces(left, known.pieces)
+        else:
+            left = without_texts(left, [piece for _, piece in known.pieces], one)
+        if (root := str(self.paths.root)) in left:
+            numbers = [str(n) for n, line in enumerate(left.splitlines(), 1) if "recalld" in line or root in line]
+            raise BadSettings(one.path, Text("connect.changed_since"), Text("connect.mend_left", lines=", ".join(numbers)))
+        is_empty = known.made and is_blank(left, one)
+        kind: Literal["absent", "delete", "remove"] = (
+            "absent" if left == text or not before else "delete" if is_empty else "remove"
+        )
+        return Change(known.client, one, file, before, left, (), known.made, kind)
+
     def _all_read(self, client: str) -> tuple[list[_Read], dict[Path, tuple[str, ...]]]:
         """Return the settings files of the client as they are, and for each the other workspaces that it is connected with."""
-        read = [(one, *self._read(one)) for one in wanted(client, self.place, self.paragraph, plugin(self.place))]
+        read = [(one, *self._read(one)) for one in wanted(client, self.place, self.paragraph)]
         others: dict[Path, tuple[str, ...]] = {}
         for one, _, _, text in read:
             with _told_of(one.path):
@@ -223,36 +272,19 @@ def _told_of(path: Path) -> Iterator[None]:
         raise BadSettings(path, *error.args) from None
 
 
-def client_names(given: Sequence[str], found: Collection[str], *, in_project: bool) -> list[str]:
+def client_names(given: Sequence[str], found: Collection[str]) -> list[str]:
     """Return the clients that are meant: those that are *given*, else those that are *found*; BadRequest for another."""
     names = [_ALIASES.get(one.lower(), one.lower()) for one in given]
     for name in names:
-        if name not in CLIENTS:
-            raise BadRequest("CLIENT", Text("connect.no_client", name=name, names=list(CLIENTS)))
-        if in_project and name not in IN_PROJECT:
-            raise BadRequest("--project", Text("connect.not_in_project", name=CLIENTS[name].title))
-    names = names or [name for name in found if not in_project or name in IN_PROJECT]
-    return list(dict.fromkeys(names))
+        if name not in CLIENTS and name not in LEFT:
+            raise BadRequest("CLIENT", Text("connect.no_client", name=name, names=[*CLIENTS, MCP]))
+    return list(dict.fromkeys(names or found))
 
 
 def program() -> str:
     """Return the path of the command `recalld` of this environment, else the one that the shell finds."""
     own = Path(sys.executable).parent / "recalld"
     return str(own) if own.exists() else which("recalld") or "recalld"
-
-
-def plugin(place: Place) -> str:
-    """Return OpenCode's plugin, which starts the hook of this environment."""
-    import json
-
-    return plugin_text("opencode").replace('["recalld", ', json.dumps(list(place.argv), ensure_ascii=False)[:-1] + ", ", 1)
-
-
-def plugin_text(client: str) -> str:
-    """Return the plugin of the client in JavaScript: its own part, and in it how all of them ask the hook."""
-    folder = Path(__file__).parent
-    shared = (folder / "hook.js").read_text(encoding="utf-8")
-    return (folder / f"{client}.js").read_text(encoding="utf-8").replace("// hook.js\n", shared, 1)
 
 
 def lines_put_in(change: Change) -> Iterator[str]:

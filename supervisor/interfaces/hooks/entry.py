@@ -35,8 +35,10 @@ MAX_EVENT: Final = 4 << 20
 #: Seconds after which it gives up, and those that the event about it may take.
 _PATIENCE_S: Final = 1.3
 _LAST_S: Final = 0.6
-#: Where a client says in which folder it was started.
-_PROJECT_VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+#: Where Claude Code says in which folder it was started.
+_PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
+#: The clients that have a hook, as `dialects.py` has them, which is not loaded to know it.
+_CLIENTS: Final = ("claude-code", "codex")
 #: What makes a folder a workspace: a hook makes none.
 _MADE_WITH: Final = ("recalld.toml", "history.json")
 
@@ -51,12 +53,28 @@ def main(argv: list[str]) -> NoReturn:
     signal.signal(signal.SIGALRM, lambda *_: _give_up(root, client, "", asked))
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
     try:
+        if client not in _CLIENTS:
+            _tell_of_no_hook(root, client)
         if is_made:
             _print(_answer(root, client, asked))
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is not the client's problem
         why = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__
         _give_up(root, client, why, asked)
     os._exit(0)
+
+
+def _tell_of_no_hook(root: str, client: str) -> None:
+    """Say on standard error that the client has no hook, such as one that an earlier version has connected."""
+    from pathlib import Path
+
+    from recalld.supervisor.interfaces.language import setting_at, spoken_language
+    from recalld.supervisor.storage.catalogue import Text, render
+    from recalld.supervisor.text.printable import printable_line
+
+    language = spoken_language(setting_at(Path(root), os.environ), os.environ)
+    sentence = render(Text("connect.no_hook", client=client, names=", ".join(_CLIENTS)), language)
+    if sys.stderr:
+        sys.stderr.write(f"recalld: {printable_line(sentence)}\n")
 
 
 def client_of(argv: list[str]) -> str:
@@ -70,10 +88,7 @@ def project_of(event: object, environ: Any) -> str:
 
     The client says it in a variable or in its event; "" where it does neither.
     """
-    given = next(filter(None, map(environ.get, _PROJECT_VARIABLES)), "")
-    if not given and isinstance(event, dict):
-        roots = event.get("workspace_roots")
-        given = event.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
+    given = environ.get(_PROJECT_VARIABLE) or (event.get("cwd") if isinstance(event, dict) else "")
     if not isinstance(given, str) or not os.path.isabs(given):
         return ""
     from recalld.supervisor.storage.foreign_name import parts_of

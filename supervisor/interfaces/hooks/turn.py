@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.hooks.dialects import DIALECTS, OddEvent, fits, framed, messages_of, read_event, written
+from recalld.supervisor.context.render import framed
+from recalld.supervisor.interfaces.hooks.dialects import OddEvent, fits, messages_of, read_event, written
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import as_supervisor_error
@@ -57,7 +58,7 @@ def answer(
         with _alone(faults, "keeping what was said", ws), changing or contextlib.nullcontext():
             _append(ws, messages, clock)
     with _alone(faults, "the block", ws):
-        text = written(client, event, _block(ws, event, client, project, clock, keep_fresh=keep_fresh))
+        text = written(event, _block(ws, event, client, project, clock, keep_fresh=keep_fresh))
     if faults:
         ws.events.emit("hook_failed", client=client, why="; ".join(faults))
     return text
@@ -73,8 +74,6 @@ def _alone(faults: list[str], step: str, ws: Workspace) -> Iterator[None]:
 
 
 def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock, *, keep_fresh: bool) -> str:
-    if event.kind not in DIALECTS[client].takes:
-        return ""
     who = Caller(session=event.session, chat="direct", interface="socket", clock=clock, keep_fresh=keep_fresh)
     if event.kind == "start":
         from recalld.supervisor.context.opening import STARTS
@@ -82,7 +81,7 @@ def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock,
 
         start = event.start if event.start in STARTS else "startup"
         request = OpeningRequest(project=project, session=event.session, start=start, tokens=_BUDGETS[0])
-        block = framed(client, perform(opening, ws, request, who).text)
+        block = framed(perform(opening, ws, request, who).text)
         return block if fits(client, block) else ""
     if not event.question:
         return ""
@@ -92,7 +91,7 @@ def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock,
         question = InjectRequest(
             question=event.question[:_MOST_CHARS], shows=_SHOWN, project=project, client=client, tokens=tokens
         )
-        block = framed(client, perform(inject, ws, question, who).memory)
+        block = framed(perform(inject, ws, question, who).memory)
         if fits(client, block):
             return block
     return ""

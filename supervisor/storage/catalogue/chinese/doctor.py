@@ -37,6 +37,8 @@ TEXTS: Final = {
     "key_in_files": "模型的密钥写在 {place} 里，备份和能读工作区的人都看得到；请从那里删掉，改用 `export {name}=KEY` 在这个 shell 里给出。",
     "key_open": "这台机器上的所有用户都能读 {path} 里的密钥；用 `{command}` 关上。",
     "connections_unread": ".recalld/connections.json 读不出来（{why}）；请重新连接客户端。",
+    "hook_unknown": "{clients} 在调用 recalld 没有的钩子：那里说的话不会存入记忆。请从它的设置里移除这个插件或钩子。",
+    "client_left": "旧版本连接过 {client}，现在不再回应它的钩子：那里说的话不会存入记忆。它的 MCP 服务器照常可用；`{command}` 会说明要移除什么。",
     "client_gone": "{path} 里已经没有连接 {client} 的内容；`{command}` 会重新加入，`recalld disconnect {client} --yes` 则不再记着它。",
     "client_program": "{client} 的钩子要启动 {program}，但它不存在；`{command}`。",
     "client_elsewhere": "{client} 的钩子用的是另一个工作区 {root}；`{command}`。",

@@ -37,6 +37,8 @@ TEXTS: Final = {
     "key_in_files": "the key of the model is in {place}, where backups and readers of the workspace find it; take it out there, `export {name}=KEY` gives it to this shell.",
     "key_open": "all users of this machine can read the key in {path}; `{command}` closes it.",
     "connections_unread": ".recalld/connections.json can't be read ({why}); connect the clients again.",
+    "hook_unknown": "{clients} asked for a hook that recalld does not have: nothing that is said there is kept. Take the plugin or the hooks out of its settings.",
+    "client_left": "an earlier version connected {client}, whose hooks are no longer answered: nothing that is said there is kept. Its MCP server goes on; `{command}` shows what is taken out.",
     "client_gone": "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld disconnect {client} --yes` forgets it.",
     "client_program": "the hook of {client} starts {program}, which does not exist; `{command}`.",
     "client_elsewhere": "the hook of {client} has another workspace, {root}; `{command}`.",
