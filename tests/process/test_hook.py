@@ -142,7 +142,7 @@ def test_hook_makes_no_workspace(tmp_path):
             "en",
             "recalld has no hook for gemini-cli, it has those of claude-code, codex; `recalld disconnect gemini-cli",
         ),
-        ("cursor", "zh", "recalld 没有 cursor 的钩子，有的是 claude-code, codex；`recalld disconnect cursor --yes`"),
+        ("cursor", "zh", "recalld 没有 cursor 的钩子，有的是 claude-code、codex；`recalld disconnect cursor --yes`"),
         ("vim", "en", "recalld has no hook for vim"),
     ],
 )

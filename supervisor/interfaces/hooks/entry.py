@@ -72,7 +72,7 @@ def _tell_of_no_hook(root: str, client: str) -> None:
     from recalld.supervisor.text.printable import printable_line
 
     language = spoken_language(setting_at(Path(root), os.environ), os.environ)
-    sentence = render(Text("connect.no_hook", client=client, names=", ".join(_CLIENTS)), language)
+    sentence = render(Text("connect.no_hook", client=client, names=list(_CLIENTS)), language)
     if sys.stderr:
         sys.stderr.write(f"recalld: {printable_line(sentence)}\n")
 

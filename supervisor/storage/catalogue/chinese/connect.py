@@ -46,7 +46,7 @@ TEXTS: Final = {
     "mcp": "把它加进任何一个支持 MCP 的客户端的设置；多数客户端有 `mcpServers` 这个对象。",
     "left": "recalld 不再写入 {client} 的设置；要用它的工具，请在 {path} 的 `{keys}` 下加入：{entry}",
     "left_unknown": "recalld 不知道自己往 {client} 的设置里写过什么；请在 {path} 和旁边的文件里，手工删掉启动 recalld 的内容",
-    "no_hook": "recalld 没有 {client} 的钩子，有的是 {names}；`recalld disconnect {client} --yes` 会移除旧版本写入的内容",
+    "no_hook": "recalld 没有 {client} 的钩子，有的是 {names}；`recalld disconnect {client} --yes` 会移除旧版本写入的内容。",
     "changed_since": "recalld 写入之后，它又被改过",
     "mend_left": "请手工删掉 recalld 的内容，在第 {lines} 行",
     "no_client": "没有客户端 {name}；有 {names}",

@@ -47,7 +47,7 @@ TEXTS: Final = {
     "mcp": "add this to the settings of any client that speaks MCP; most have an object `mcpServers`.",
     "left": "recalld no longer writes the settings of {client}; for its tools add below `{keys}` in {path}: {entry}",
     "left_unknown": "recalld does not know what it put into the settings of {client}; take out by hand what starts recalld, in {path} and in the files beside it",
-    "no_hook": "recalld has no hook for {client}, it has those of {names}; `recalld disconnect {client} --yes` takes out what an earlier version put in",
+    "no_hook": "recalld has no hook for {client}, it has those of {names}; `recalld disconnect {client} --yes` takes out what an earlier version put in.",
     "changed_since": "it was changed since recalld wrote into it",
     "mend_left": "take recalld's entries out by hand, lines {lines}",
     "no_client": "there is no client {name}; there are {names}",
