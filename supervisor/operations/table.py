@@ -30,7 +30,6 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "health": ("examine", "events", "weeks"),
     "upkeep": (
         "status",
-        "metrics",
         "plan",
         "fsck",
         "repair",

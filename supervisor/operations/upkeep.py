@@ -123,14 +123,6 @@ def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 
-@operation("metrics", StateRequest, reads=True, owner=True)
-def metrics(memory: Visible, _request: StateRequest) -> str:
-    """Return the figures of the workspace in the text format of Prometheus."""
-    from recalld.supervisor.checks.metrics import metrics as figures
-
-    return figures(memory.ws, memory.caller.clock(), os.environ)
-
-
 @operation("plan", StateRequest, reads=True, owner=True)
 def plan(memory: Visible, _request: StateRequest) -> dict[str, Any]:
     """Return what the next run would do."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import urllib.request
 
@@ -87,10 +86,3 @@ def test_port_in_a_variable_keeps_no_command_from_the_supervisor(command: Comman
             line.sendall(json.dumps(asked).encode() + b"\n")
             answer = b"".join(iter(lambda: line.recv(1 << 16), b""))
         assert json.loads(answer)["code"] == 0
-
-
-def test_status_prints_the_figures_for_a_textfile_collector(command: Command):
-    figures = command("status", "--metrics")
-    assert (figures.code, figures.err) == (0, "")
-    assert "recalld_supervisor_running 0\n" in figures.out
-    assert os.fspath(command.root) not in figures.out

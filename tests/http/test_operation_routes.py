@@ -114,16 +114,3 @@ def test_what_is_not_there_is_404_and_what_is_stale_is_409(service: Service):
     service.problem(404, "POST", "/api/why", {"turn": "20200101T000000000Z"})
     service.world.put("memory.md", "护照在保险柜里\n")
     service.problem(409, "POST", "/api/delete", {"lines": ["1@00000000"]})
-
-
-def test_metrics_are_the_figures_of_the_workspace(service: Service):
-    answer = service.ask("GET", "/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    lines = answer.text.splitlines()
-    figures = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
-    assert figures["recalld_well"] == "1"
-    assert figures['recalld_messages{archived="false"}'] == "0"
-    assert int(figures["recalld_disk_free_bytes"]) > 0
-    described = {line.split()[2] for line in lines if line.startswith("# HELP")}
-    assert described == {name.partition("{")[0] for name in figures}
-    assert str(service.world.root) not in answer.text

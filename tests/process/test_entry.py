@@ -166,7 +166,7 @@ PLAIN = [
     ["search", "--limit", "3", "search", "--json", "--limit", "007"],
     ["-w", "W", "search", "what about -w", "--session", "--json"],
     ["status"],
-    ["status", "--metrics", "-w", "W", "--json"],
+    ["status", "-w", "W", "--json"],
     ["-w", "W", "plan", "--at", "2026-02-01", "--now", "2026-01-28"],
 ]
 #: What the parser reads, or refuses, or what is no command of these.

@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
 def status(
     ctx: Context,
-    metrics: Annotated[bool, typer.Option("--metrics", help="figures for Prometheus, as at /metrics")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> int:
     """Show the state of the workspace, what is wrong first; 65 when something is wrong."""
-    return state.status(ctx.obj, metrics=metrics, workspace=workspace, now=now, json=json)
+    return state.status(ctx.obj, workspace=workspace, now=now, json=json)
 
 
 def plan(

@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 def status(
     call: Call,
     *,
-    metrics: bool = False,
     workspace: Path | None = None,
     now: str | None = None,
     json: bool = False,
 ) -> int:
     """Show the state of the workspace, what is wrong first, and return the exit code: 65 when something is wrong."""
     ws, _ = call.opened_made(workspace, now)
-    if metrics:
-        call.show(call.perform(upkeep.metrics, upkeep.StateRequest(), workspace, now).rstrip("\n"))
-        return 0
     ask, version = supervisor_of(ws.paths.root, call)
     found = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=version), workspace, now)
     facts = as_text(in_local_times(found.facts, ws.zone), call.renderer())

@@ -22,7 +22,6 @@ from recalld.supervisor.interfaces.http.operation_routes import operation_routes
 from recalld.supervisor.interfaces.http.problem import Refused, problem
 from recalld.supervisor.interfaces.http.site import FORM_HEADER, form_fields
 from recalld.supervisor.interfaces.proxy.endpoint import Proxy, protocol_error
-from recalld.supervisor.operations.upkeep import StateRequest, metrics
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import SupervisorError
 
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 #: The page, which may be left out of an installation.
 _PAGE: Final = "recalld.supervisor.interfaces.page"
-#: The type of Prometheus' text.
-_FIGURES: Final = "text/plain; version=0.0.4"
 
 
 def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
@@ -96,10 +93,7 @@ def _response(site: Site, page: Any, request: Request, error: Exception) -> Resp
 
 
 def _routes_for_programs(site: Site) -> list[BaseRoute]:
-    async def figures(request: Request) -> Response:
-        return PlainTextResponse(await site.perform(request, metrics, StateRequest()), media_type=_FIGURES)
-
-    return [Route("/metrics", figures), *memory_routes(site), *operation_routes(site)]
+    return [*memory_routes(site), *operation_routes(site)]
 
 
 def _own_routes(site: Site) -> list[BaseRoute]:

@@ -47,7 +47,7 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: Where the proxy in front of a model server is.
 PROXY: Final = "/v1/"
 #: Where programs ask: these want a header.
-FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/metrics", "/openapi.json")
+FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/openapi.json")
 _JSON: Final = "application/json"
 #: What a browser may load into a page and send from it: from this service alone, and no script within a page.
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

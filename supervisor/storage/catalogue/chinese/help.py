@@ -175,7 +175,6 @@ TEXTS: Final = {
     "service.uninstall": "停止服务并删除它的单元文件；记忆原地不动。",
     "service.uninstall.purge": "缓存和 systemd 的定时器时间戳也删掉",
     "stats": "统计长期记忆的行数和来源，以及最早和最晚的日期。",
-    "status.metrics": "供 Prometheus 读取的数据，与 /metrics 相同",
     "status": "显示工作区的状态，有问题的放在最前面；有问题时退出码为 65。",
     "summarize": "把一个会话，或其中新的内容，写成长期记忆里的一行。",
     "summarize.session": '会话的名字，和消息里的一样；"" 指没有会话的消息',
