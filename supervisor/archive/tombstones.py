@@ -204,7 +204,6 @@ class Tombstones:
         files: Iterable[tuple[str, str]],
         now: datetime,
         entropy: bytes,
-        marks: str = "",
         by: str = "",
     ) -> Act:
         """Write down, durably, what is to be forgotten; the first act takes its key from *entropy*, 32 random bytes."""
@@ -216,7 +215,6 @@ class Tombstones:
                 tuple(_grave(one, key) for one in messages),
                 tuple(_keyed(key, _mark("line", line)) for line in lines),
                 tuple(_keyed(key, _mark("file", *file)) for file in files),
-                marks=marks,
                 by=by,
             )
             self._write(key, (*acts, act))

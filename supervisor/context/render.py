@@ -73,7 +73,7 @@ _MARKUP: Final = (
 )
 #: What a text, or a message after a bar, may not begin with: it would seem to be another speaker's.
 _SPEAKERS: Final = "|".join((*ROLES, *ROLES.values()))
-#: A mark of recalld's own, which gets no backslash: [hidden], and those that `recalld redact` writes.
+#: A mark of recalld's own, which gets no backslash: [hidden], and those that are stored in the place of secrets.
 _HIDDEN: Final = "|".join([*(re.escape(mark[1:]) for mark in HIDDEN.values()), r"redacted(?:\]|:\ )", r"已隐去："])
 _ESCAPED: Final = (
     (lazy_re(rf"<(?=!--|[|｜<]|/?(?:{_MARKUP})\b)", re.IGNORECASE), r"<\\"),

@@ -1,8 +1,9 @@
 """
-Secrets that are stored: where they stand, and the marks that are put in their place before the old words are forgotten.
+The end of a redaction that 0.28 or older began: marks in the place of secrets, before the words as they were are forgotten.
 
-The act is written down first, with the language of the marks. The sweep that goes on with it takes the words out of what was
-made from them, puts the marks, and forgets the messages and lines as they were: whoever is killed between does it again.
+Such an act is in the list of what was forgotten, with the language of the marks. The sweep that goes on with it takes the words
+out of what was made from them, puts the marks, and forgets the messages and lines as they were: whoever is killed between does
+it again.
 """
 
 from __future__ import annotations
@@ -10,14 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from recalld.supervisor.archive.cut import rewritten
-from recalld.supervisor.forgetting.wanted import Wanted, standing
-from recalld.supervisor.longterm.lines import cut, filled
 from recalld.supervisor.protocol.dated_file import parse_dated
-from recalld.supervisor.text.marks import has_secret, marked
+from recalld.supervisor.text.marks import marked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
     from pathlib import Path
 
     from recalld.supervisor.archive.tombstones import Act
@@ -26,14 +24,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.message import Key
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
-
-
-def with_secrets(ws: Workspace, now: datetime) -> Wanted:
-    """Return the filed messages and the lines of the long-term file that have a secret."""
-    patterns = ws.config.privacy.forms
-    messages = {key: one for key, one in standing(ws, now).items() if one.files and has_secret(one.said.text, patterns)}
-    lines = (line for line in filled(cut(ws.long_term.read().text)) if has_secret(line.text, patterns))
-    return Wanted(messages, tuple(lines))
 
 
 def put_marks(aim: Aim, act: Act) -> None:

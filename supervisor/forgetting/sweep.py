@@ -71,16 +71,12 @@ def spots(touched: Mapping[str, Sequence[str]]) -> tuple[Spot, ...]:
     )
 
 
-def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, marks: str = "", by: str = "") -> Act:
-    """
-    Write down what is to be forgotten, before anything is deleted; secrets give way to *marks* of that language.
-
-    *by* is who asks for it, since a supervisor may do it.
-    """
+def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:
+    """Write down what is to be forgotten, before anything is deleted; *by* is who asks for it, since a supervisor may do it."""
     ws.groups.keep(now)
     files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
     said = (one.said for one in wanted.messages.values())
-    return ws.journal.tombstones.begin(said, (line.text for line in wanted.lines), files, now, entropy, marks, by)
+    return ws.journal.tombstones.begin(said, (line.text for line in wanted.lines), files, now, entropy, by)
 
 
 def sweep(ws: Workspace, now: datetime) -> int:

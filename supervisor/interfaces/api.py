@@ -21,7 +21,6 @@ from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.operations import days, health, history, long_term, recall, sessions, turns, upkeep
 from recalld.supervisor.operations import forget as forgetting
 from recalld.supervisor.operations import prune as pruning
-from recalld.supervisor.operations import redact as redacting
 from recalld.supervisor.operations import undo as undoing
 from recalld.supervisor.operations.operation import A, Caller, Q, perform
 from recalld.supervisor.protocol.making import check_folder
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.operations.health import CheckAnswer, EventAnswer, WeekCount
     from recalld.supervisor.operations.operation import Operation
     from recalld.supervisor.operations.prune import Pruned
-    from recalld.supervisor.operations.redact import Redacted
     from recalld.supervisor.operations.sessions import SessionsAnswer
     from recalld.supervisor.operations.turns import TurnAnswer, TurnsAnswer
     from recalld.supervisor.operations.undo import Undone
@@ -268,14 +266,6 @@ class Memory:
     def undo(self, act: str) -> Undone:
         """Take the act of this id in CHANGES.md back; BadRequest, and nothing changes, where something was built on it."""
         return self._perform(undoing.undo, undoing.UndoRequest(id=act))
-
-    def redact(self, *, yes: bool = False, shown: str = "") -> Redacted:
-        """
-        Show the filed messages and the lines with secrets; with *yes* put marks in their place, and forget them as they were.
-
-        *shown* is the `digest` of the answer without *yes*: then nothing else is redacted than what that showed.
-        """
-        return self._perform(redacting.redact, redacting.RedactRequest(yes=yes, shown=shown))
 
     def prune(self, summary_days: int = 180, *, dry_run: bool = False) -> Pruned:
         """Move dated files of days so long ago to trash/, where a model's summary covers them; `undo` brings them back."""

@@ -21,7 +21,6 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "long_term_text": ("long_term_text", "replace_long_term", "search_lines"),
     "long_term": ("write", "read", "delete", "invalidate", "stats", "summarize", "summarize_overflow"),
     "forget": ("forget",),
-    "redact": ("redact",),
     "undo": ("undo",),
     "prune": ("prune",),
     "days": ("days", "day", "summary", "edit_summary"),

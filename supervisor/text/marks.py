@@ -1,8 +1,8 @@
 """
 Marks that stand in the place of secrets in what is stored: "[redacted: password]", and none of the secret.
 
-The caller decides what is marked: `recalld redact` what is stored already, `privacy.redact = "store"` what is about to be. The
-same text has the same marks at any time, since the id of a message may be made of them. Pure.
+`privacy.redact = "store"` marks what is about to be stored. The same text has the same marks at any time, since the id of a
+message may be made of them. Pure.
 """
 
 from __future__ import annotations

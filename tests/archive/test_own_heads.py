@@ -9,7 +9,7 @@ import pytest
 from recalld.supervisor.operations.forget import ForgetRequest
 from recalld.supervisor.operations.forget import forget as operation
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.redact import RedactRequest, redact
+from tests.forgetting.test_redaction import redact
 from tests.world import World, at, message
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_forgetting_and_redacting_leave_a_persons_head_whole(world, edit):
     path.write_bytes(edit(path.read_text("utf-8")).encode())
     head = path.read_text("utf-8-sig").split("\ncount:")[0]
     world.reopen()
-    assert run(redact, RedactRequest(yes=True, shown=run(redact, RedactRequest()).digest)).done
+    assert redact(world)
     world.settle()
     assert "plum-otter-1931" not in day(world).read_text("utf-8")
     assert world.verdict()[1]

@@ -60,7 +60,6 @@ ANSWERS = [
     Row("stats", {}, ("stats",)),
     Row("plan", {}, ("plan",)),
     Row("index_status", {}, ("index", "status")),
-    Row("redact", {}, ("redact", "--dry-run")),
     Row("prune", {"dry_run": True}, ("prune", "--dry-run")),
 ]
 ERRORS = [

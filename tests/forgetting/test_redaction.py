@@ -1,4 +1,4 @@
-"""Secrets that are stored give way to marks that say what stood there, and the words as they were leave every place."""
+"""A redaction that 0.28 or older began is finished: marks stand where secrets were, and the words as they were leave every place."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.app import run_command
-from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.forgetting import sweep
+from recalld.supervisor.forgetting.wanted import Wanted, standing
+from recalld.supervisor.longterm.lines import cut, filled
+from recalld.supervisor.operations.forget import finish
 from recalld.supervisor.operations.long_term import WriteRequest
 from recalld.supervisor.operations.long_term import write as long_term_write
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.redact import RedactRequest, redact
 from recalld.supervisor.storage.catalogue import render
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.marks import marked
+from recalld.supervisor.text.marks import has_secret, marked
 from recalld.supervisor.text.redact import find_secrets
 from tests.world import Diarist, World, at, message
 
@@ -41,8 +40,22 @@ def world(tmp_path: Path) -> World:
     return world
 
 
-def ask(world: World, **more: Any) -> Any:
-    return perform(redact, world.ws, RedactRequest(**more), Caller(clock=world.clock, language="zh"))
+def begin(world: World) -> None:
+    """Begin to redact, as `recalld redact` of 0.28 did: an act of forgetting that has the language of its marks."""
+    ws, now = world.ws, world.clock()
+    ws.journal.refresh()
+    messages = {key: one for key, one in standing(ws, now).items() if one.files and has_secret(one.said.text)}
+    lines = tuple(line for line in filled(cut(ws.long_term.read().text)) if has_secret(line.text))
+    sweep.begin(ws, Wanted(messages, lines), now, bytes(32))
+    *before, act = (world.read(".recalld/forgotten.jsonl") or b"").splitlines()
+    marked_act = json.dumps({**json.loads(act), "marks": "zh"}).encode()
+    world.put(".recalld/forgotten.jsonl", b"\n".join([*before, marked_act, b""]))
+
+
+def redact(world: World) -> bool:
+    """Whether a redaction that was begun is done."""
+    begin(world)
+    return finish(world.ws, world.clock())
 
 
 def left(world: World) -> set[str]:
@@ -51,37 +64,8 @@ def left(world: World) -> set[str]:
     return {one for one in (KEY, "hunter2-demo", "correct-horse-7") if one.encode() in data}
 
 
-def test_redact_shows_where_secrets_are_and_changes_nothing(world: World) -> None:
-    before = world.tree(internal=True)
-    shown = ask(world)
-    assert [one.ref.partition("@")[0] for one in (*shown.messages, *shown.lines)] == ["m-key-0000001", "m-pass-000001", "1"]
-    assert not [one for one in (KEY, "hunter2-demo", "correct-horse-7") if one in str(shown)]
-    assert {name: data for name, data in world.tree(internal=True).items() if name in before} == before
-
-
-def test_redact_says_how_many_messages_it_did_not_look_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    world = World(tmp_path / "w", at("2026-01-31T10:00"))
-    command = ["-w", str(world.root), "redact", "--dry-run"]
-
-    def printed(*more: str) -> str:
-        assert run_command(commands(), Call([*command, *more], {"RECALLD_LANGUAGE": "en"})) == 0
-        return capsys.readouterr().out
-
-    nothing = "no secrets are found in filed messages and in the long-term file."
-    assert printed() == f"{nothing}\n"
-    world.write([message("m-pass-000001", "2026-01-31T09:00", "wifi 的密码是 hunter2-demo，客人用。")])
-    world.drop("一.json", {"role": "user", "text": "门禁密码是 tiger-lily-9。"})
-    unfiled = "not looked at, since not filed yet: 2 messages; run `recalld"
-    assert printed().startswith(f"{nothing}\n{unfiled}")
-    assert json.loads(printed("--json"))["unfiled"] == 2
-    world.settle()
-    world.write([*world.history(), message("m-new-0000001", "2026-01-31T09:30", "周五去游泳馆。")])
-    assert "not filed yet: 1 message;" in printed()
-    assert "hunter2" not in printed()
-
-
 def test_redact_puts_marks_and_leaves_every_other_word(world: World) -> None:
-    assert ask(world, yes=True, shown=ask(world).digest).done
+    assert redact(world)
     world.settle()
     assert left(world) == set()
     texts = [block.text for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name)]
@@ -90,12 +74,11 @@ def test_redact_puts_marks_and_leaves_every_other_word(world: World) -> None:
     assert "喜欢喝茶" in (world.read("memory.md") or b"").decode()
     assert world.verdict()[1]
     assert world.fsck().lost == []
-    assert not ask(world).messages
 
 
 def test_redacted_message_is_missed_when_its_file_is_deleted(world: World) -> None:
     seen = world.fsck().seen
-    assert ask(world, yes=True, shown=ask(world).digest).done
+    assert redact(world)
     world.settle()
     assert world.fsck().seen == seen
     path = next(world.ws.memory.path_of(file.name) for file in world.ws.memory.dated() if file.day.day == 30)
@@ -116,7 +99,7 @@ def test_redacted_message_is_missed_when_its_file_is_deleted(world: World) -> No
 
 
 def test_redaction_leaves_the_advice_for_other_messages_of_a_lost_file(world: World) -> None:
-    assert ask(world, yes=True, shown=ask(world).digest).done
+    assert redact(world)
     world.settle()
     path = next(world.ws.memory.path_of(file.name) for file in world.ws.memory.dated() if file.day.day == 10)
     path.unlink()
@@ -139,24 +122,16 @@ def test_redact_reaches_copies_of_words_that_stand_nowhere_else(tmp_path: Path) 
     world.settle()
     (world.root / "history.json.bak").unlink()
     assert left(world) == {KEY, "correct-horse-7"}
-    assert ask(world, yes=True).done
+    assert redact(world)
     assert left(world) == set()
 
 
 def test_redacted_words_do_not_come_back_by_a_program(world: World) -> None:
     before = world.history()
-    ask(world, yes=True)
+    assert redact(world)
     world.write(before)
     world.settle()
     assert left(world) == set()
-
-
-def test_redact_refuses_other_words_than_were_shown(world: World) -> None:
-    shown = ask(world).digest
-    world.add(message("m-new-0000001", "2026-01-30T11:00", "门禁密码是 tiger-lily-9。"))
-    world.settle()
-    with pytest.raises(BadRequest):
-        ask(world, yes=True, shown=shown)
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])

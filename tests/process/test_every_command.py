@@ -71,7 +71,6 @@ ANSWERS: Final = {
     "stats": ("stats", ["total", "sources", "date_range"]),
     "invalidate": ("invalidate 1@e3238907", ["place", "text", "until"]),
     "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),
-    "redact": ("redact --dry-run", ["messages", "lines", "digest", "unfiled", "done"]),
     "prune": ("prune --dry-run", ["files", "bytes", "uncovered", "dryRun"]),
     "undo": ("undo {last_act}", ["id", "kind", "what", "done"]),
     "forget": (

@@ -1,4 +1,4 @@
-"""The commands that take back: `forget` and `redact` show what would go, ask, and do it; `undo`, `prune`."""
+"""The commands that take back: `forget` shows what would go, asks, and does it; `undo`, `prune`."""
 
 from __future__ import annotations
 
@@ -105,39 +105,6 @@ def _role(call: Call, role: str) -> str:
     return call.render(word) if word else role
 
 
-def redact(
-    ctx: Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show where secrets are")] = False,
-    yes: Yes = False,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> None:
-    """Put a mark in the place of each secret in filed messages and lines, and forget them as they were; asks first."""
-    from recalld.supervisor.archive.diary import amounts_of
-    from recalld.supervisor.operations import redact as operations
-
-    call: Call = ctx.obj
-    shown = call.perform(operations.redact, operations.RedactRequest(), workspace, now, speaks=True)
-    is_empty = not any(shown.counts.values())
-    if not json:
-        lines = [f"  {one.ref}  {one.text}" for one in (*shown.messages, *shown.lines)]
-        head = Text("forget.no_secrets") if is_empty else Text("forget.secrets", amounts=shown.amounts)
-        if shown.unfiled:
-            lines.append(call.render(Text("forget.unfiled", amounts=amounts_of({"messages": shown.unfiled}))))
-        call.show("\n".join([call.render(head), *lines]))
-    if is_empty or dry_run or not (yes or _wants(call, json=json)):
-        if json:
-            call.show(as_json(asdict(shown)))
-        elif not (is_empty or dry_run):
-            call.say(Text("forget.not_redacted"), 0)
-        return
-    request = operations.RedactRequest(yes=True, shown=shown.digest)
-    done = call.perform(operations.redact, request, workspace, now, speaks=True)
-    text = Text("forget.redacted", amounts=done.amounts) if done.done else Text("forget.goes_on")
-    call.show(as_json(asdict(done)) if json else call.render(text))
-
-
 def undo(
     ctx: Context,
     act: Annotated[str, typer.Argument(help="an id of CHANGES.md, as in w-3f9a2c11; without it the newest is named")] = "",
@@ -192,6 +159,5 @@ def prune(
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
     app.command()(prune)
-    app.command()(redact)
     app.command()(forget)
     app.command()(undo)

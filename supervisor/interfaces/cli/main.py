@@ -23,7 +23,7 @@ MODULES: Final = {
     "import_logs": ("import",),
     "turn": ("append", "inject", "context", "search", "get", "why", "index"),
     "long_term": ("write", "read", "delete", "stats", "summarize", "invalidate"),
-    "forget": ("prune", "redact", "forget", "undo"),
+    "forget": ("prune", "forget", "undo"),
     "memory": ("memory",),
     "model": ("model",),
     "pool": ("pool",),

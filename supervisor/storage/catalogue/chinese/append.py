@@ -12,7 +12,7 @@ TEXTS: Final = {
     "left": "配置有错，内容先存在 inbox.d/new，等配置正确的 supervisor 收进记忆：{why}。",
     "needs": "要有 --role 和 --text，或者 --jsonl",
     "empty": "内容是空的，没有存入；请写上说了什么",
-    "secret.llm": "里面好像有密码之类的内容：文件里照原样保存，给模型看时会隐去；用 `recalld redact` 可以在文件里也换成标记。",
+    "secret.llm": '里面好像有密码之类的内容：文件里照原样保存，给模型看时会隐去；用 `recalld forget` 可以收回；设置 `[privacy] redact = "store"` 之后，保存前就换成标记。',
     "secret.store": "里面好像有密码之类的内容：存入时已换成标记。",
     "input_closed": "标准输入已关闭",
 }

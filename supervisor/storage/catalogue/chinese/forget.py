@@ -64,11 +64,6 @@ TEXTS: Final = {
     "outside_backups": "{folder} 里之前做的 {count} 个夜间备份：请删掉它们。从它们恢复时，只要这个工作区还在，就会按它的清单清理",
     "outside_model": "模型服务器自己保存的内容，{url}",
     "outside_exports": "导出的文件、文件夹和备份的副本，以及交给 recalld 的客户端日志",
-    "no_secrets": "已归档的消息和长期记忆里没有发现密码或密钥。",
-    "unfiled": "还没归档、没有检查的：{amounts}；用 `recalld archive` 归档后再查。",
-    "secrets": "已归档的消息和长期记忆里，{amounts} 有密码或密钥，下面以标记代替：",
-    "not_redacted": "没有改动；加上 --yes 就不再询问，直接换成标记。",
-    "redacted": "{amounts}里的密码和密钥已换成标记，别处也都没有了。",
     "offer": "有 {count} 条你手工删掉或改过的消息，原话还留在别处：`recalld forget --removed` 会列出来，并从所有地方去掉。",
     "unfinished": "还有 {count} 条消息、行或文件要忘掉：下一轮会接着做，也可以运行 `recalld run --until-settled`",
 }

@@ -12,7 +12,7 @@ TEXTS: Final = {
     "left": "the configuration is wrong, so what you gave waits in inbox.d/new for a supervisor whose configuration is right: {why}.",
     "needs": "it needs --role and --text, or --jsonl",
     "empty": "it is empty, and nothing was added; give the words of the message",
-    "secret.llm": "it looks as if a secret were in it. It is kept in your files as you gave it, and hidden from models; `recalld redact` puts a mark in its place.",
+    "secret.llm": 'it looks as if a secret were in it. It is kept in your files as you gave it, and hidden from models; `recalld forget` takes it back, `[privacy] redact = "store"` stores a mark in the place of the next one.',
     "secret.store": "it looks as if a secret were in it: a mark was stored in its place.",
     "input_closed": "standard input is closed",
 }

@@ -64,11 +64,6 @@ TEXTS: Final = {
     "outside_backups": "the {count} nightly backups in {folder}, made before: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there",
     "outside_model": "what the server of the model has kept, {url}",
     "outside_exports": "exports, copies of the folder and of its backups, and logs of the clients that recalld was given",
-    "no_secrets": "no secrets are found in filed messages and in the long-term file.",
-    "unfiled": "not looked at, since not filed yet: {amounts}; run `recalld archive` first to have all of them looked at.",
-    "secrets": "there are secrets in the filed messages and the long-term memory ({amounts}), shown here with marks in their place:",
-    "not_redacted": "nothing was changed; --yes puts the marks there without a question.",
-    "redacted": "marks stand in the place of the secrets now, which have left every other place ({amounts}).",
     "offer": "messages that you deleted or changed by hand stand in other places as they were ({count}): `recalld forget --removed` shows them, and takes them out everywhere.",
     "unfinished": "something is still to be forgotten ({count}): the next round goes on with it, or `recalld run --until-settled`",
 }
