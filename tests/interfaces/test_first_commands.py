@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.archive.diary import amounts_of
-from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.app import LEFT, run_command
 from recalld.supervisor.interfaces.cli.call import Call, ServedCall
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.storage.catalogue import render
@@ -90,3 +90,12 @@ def test_chat_with_an_empty_standard_input_says_so(tmp_path: Path, capsys, monke
 def test_amounts_are_in_the_singular_and_the_plural():
     amounts = amounts_of({"messages": 1, "lines": 2, "files": 0})
     assert (render(amounts, "en"), render(amounts, "zh")) == ("1 message, 2 lines", "1 条消息、2 行长期记忆")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("words", LEFT)
+def test_command_that_has_left_says_what_does_its_work_now(tmp_path: Path, capsys, words, language):
+    command = ["-w", str(tmp_path), *words.split(), "--json"]
+    assert run_command(commands(), Call(command, {"RECALLD_LANGUAGE": language})) == BadRequest.exit_code
+    assert capsys.readouterr().err == f"recalld: {render(LEFT[words], language)}\n"
+    assert list(tmp_path.iterdir()) == []

@@ -75,6 +75,8 @@ _WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 
 #: Commands of earlier versions, by their first words, and what does their work now.
 LEFT: Final = {
+    "redact": Text("left.redact"),
+    "status --metrics": Text("left.metrics"),
     "gateway": Text("left.gateway"),
     "fleet status": Text("left.fleet_status"),
     "fleet drain": Text("left.fleet_drain"),
@@ -89,7 +91,7 @@ _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if ki
 
 def run_command(commands: Any, call: Call) -> int:
     """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
-    words = [word for word in without_workspace(call.argv) if not word.startswith("-")]
+    words = [word for word in without_workspace(call.argv) if not word.startswith("-") or word == "--metrics"]
     for count in (1, 2, 3):
         if left := LEFT.get(" ".join(words[:count])):
             return call.say(left, BadRequest.exit_code)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "redact": '`redact` 已经取消：已经保存的密码用 `recalld forget --match 文字` 收回；在 recalld.toml 里设置 `[privacy] redact = "store"`，以后保存前就换成标记。',
+    "metrics": "不再提供 Prometheus 格式的数据：这些数字都在 `recalld status --json` 里，有问题时退出码是 65。",
     "gateway": "网关已经取消：在各个工作区的 recalld.toml 里设置 `[serve] port`，每个工作区就在自己的端口上提供 HTTP 服务；需要统一入口时，请在前面放一个 Web 服务器，把 /w/NAME/ 转发到对应的端口。",
     "fleet_status": "工作区群不再有单独的状态：用 `recalld -w 文件夹 status` 看一个工作区，用 `systemctl status 'recalld*'` 看各个服务。",
     "fleet_drain": "不再需要让出或交还工作区：用 `systemctl stop recalld@NAME` 停止一个工作区的服务；.fleet/drained 里有同名文件的工作区，`recalld fleet` 不会去动。",

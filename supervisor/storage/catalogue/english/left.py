@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "redact": 'there is no `redact` any more: `recalld forget --match TEXT` takes back a secret that is stored, and `[privacy] redact = "store"` in recalld.toml stores a mark in the place of the next one.',
+    "metrics": "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong.",
     "gateway": "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port.",
     "fleet_status": "a fleet has no status of its own any more: `recalld -w DIR status` shows how a workspace is, `systemctl status 'recalld*'` how the services are.",
     "fleet_drain": "nothing is drained or adopted any more: `systemctl stop recalld@NAME` ends the service of a workspace, and `recalld fleet` leaves one alone while there is a file of its name in .fleet/drained.",
