@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from recalld.supervisor.interfaces.proxy.auxiliary import RULES, is_auxiliary
+from recalld.supervisor.interfaces.proxy.auxiliary import IN_MESSAGE, IN_SYSTEM, is_auxiliary
 from recalld.supervisor.interfaces.proxy.talk import read_talk
 
 #: The last message, or with a mark the system prompt, with the first words that each client sends.
@@ -69,15 +70,10 @@ def test_auxiliary_request_is_none_that_a_person_makes(prompt):
     assert not is_for_itself(prompt, "You are a helpful assistant.")
 
 
-def test_auxiliary_rules_each_have_a_prompt_that_only_they_know():
-    prompts = lines(FOR_ITSELF)
-    assert [rule for rule in RULES if not any(matches(rule.pattern, one.removeprefix("S ")) for one in prompts)] == []
-
-
-def matches(pattern: str, text: str) -> bool:
-    import re
-
-    return bool(re.search(pattern, text))
+@pytest.mark.parametrize(("patterns", "mark"), [(IN_MESSAGE, ""), (IN_SYSTEM, "S ")])
+def test_auxiliary_patterns_each_have_a_prompt(patterns, mark):
+    prompts = [one.removeprefix("S ") for one in lines(FOR_ITSELF) if one.startswith("S ") == bool(mark)]
+    assert [pattern for pattern in patterns if not any(re.search(pattern, one) for one in prompts)] == []
 
 
 def test_request_for_one_token_is_no_persons():

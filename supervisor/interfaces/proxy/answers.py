@@ -53,7 +53,7 @@ def read_answer(kind: Kind, data: bytes, *, is_stream: bool) -> Answer:
             if isinstance(one, dict):
                 if one.get("error"):  # the end may follow all the same
                     return replace(answer, is_whole=False)
-                answer = (_STREAMED if is_stream else _WHOLE)[kind](answer, one)
+                answer = _READ[kind](answer, one)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
         return replace(answer, is_whole=False)
     return answer
@@ -68,79 +68,60 @@ def _events(data: bytes) -> Iterator[Any]:
                 return  # the last one, cut off
 
 
-# ── chat completions ─────────────────────────────────────────────────────────
-
-
-def _chat(_: Answer, found: Mapping[str, Any]) -> Answer:
-    choice = found["choices"][0]
-    return _said(Answer(id=_id(found)), choice["message"], choice.get("finish_reason"))
-
-
-def _chat_piece(answer: Answer, found: Mapping[str, Any]) -> Answer:
+def _chat(answer: Answer, found: Mapping[str, Any]) -> Answer:
+    """Return the answer with a whole completion, or with a piece of one."""
     answer = replace(answer, id=answer.id or _id(found))
     for choice in found.get("choices") or ():
-        if not choice.get("index"):
-            answer = _said(answer, choice.get("delta") or {}, choice.get("finish_reason"))
+        if choice.get("index"):  # another answer to the same question
+            continue
+        message, ended = choice.get("message") or choice.get("delta") or {}, choice.get("finish_reason")
+        if ended in _FAILED:
+            raise ValueError(ended)
+        words = words_of(message.get("content")) or message.get("refusal") or ""
+        calls = bool(message.get("tool_calls") or message.get("function_call")) or ended in ("tool_calls", "function_call")
+        answer = Answer(answer.words + words, answer.is_whole or bool(ended), answer.calls or calls, answer.id)
     return answer
 
 
-def _said(answer: Answer, message: Mapping[str, Any], ended: object) -> Answer:
-    if ended in _FAILED:
-        raise ValueError(ended)
-    words = words_of(message.get("content")) or message.get("refusal") or ""
-    calls = bool(message.get("tool_calls") or message.get("function_call")) or ended in ("tool_calls", "function_call")
-    return Answer(answer.words + words, answer.is_whole or bool(ended), answer.calls or calls, answer.id)
-
-
-# ── responses ────────────────────────────────────────────────────────────────
-
-
-def _response(_: Answer, found: Mapping[str, Any]) -> Answer:
-    output = found.get("output") or ()
-    words = "\n".join(words_of(one.get("content")) for one in output if one.get("type") == "message")
-    calls = any(one.get("type") in _CALLS for one in output)
-    return Answer(words, found.get("status") in (None, "completed", "incomplete"), calls, _id(found))
-
-
-def _response_piece(answer: Answer, found: Mapping[str, Any]) -> Answer:
+def _responses(answer: Answer, found: Mapping[str, Any]) -> Answer:
+    """Return the answer with a whole response, which has no type, or with an event of its stream."""
     match found.get("type"):
         case "response.output_text.delta" | "response.refusal.delta":
             return replace(answer, words=answer.words + found["delta"])
-        case "response.completed" | "response.incomplete":
-            whole = _response(answer, found["response"])
-            return replace(whole, words=whole.words or answer.words)
         case "response.created":
             return replace(answer, id=_id(found["response"]))
-    return answer
+        case "response.completed" | "response.incomplete":
+            found = found["response"]
+        case str():
+            return answer
+    output = found.get("output") or ()
+    words = "\n".join(words_of(one.get("content")) for one in output if one.get("type") == "message")
+    calls = any(one.get("type") in _CALLS for one in output)
+    return Answer(words or answer.words, found.get("status") in (None, "completed", "incomplete"), calls, _id(found))
 
 
-# ── messages ─────────────────────────────────────────────────────────────────
-
-
-def _message(_: Answer, found: Mapping[str, Any]) -> Answer:
-    content = found.get("content")
-    calls = any(one.get("type") in _CALLS for one in content) if isinstance(content, list) else False
-    return Answer(_joined(content), bool(found.get("stop_reason")), calls, _id(found))
-
-
-def _message_piece(answer: Answer, found: Mapping[str, Any]) -> Answer:
+def _messages(answer: Answer, found: Mapping[str, Any]) -> Answer:
+    """Return the answer with a whole message, or with an event of its stream."""
     match found.get("type"):
         case "message_start":
             return replace(answer, id=_id(found["message"]))
         case "content_block_start":
-            block = found["content_block"]
-            return replace(answer, words=answer.words + _joined([block]), calls=answer.calls or block.get("type") in _CALLS)
+            return _with_blocks(answer, [found["content_block"]])
         case "content_block_delta" if found["delta"].get("type") == "text_delta":
             return replace(answer, words=answer.words + found["delta"]["text"])
         case "message_stop":
             return replace(answer, is_whole=True)
+        case "message":
+            whole = Answer(is_whole=bool(found.get("stop_reason")), id=_id(found))
+            return _with_blocks(whole, found["content"])
     return answer
 
 
-def _joined(content: object) -> str:
-    """Return the words of the blocks of text, which are one text that citations divide."""
-    blocks = content if isinstance(content, list) else ()
-    return "".join(one["text"] for one in blocks if one.get("type") == "text")
+def _with_blocks(answer: Answer, blocks: list[Mapping[str, Any]]) -> Answer:
+    """Return the answer with the words of the blocks of text, which are one text that citations divide."""
+    words = "".join(one["text"] for one in blocks if one.get("type") == "text")
+    calls = any(one.get("type") in _CALLS for one in blocks)
+    return replace(answer, words=answer.words + words, calls=answer.calls or calls)
 
 
 def _id(found: Mapping[str, Any]) -> str:
@@ -148,13 +129,8 @@ def _id(found: Mapping[str, Any]) -> str:
     return one if isinstance(one, str) else ""
 
 
-_WHOLE: Final[Mapping[Kind, Callable[[Answer, Mapping[str, Any]], Answer]]] = {
+_READ: Final[Mapping[Kind, Callable[[Answer, Mapping[str, Any]], Answer]]] = {
     "chat": _chat,
-    "responses": _response,
-    "messages": _message,
-}
-_STREAMED: Final[Mapping[Kind, Callable[[Answer, Mapping[str, Any]], Answer]]] = {
-    "chat": _chat_piece,
-    "responses": _response_piece,
-    "messages": _message_piece,
+    "responses": _responses,
+    "messages": _messages,
 }
