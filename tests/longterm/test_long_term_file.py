@@ -357,6 +357,12 @@ def test_memory_store_opens_workspace_memory_and_folder_of_countbot(world):
     assert memory.read().path == "memory.md"
 
 
+@pytest.mark.parametrize("mark", ["#shared", "#共享", "#pin", "#置顶"])
+def test_memory_store_writes_no_mark_of_the_owners(world, mark):  # what a model writes is shown in no group by itself
+    MemoryStore(world.ws, clock=lambda: NOW).append_entry("qq", f"钥匙在信箱里 {mark}")
+    assert world.ws.long_term.read().text == "2026-01-31|qq|钥匙在信箱里\n"
+
+
 def test_memory_writes_reads_deletes_and_counts_lines(world):
     world.reopen(PATIENT)
     memory = Memory(world.ws, clock=lambda: NOW)

@@ -1,5 +1,5 @@
 """
-Each mend that holds a loss, a double or a leak, undone in a copy of the tree: its test has to fail.
+Each mend that holds a loss, a double or a leak, and some others, undone in a copy of the tree: its test has to fail.
 
     python -m tests.undone              all rows, three to four minutes
     python -m tests.undone pieces link  the rows with one of these words
@@ -17,7 +17,9 @@ import sysconfig
 import tempfile
 import venv
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from tests.undone.changelog import FIXED, Undone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,17 +28,8 @@ ROOT: Final = Path(__file__).parents[2]
 #: What a test needs of the tree, beside the installed packages.
 _NEEDED: Final = ("recalld", "supervisor", "worker", "prompts", "tests", "workspace", "pyproject.toml")
 
-
-class Undone(NamedTuple):
-    """One mend: the text *mended*, once in the product, becomes *before*; then *test* fails."""
-
-    name: str
-    mended: str
-    before: str
-    test: str
-
-
 ROWS: Final = (
+    *FIXED,
     # ── losses and doubles ──
     Undone(
         "a line of a batch is new each time",
@@ -272,6 +265,19 @@ def run(tree: Path, *tests: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
 
 
+def make_tree(tree: Path) -> None:
+    """Copy what tests need into *tree*, with an environment of its own."""
+    for name in _NEEDED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, tree / name)
+    # the tests start processes, and the installed recalld is that of the checkout
+    venv.create(tree / ".venv", symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(tree / ".venv")}))
+    (packages / "tree.pth").write_text(f"{tree}\n{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+
+
 def main(words: list[str]) -> int:
     """Undo each mend that *words* name, all without any; returns 1 when one is not found out."""
     rows = [row for row in ROWS if not words or any(word in row.name for word in words)]
@@ -280,15 +286,7 @@ def main(words: list[str]) -> int:
     missed = 0
     with tempfile.TemporaryDirectory(prefix="undone-") as folder:
         tree = Path(folder)
-        for name in _NEEDED:
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(ROOT / name, tree / name)
-        # an environment of its own, since the tests start processes, and the installed recalld is that of the checkout
-        venv.create(tree / ".venv", symlinks=True)
-        packages = Path(sysconfig.get_path("purelib", vars={"base": str(tree / ".venv")}))
-        (packages / "tree.pth").write_text(f"{tree}\n{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+        make_tree(tree)
         done = run(tree, *{row.test: None for row in rows})
         if done.returncode:  # a test that fails in any case would find out every row
             raise SystemExit(f"a test fails while nothing is undone\n{done.stdout[-2000:]}")
