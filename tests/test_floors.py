@@ -57,7 +57,7 @@ WORKER: Final = (
 )
 
 #: The modules of the page that answer requests.
-_PAGES: Final = ("chat", "days", "forget", "health", "memory", "routes", "search", "sessions", "today", "turns", "views")
+_PAGES: Final = ("chat", "days", "health", "memory", "routes", "search", "turns", "views")
 #: The modules of the HTTP service that name Starlette's types.
 _HTTP: Final = "app gate json_body mcp_endpoint memory_routes operation_routes problem site".split()
 #: The modules of the proxy that send, and pass on what comes.

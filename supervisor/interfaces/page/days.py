@@ -14,10 +14,8 @@ from recalld.supervisor.storage.errors import NotFound, StaleText
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from starlette.requests import Request
     from starlette.responses import Response
 
-    from recalld.supervisor.interfaces.http.site import Site
     from recalld.supervisor.operations.days import DayCount, SummaryAnswer
 
 #: Messages of one page of a day.
@@ -54,11 +52,10 @@ class Shown(NamedTuple):
     number: int
 
 
-async def calendar(site: Site, request: Request) -> Response:
+async def calendar(view: View) -> Response:
     """Show a year: the newest, or the one that is asked for."""
-    view = await View.of(site, request)
     found = await view.ask(asked.days, asked.DaysRequest())
-    today = site.workspace.today(site.caller(request).clock())
+    today = view.site.workspace.today(view.site.clock())
     year = view.number("year", max(found.years, default=today.year))
     if year not in (*found.years, today.year):
         raise NotFound(f"memory/{year:04d}-….md")
@@ -74,10 +71,9 @@ async def calendar(site: Site, request: Request) -> Response:
     )
 
 
-async def period(site: Site, request: Request) -> Response:
+async def period(view: View) -> Response:
     """Show a day or a month."""
-    view = await View.of(site, request)
-    label = request.path_params["label"]
+    label = view.request.path_params["label"]
     found = period_in("day", label)
     summary = await view.ask(asked.summary, asked.SummaryRequest(period=label))
     return await (_day if found.kind == "day" else _month)(view, label, summary)
@@ -125,17 +121,16 @@ async def _month(view: View, label: str, summary: SummaryAnswer | None) -> Respo
     )
 
 
-async def edit(site: Site, request: Request) -> Response:
+async def edit(view: View) -> Response:
     """Show the editor of a summary, or save it; a summary that has changed meanwhile is shown beside the text."""
-    view = await View.of(site, request)
-    label = request.path_params["label"]
+    label = view.request.path_params["label"]
     period_in("period", label)
-    if request.method == "GET":
+    if view.request.method == "GET":
         summary = await view.ask(asked.summary, asked.SummaryRequest(period=label))
         if summary is None:
             raise NotFound(f"memory/summary/{label}.md")
         return await _editor(view, label, text=summary.text, etag=summary.etag)
-    form = await site.form(request)
+    form = await view.form()
     text, etag = form.get("text", ""), form.get("etag", "")
     try:
         await view.ask(asked.edit_summary, asked.EditSummaryRequest(period=label, text=text, etag=etag or None))

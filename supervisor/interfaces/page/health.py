@@ -1,27 +1,33 @@
-"""Health: every check with its remedy, the queue, failures with their next try, events, and growth by weeks."""
+"""
+How the memory is: the pages of today and of health.
+
+Today: whether it is well and what mends it, what came in, what is due, what it cost. Health: every check with its remedy, the
+queue, failures with their next try, events, and growth by weeks.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from recalld.supervisor.interfaces.cli.output import field_name
-from recalld.supervisor.interfaces.page.views import View
+from recalld.supervisor.interfaces.page.views import View, go
 from recalld.supervisor.interfaces.page.wording import moment_text
+from recalld.supervisor.operations import days, upkeep
 from recalld.supervisor.operations import health as asked
-from recalld.supervisor.operations import upkeep
 from recalld.supervisor.storage.catalogue import template
+from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date, tzinfo
 
-    from starlette.requests import Request
     from starlette.responses import Response
 
-    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.operations.days import DayAnswer, DayCount
     from recalld.supervisor.operations.health import EventAnswer, WeekCount
     from recalld.supervisor.text.language import Language
 
@@ -31,6 +37,10 @@ _STEP, _BAR, _HEIGHT = 10, 7, 100
 _FIELD_CHARS: Final = 160
 _ORDER: Final = ("bad", "odd", "good")
 _LEVELS: Final = ("all", "warning", "error")
+#: Days in the strip of today, and the newest messages that are shown.
+_STRIP: Final = 21
+_NEWEST: Final = 8
+_COMMAND: Final = lazy_re(r"`([^`]+)`")
 
 
 class Bar(NamedTuple):
@@ -55,9 +65,63 @@ class Plot(NamedTuple):
     bar: int
 
 
-async def health(site: Site, request: Request) -> Response:
+async def today(view: View) -> Response:
+    """Show the page."""
+    state = await view.ask(upkeep.status, upkeep.StatusRequest())
+    counted = await view.ask(days.days, days.DaysRequest())
+    now = view.site.clock()
+    last = counted.days[-1].day if counted.days else None
+    newest = await _newest(view, counted.days[-1]) if counted.days else None
+    return await view.show(
+        "today.html",
+        "today",
+        verdict=[(sentence, mend(sentence)) for sentence in state.sentences],
+        is_well=state.is_well,
+        facts=state.facts,
+        now=now,
+        counts={count.day: count for count in counted.days}.get(view.site.workspace.today(now)),
+        strip=strip(counted.days, view.site.workspace.today(now)),
+        last=last,
+        newest=newest,
+        retries=sorted(state.facts["waitingForRetry"].items()),
+        queued=sum(state.facts["queue"].values()),
+    )
+
+
+async def file_now(view: View) -> Response:
+    """File what waits, and lead back."""
+    await view.form()
+    await view.ask(upkeep.archive, upkeep.StateRequest())
+    return go("/")
+
+
+def mend(sentence: str) -> str:
+    """Return the command that mends a fault, "" if its sentence names none."""
+    found = _COMMAND.search(sentence)
+    return found[1] if found else ""
+
+
+def strip(counted: Sequence[DayCount], today: date) -> list[Mapping[str, Any]]:
+    """Return the last three weeks, each day with its messages, and the height of its bar in per cent of the highest."""
+    messages = {one.day: one.messages for one in counted[-2 * _STRIP :]}
+    shown = [today - timedelta(days=back) for back in reversed(range(_STRIP))]
+    most = max((messages.get(day, 0) for day in shown), default=0) or 1
+    return [{"day": day, "messages": messages.get(day, 0), "height": round(100 * messages.get(day, 0) / most)} for day in shown]
+
+
+async def _newest(view: View, last: DayCount) -> DayAnswer:
+    """Return the last messages of the newest day, the oldest of them first."""
+
+    async def ask(start: int) -> DayAnswer:
+        return await view.ask(days.day, days.DayRequest(day=last.day.isoformat(), start=start, limit=_NEWEST))
+
+    found = await ask(max(0, last.messages - _NEWEST))
+    start = max(0, found.total - _NEWEST)
+    return found if found.start == start else await ask(start)  # a message that stands in two files was counted twice
+
+
+async def health(view: View) -> Response:
     """Show how the memory is; with `all` the slow checks run now."""
-    view = await View.of(site, request)
     level = view.query("level") if view.query("level") in _LEVELS else "all"
     findings = await view.ask(asked.examine, asked.ExamineRequest(slow=bool(view.query("all"))))
     state = await view.ask(upkeep.status, upkeep.StatusRequest())
@@ -78,7 +142,7 @@ async def health(site: Site, request: Request) -> Response:
         levels=_LEVELS,
         field=_field,
         field_name=field_name,
-        when=partial(_when, zone=site.workspace.zone, language=view.language),
+        when=partial(_when, zone=view.site.workspace.zone, language=view.language),
         meaning=partial(_meaning, language=view.language),
     )
 

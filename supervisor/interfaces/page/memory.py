@@ -1,25 +1,33 @@
-"""Long-term: the file as lines (MemoryViewer), as text to edit (MemoryEditor), and a search in it (MemorySearch); 000.35."""
+"""
+What is kept for good: the long-term file, the sessions that become lines of it, and what is to be forgotten.
+
+The file is shown as lines (MemoryViewer), as text to edit (MemoryEditor), with a search in it (MemorySearch); 000.35. Each
+session has the button that keeps its conversation as one line; 000.37.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlencode
 
-from recalld.supervisor.interfaces.page.views import View, go
+from recalld.supervisor.interfaces.page.views import View, go, own_address
 from recalld.supervisor.longterm.lines import cut, filled
+from recalld.supervisor.operations import forget as forgetting
 from recalld.supervisor.operations import long_term
+from recalld.supervisor.operations import sessions as session_list
 from recalld.supervisor.operations.long_term_text import ReplaceRequest, TextRequest, long_term_text, replace_long_term
-from recalld.supervisor.storage.errors import StaleText
+from recalld.supervisor.storage.errors import BadRequest, StaleText
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.responses import Response
 
-    from recalld.supervisor.interfaces.http.site import Site
     from recalld.supervisor.longterm.lines import Line
 
 #: Lines of a page without `all`, the newest.
 _FIRST: Final = 200
+#: Sessions of a page without `all`.
+_FIRST_SESSIONS: Final = 60
 _ENTRY: Final = lazy_re(r"(\d{4}-\d{2}-\d{2})\|([^|]*)\|(.*)")
 
 
@@ -33,10 +41,9 @@ class Shown(NamedTuple):
     content: str
 
 
-async def panel(site: Site, request: Request) -> Response:
+async def panel(view: View) -> Response:
     """Show the file, or its editor with `edit`; save what the editor sends."""
-    view = await View.of(site, request)
-    if request.method == "POST":
+    if view.request.method == "POST":
         return await _save(view)
     found = await view.ask(long_term_text, TextRequest())
     if view.query("edit"):
@@ -67,7 +74,7 @@ def _shown(line: Line) -> Shown:
 
 
 async def _save(view: View) -> Response:
-    form = await view.site.form(view.request)
+    form = await view.form()
     text, etag = form.get("content", "").replace("\r\n", "\n"), form.get("etag", "")
     try:
         await view.ask(replace_long_term, ReplaceRequest(content=text, etag=etag or None))
@@ -78,3 +85,62 @@ async def _save(view: View) -> Response:
 
 async def _editor(view: View, path: str, status: int = 200, **values: Any) -> Response:
     return await view.show("memory_edit.html", "memory", status, file=path, **{"theirs": None, **values})
+
+
+# ── sessions ─────────────────────────────────────────────────────────────────
+
+
+async def sessions(view: View) -> Response:
+    """Show the sessions; *done* and *session* of the address say what a press without scripts did."""
+    limit = session_list.MOST_SESSIONS if view.query("all") else _FIRST_SESSIONS
+    found = await view.ask(session_list.sessions, session_list.SessionsRequest(limit=limit))
+    has_model = not view.site.workspace.extracting
+    return await view.show(
+        "sessions.html", "sessions", found=found, done=view.query("done"), line=view.number("line"), has_model=has_model
+    )
+
+
+async def summarize(view: View) -> Response:
+    """Keep a session as a line, for a browser without scripts."""
+    form = await view.form()
+    made = await view.ask(long_term.summarize, long_term.SummarizeRequest(session=form.get("session", "")))
+    return go("/sessions?" + urlencode({"done": "kept", "line": made.line} if made else {"done": "nothing"}))
+
+
+# ── forgetting ───────────────────────────────────────────────────────────────
+
+
+async def forget(view: View) -> Response:
+    """Show what would go; do it where the form says so, and only what it has shown."""
+    if view.request.method == "GET":
+        return await _preview(view, view.query("by"), view.query("value"), view.query("back"))
+    form = await view.form()
+    by, value, back = form.get("by", ""), form.get("value", ""), form.get("back", "")
+    try:
+        done = await view.ask(
+            forgetting.forget, forgetting.ForgetRequest(by=by, value=value, yes=True, shown=form.get("shown", ""))
+        )
+    except BadRequest as error:
+        if error.field != "shown":
+            raise
+        return await _preview(view, by, value, back, has_changed=True)
+    return await view.show("forgotten.html", _place_of(by), done=done, back=own_address(back))
+
+
+async def _preview(view: View, by: str, value: str, back: str, *, has_changed: bool = False) -> Response:
+    shown = await view.ask(forgetting.forget, forgetting.ForgetRequest(by=by, value=value))
+    return await view.show(
+        "forget.html",
+        _place_of(by),
+        412 if has_changed else 200,
+        by=by,
+        value=value,
+        back=own_address(back),
+        shown=shown,
+        has_changed=has_changed,
+    )
+
+
+def _place_of(by: str) -> str:
+    """Return the place in the navigation: where the words were found."""
+    return "memory" if by == "line" else "days"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from recalld.supervisor.interfaces.page import chat, days, forget, health, memory, search, sessions, today, turns
+from recalld.supervisor.interfaces.page import chat, days, health, memory, search, turns
 from recalld.supervisor.interfaces.page.views import (
     LANGUAGE_COOKIE,
     LANGUAGES,
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 #: How long a browser keeps a choice of its reader, and a file whose address has its digest.
 _KEPT_S: Final = 365 * 24 * 3600
-_TABLE: Final[tuple[tuple[str, Callable[[Site, Request], Awaitable[Response]], tuple[str, ...]], ...]] = (
-    ("/", today.today, ("GET",)),
-    ("/file-now", today.file_now, ("POST",)),
-    ("/chat", chat.chat, ("GET", "POST")),
+_TABLE: Final[tuple[tuple[str, Callable[[View], Awaitable[Response]], tuple[str, ...]], ...]] = (
+    ("/", health.today, ("GET",)),
+    ("/file-now", health.file_now, ("POST",)),
+    ("/chat", lambda view: chat.chat(view.site, view.request), ("GET", "POST")),
     ("/days", days.calendar, ("GET",)),
     ("/days/{label}", days.period, ("GET",)),
     ("/days/{label}/edit", days.edit, ("GET", "POST")),
@@ -43,16 +43,20 @@ _TABLE: Final[tuple[tuple[str, Callable[[Site, Request], Awaitable[Response]], t
     ("/turns/try", turns.tried, ("GET",)),
     ("/turns/{turn}", turns.turn, ("GET",)),
     ("/long-term", memory.panel, ("GET", "POST")),
-    ("/sessions", sessions.sessions, ("GET",)),
-    ("/sessions/summarize", sessions.summarize, ("POST",)),
-    ("/forget", forget.forget, ("GET", "POST")),
+    ("/sessions", memory.sessions, ("GET",)),
+    ("/sessions/summarize", memory.summarize, ("POST",)),
+    ("/forget", memory.forget, ("GET", "POST")),
     ("/health", health.health, ("GET",)),
 )
 
 
 def routes(site: Site) -> list[BaseRoute]:
     """Return the routes of the page."""
-    made: list[BaseRoute] = [Route(path, partial(show, site), methods=[*methods]) for path, show, methods in _TABLE]
+
+    async def answer(show: Callable[[View], Awaitable[Response]], request: Request) -> Response:
+        return await show(await View.of(site, request))
+
+    made: list[BaseRoute] = [Route(path, partial(answer, show), methods=[*methods]) for path, show, methods in _TABLE]
     return [*made, Route("/preferences", partial(_prefer, site), methods=["POST"]), Route("/static/{name}", _static)]
 
 

@@ -6,18 +6,16 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from recalld.supervisor.interfaces.page.views import View
 from recalld.supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits, why_not_whole
 from recalld.supervisor.operations import recall, sessions
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.responses import Response
 
     from recalld.supervisor.index.hit import Hit, SearchResult
-    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.interfaces.page.views import View
     from recalld.supervisor.operations.recall import SearchRequest
 
 #: Hits of one page.
@@ -30,9 +28,8 @@ _SPEAKERS: Final = ("user", "assistant", "system", "tool")
 _NO_SESSION: Final = "-"
 
 
-async def search(site: Site, request: Request) -> Response:
+async def search(view: View) -> Response:
     """Show the hits of what is asked for, and the filters."""
-    view = await View.of(site, request)
     query = view.query("q")[:_CHARS]
     wanted = filters(view)
     found: SearchResult | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.interfaces.page.views import View
 from recalld.supervisor.operations import recall
 from recalld.supervisor.operations import turns as asked
 from recalld.supervisor.protocol.paths import day_of_name
@@ -14,11 +13,10 @@ from recalld.supervisor.storage.catalogue import Text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starlette.requests import Request
     from starlette.responses import Response
 
     from recalld.supervisor.context.build import Replay
-    from recalld.supervisor.interfaces.http.site import Site
+    from recalld.supervisor.interfaces.page.views import View
     from recalld.supervisor.operations.turns import TurnAnswer, TurnHit, TurnPart
 
 #: The width of the bar, in its own units.
@@ -36,18 +34,16 @@ class Span(NamedTuple):
     width: int
 
 
-async def turns(site: Site, request: Request) -> Response:
+async def turns(view: View) -> Response:
     """Show the newest turns, and the form to try a question."""
-    view = await View.of(site, request)
     found = await view.ask(asked.turns, asked.TurnsRequest(before=view.query("before")[:40]))
     return await view.show(
         "turns.html", "turns", found=found, question="", of="", tried=None, spans=(), groups=(), place=hit_place
     )
 
 
-async def tried(site: Site, request: Request) -> Response:
+async def tried(view: View) -> Response:
     """Show what a question would get; nothing is written."""
-    view = await View.of(site, request)
     question, of = view.query("question")[:_QUESTION], view.query("of")[:400]
     found = await view.ask(asked.turns, asked.TurnsRequest(limit=10))
     made: TurnAnswer | None = None
@@ -57,10 +53,9 @@ async def tried(site: Site, request: Request) -> Response:
     return await view.show("turns.html", "turns", found=found, question=question, of=of, tried=made, place=hit_place, **about)
 
 
-async def turn(site: Site, request: Request) -> Response:
+async def turn(view: View) -> Response:
     """Show one turn; with `now` also what its question would get now, and the difference."""
-    view = await View.of(site, request)
-    wanted = recall.WhyRequest(turn=request.path_params["turn"])
+    wanted = recall.WhyRequest(turn=view.request.path_params["turn"])
     made = await view.ask(asked.turn, wanted)
     again: Replay | None = None
     if view.query("now"):

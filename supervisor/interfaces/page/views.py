@@ -133,6 +133,10 @@ class View:
         """Return the answer of an operation, for the owner."""
         return await self.site.perform(self.request, operation, asked)
 
+    async def form(self) -> dict[str, str]:
+        """Return the fields of the form that was sent; Refused (403) without its token."""
+        return await self.site.form(self.request)
+
     async def show(self, name: str, page: str = "", status: int = 200, **values: Any) -> Response:
         """Return the page that the template *name* makes of the values; *page* is its place in the navigation."""
         return await self.site.run(partial(self.shown, name, page, status, **values))
