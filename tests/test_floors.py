@@ -59,7 +59,7 @@ WORKER: Final = (
 #: The modules of the page that answer requests.
 _PAGES: Final = ("chat", "days", "health", "memory", "routes", "search", "turns", "views")
 #: The modules of the HTTP service that name Starlette's types.
-_HTTP: Final = "app gate json_body mcp_endpoint memory_routes operation_routes problem site".split()
+_HTTP: Final = "api_routes app gate mcp_endpoint problem reading site".split()
 #: The modules of the proxy that send, and pass on what comes.
 _PROXY: Final = ("endpoint", "upstream")
 #: Each outside package has its home.

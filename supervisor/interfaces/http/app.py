@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from recalld.supervisor.interfaces.http.api_routes import memory_routes, operation_routes
 from recalld.supervisor.interfaces.http.gate import PROXY, Gate
-from recalld.supervisor.interfaces.http.json_body import json_object
 from recalld.supervisor.interfaces.http.mcp_endpoint import McpEndpoint
-from recalld.supervisor.interfaces.http.memory_routes import memory_routes
-from recalld.supervisor.interfaces.http.operation_routes import operation_routes
 from recalld.supervisor.interfaces.http.problem import Refused, problem
-from recalld.supervisor.interfaces.http.site import FORM_HEADER, form_fields
+from recalld.supervisor.interfaces.http.reading import form_fields, json_object, query
+from recalld.supervisor.interfaces.http.site import FORM_HEADER
 from recalld.supervisor.interfaces.proxy.endpoint import Proxy, protocol_error
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import SupervisorError
@@ -64,7 +63,8 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
         *_own_routes(site),
         Route("/mcp", mcp),
         Route(f"{PROXY}{{path:path}}", proxy),
-        *_routes_for_programs(site),
+        *memory_routes(site),
+        *operation_routes(site),
         *(page.routes(site) if page else ()),
     ]
     handlers: Any = dict.fromkeys((HTTPException, Refused, SupervisorError, Exception), answer_error)
@@ -90,10 +90,6 @@ def _response(site: Site, page: Any, request: Request, error: Exception) -> Resp
         shown.headers.update(headers)
         return shown
     return problem(status, sentence, headers, **more)
-
-
-def _routes_for_programs(site: Site) -> list[BaseRoute]:
-    return [*memory_routes(site), *operation_routes(site)]
 
 
 def _own_routes(site: Site) -> list[BaseRoute]:
@@ -126,8 +122,15 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         stays = partial(site.has_cookie, request) if site.has_cookie(request) else None
         return StreamingResponse(site.changes.stream(stays), media_type="text/event-stream")
 
+    async def describe(request: Request) -> Response:
+        from recalld.supervisor.interfaces.http.openapi import description
+
+        query(request)
+        return JSONResponse(await site.run(description))
+
     return [
         Route("/healthz", health),
+        Route("/openapi.json", describe),
         Route("/session", session, methods=["POST", "DELETE"]),
         Route("/events", events),
     ]

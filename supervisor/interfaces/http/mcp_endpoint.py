@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.requests import Request
 
-from recalld.supervisor.interfaces.http.memory_routes import query
+from recalld.supervisor.interfaces.http.reading import query
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest

@@ -18,7 +18,7 @@ from recalld.supervisor.checks.fsck import Ledger, Repairs
 from recalld.supervisor.context.build import Injection, Replay
 from recalld.supervisor.index.commit import Changes, Inventory
 from recalld.supervisor.index.hit import SearchResult
-from recalld.supervisor.interfaces.http.memory_routes import Content, Saved, Summed
+from recalld.supervisor.interfaces.http.api_routes import Content, Saved, Summed
 from recalld.supervisor.interfaces.http.problem import Problem
 from recalld.supervisor.interfaces.locate import version
 from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermLines, Written

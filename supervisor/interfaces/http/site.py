@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
-from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 
 from recalld.supervisor.interfaces.http.problem import Refused, of_error
+from recalld.supervisor.interfaces.http.reading import form_fields
 from recalld.supervisor.interfaces.language import spoken_language
 from recalld.supervisor.interfaces.locate import page_address
 from recalld.supervisor.operations.operation import Caller
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, InternalError, SupervisorError
+from recalld.supervisor.storage.errors import InternalError, SupervisorError
 from recalld.supervisor.storage.noting import acting
-from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,10 +33,6 @@ A = TypeVar("A")
 LANGUAGE_COOKIE: Final = "recalld_language"
 #: The header and the field that carry the token of a form.
 FORM_HEADER, FORM_FIELD = "x-form-token", "form_token"
-#: The most fields of a form.
-_MOST_FIELDS: Final = 100
-#: What no text of a person has: NUL, and half an emoji, which UTF-8 can't encode.
-UNWRITABLE: Final = lazy_re("[\0\ud800-\udfff]")
 
 
 class Answers(Protocol):
@@ -134,24 +129,3 @@ class Site:
         if not await self.run(self.access.is_form_token, given, self.cookie(request)):
             raise Refused(403, Text("http.form_token"))
         return fields
-
-
-def form_fields(body: bytes) -> dict[str, str]:
-    """
-    Return the fields of an urlencoded body; BadRequest, which names the field, if one is there twice or can't be stored.
-
-    >>> form_fields(b"content=%E8%8A%B1%E7%94%9F&count=3")
-    {'content': '花生', 'count': '3'}
-    """
-    try:
-        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
-    except ValueError:
-        raise BadRequest("form", Text("http.no_form")) from None
-    fields: dict[str, str] = {}
-    for name, value in pairs:
-        if name in fields:
-            raise BadRequest(name[:40], Text("http.field_twice"))
-        if UNWRITABLE.search(value):
-            raise BadRequest(name[:40], Text("http.unwritable"))
-        fields[name] = value
-    return fields

@@ -1,5 +1,8 @@
 """
-The REST service of 000 (CountBot): its paths, bodies and texts, so that the client code of a user of it runs unchanged.
+What programs ask: every operation at `POST /api/NAME`, with the typed request as JSON, and the REST service of 000 (CountBot).
+
+The conversation that reads the answer of an operation, if it is not the owner alone, is in the parameters `session` and `chat`.
+Paths, bodies and texts of 000 are as they were, so that the client code of a user of it runs unchanged.
 
 `PUT` takes an `If-Match` besides, with the ETag that `GET` has sent: then a text that somebody changed meanwhile is not
 replaced, and the answer (412) has both.
@@ -14,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from recalld.supervisor.interfaces.http.json_body import json_object
 from recalld.supervisor.interfaces.http.problem import problem
+from recalld.supervisor.interfaces.http.reading import body_of, json_object, query, whole_number
 from recalld.supervisor.longterm.lines import parse_entry
-from recalld.supervisor.operations.codec import refuse_unknown, to_json
+from recalld.supervisor.operations.codec import from_json, to_json
 from recalld.supervisor.operations.long_term import ReadRequest, StatsRequest, SummarizeRequest, read, stats, summarize
 from recalld.supervisor.operations.long_term_text import (
     LinesRequest,
@@ -27,8 +30,9 @@ from recalld.supervisor.operations.long_term_text import (
     replace_long_term,
     search_lines,
 )
+from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import BadRequest, StaleText, refuse_no_text
+from recalld.supervisor.storage.errors import StaleText, refuse_no_text
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
@@ -144,28 +148,19 @@ async def _saved(site: Site, request: Request, content: str) -> Response:
     return JSONResponse(to_json(Saved(True, "Memory updated")), headers={"ETag": f'"{done.etag}"'})
 
 
-def query(request: Request, *names: str) -> dict[str, str]:
-    """Return the parameters of the address; BadRequest for one that is not among *names*, or is there twice."""
-    found: dict[str, str] = {}
-    for name, value in request.query_params.multi_items():
-        refuse_unknown([name], names)
-        if name in found:
-            raise BadRequest(name, Text("http.field_twice"))
-        found[name] = value
-    return found
+# ── operations ───────────────────────────────────────────────────────────────
 
 
-def body_of(request: Request, body: bytes, *names: str) -> dict[str, Any]:
-    """Return the object in the body; BadRequest for a field that is not among *names*."""
-    found = json_object(request, body)
-    refuse_unknown(found, names)
-    return found
+def operation_routes(site: Site) -> list[BaseRoute]:
+    """Return a route for each operation."""
+    return [Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in NAMES]
 
 
-def whole_number(name: str, value: str, most: int) -> int:
-    """Return the number that a parameter has; BadRequest if it is none from 1 to *most*."""
-    number = int(value) if value.isascii() and value.isdigit() and len(value) < len(str(most)) + 1 else 0
-    if not 1 <= number <= most:
-        allowed = Text("allowed.whole_between", least=1, most=most)
-        raise BadRequest(name, Text("argument.not_allowed", value=repr(value[:40]), allowed=allowed))
-    return number
+async def _answer(site: Site, name: str, request: Request) -> Response:
+    who = query(request, "session", "chat")
+    given = json_object(request, await request.body())
+    operation = await site.run(find, name)
+    asked = await site.run(from_json, operation, given)
+    caller = await site.run(partial(site.caller, request, **who))
+    answer = await site.perform(request, operation, asked, caller)
+    return JSONResponse(await site.run(to_json, answer))

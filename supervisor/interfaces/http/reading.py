@@ -1,0 +1,118 @@
+"""What a request has: parameters, a body of JSON, a form; what is wrong with it is one sentence that names the field."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl
+
+from recalld.supervisor.interfaces.http.problem import Refused
+from recalld.supervisor.operations.codec import refuse_unknown
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.text.lazy_re import lazy_re
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+
+#: The most fields of a form.
+_MOST_FIELDS: Final = 100
+#: What no text of a person has: NUL, and half an emoji, which UTF-8 can't encode.
+_UNWRITABLE: Final = lazy_re("[\0\ud800-\udfff]")
+
+
+def query(request: Request, *names: str) -> dict[str, str]:
+    """Return the parameters of the address; BadRequest for one that is not among *names*, or is there twice."""
+    found: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        refuse_unknown([name], names)
+        if name in found:
+            raise BadRequest(name, Text("http.field_twice"))
+        found[name] = value
+    return found
+
+
+def body_of(request: Request, body: bytes, *names: str) -> dict[str, Any]:
+    """Return the object in the body; BadRequest for a field that is not among *names*."""
+    found = json_object(request, body)
+    refuse_unknown(found, names)
+    return found
+
+
+def whole_number(name: str, value: str, most: int) -> int:
+    """Return the number that a parameter has; BadRequest if it is none from 1 to *most*."""
+    number = int(value) if value.isascii() and value.isdigit() and len(value) < len(str(most)) + 1 else 0
+    if not 1 <= number <= most:
+        allowed = Text("allowed.whole_between", least=1, most=most)
+        raise BadRequest(name, Text("argument.not_allowed", value=repr(value[:40]), allowed=allowed))
+    return number
+
+
+def form_fields(body: bytes) -> dict[str, str]:
+    """
+    Return the fields of an urlencoded body; BadRequest, which names the field, if one is there twice or can't be stored.
+
+    >>> form_fields(b"content=%E8%8A%B1%E7%94%9F&count=3")
+    {'content': '花生', 'count': '3'}
+    """
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise BadRequest("form", Text("http.no_form")) from None
+    fields: dict[str, str] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise BadRequest(name[:40], Text("http.field_twice"))
+        if _UNWRITABLE.search(value):
+            raise BadRequest(name[:40], Text("http.unwritable"))
+        fields[name] = value
+    return fields
+
+
+def json_object(request: Request, body: bytes) -> dict[str, Any]:
+    """
+    Return the object in the body, {} for none; Refused (415) for another kind of body.
+
+    BadRequest if it is no JSON object, has a key twice, a number that JSON does not have, or a text that can't be stored.
+    """
+    if not body:
+        return {}
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refused(415, Text("http.no_json_body"))
+    try:
+        found = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise BadRequest("body", Text("http.no_json")) from None
+    if not isinstance(found, dict):
+        raise BadRequest("body", Text("argument.no_json_object"))
+    for name, value in found.items():
+        if _UNWRITABLE.search(name) or _is_unwritable(value):
+            raise BadRequest(name[:40].encode("utf-8", "replace").decode(), Text("http.unwritable"))
+    return {name: _whole(value) for name, value in found.items()}
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise BadRequest(name[:40].encode("utf-8", "replace").decode(), Text("http.field_twice"))
+        found[name] = value
+    return found
+
+
+def _whole(value: Any) -> Any:
+    """Return 10.0 as 10: JSON has one kind of number. What is within a list or an object is left as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _no_number(_: str) -> float:
+    raise ValueError
+
+
+def _is_unwritable(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(_UNWRITABLE.search(value))
+    if isinstance(value, dict):
+        return any(_is_unwritable(one) for pair in value.items() for one in pair)
+    return isinstance(value, list) and any(map(_is_unwritable, value))
