@@ -55,7 +55,7 @@ ROOMS: Final = (
     Room("supervisor/importing", most=1_760, goal=1_400),
     Room("supervisor/operations", most=2_360, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_220, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_190, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_120, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_570, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_570, goal=1_900),
     Room("supervisor/interfaces", most=1_490, goal=1_500),

@@ -122,15 +122,16 @@ def _own_routes(site: Site) -> list[BaseRoute]:
         stays = partial(site.has_cookie, request) if site.has_cookie(request) else None
         return StreamingResponse(site.changes.stream(stays), media_type="text/event-stream")
 
-    async def describe(request: Request) -> Response:
-        from recalld.supervisor.interfaces.http.openapi import description
-
-        query(request)
-        return JSONResponse(await site.run(description))
-
     return [
         Route("/healthz", health),
-        Route("/openapi.json", describe),
+        Route("/openapi.json", partial(_describe, site)),
         Route("/session", session, methods=["POST", "DELETE"]),
         Route("/events", events),
     ]
+
+
+async def _describe(site: Site, request: Request) -> Response:
+    from recalld.supervisor.interfaces.http.openapi import description
+
+    query(request)
+    return JSONResponse(await site.run(description))
