@@ -1,1 +1,1 @@
-"""Real clients from npm, with a scripted model on loopback: Claude Code, Codex and Gemini CLI (script/test-clients)."""
+"""Real clients from npm, with a scripted model on loopback: Claude Code and Codex (script/test-clients)."""

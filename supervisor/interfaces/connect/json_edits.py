@@ -7,6 +7,7 @@ People keep an order and an indentation in their settings. The values and their 
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.interfaces.proxy.places import items, members, whole
@@ -23,6 +24,7 @@ class NoJson(ValueError):
         super().__init__(f"line {line}")
 
 
+@lru_cache(maxsize=4)  # the settings of a busy client have megabytes, and each entry is looked for in them
 def parse(text: str) -> Place:
     """Return the value of the text; NoJson if it is none, has a key twice in an object, or is too deep."""
     try:
