@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.conversation.summarizer import ConversationSummarizer as ConversationSummarizer
     from recalld.supervisor.interfaces.api import Memory as Memory
     from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory as AnthropicMemory
-    from recalld.supervisor.interfaces.tools.countbot_tools import MemoryReadTool as MemoryReadTool
-    from recalld.supervisor.interfaces.tools.countbot_tools import MemorySearchTool as MemorySearchTool
-    from recalld.supervisor.interfaces.tools.countbot_tools import MemoryWriteTool as MemoryWriteTool
+    from recalld.supervisor.interfaces.tools.registry import MemoryReadTool as MemoryReadTool
+    from recalld.supervisor.interfaces.tools.registry import MemorySearchTool as MemorySearchTool
+    from recalld.supervisor.interfaces.tools.registry import MemoryWriteTool as MemoryWriteTool
     from recalld.supervisor.interfaces.tools.registry import register_all_tools as register_all_tools
     from recalld.supervisor.longterm.memory_store import MemoryStore as MemoryStore
     from recalld.supervisor.storage.errors import SupervisorError as SupervisorError
@@ -30,10 +30,10 @@ _HOMES = {
     "ConversationSummarizer": "recalld.supervisor.conversation.summarizer",
     "Memory": "recalld.supervisor.interfaces.api",
     "MemoryManager": "recalld.supervisor.conversation.memory_manager",
-    "MemoryReadTool": "recalld.supervisor.interfaces.tools.countbot_tools",
-    "MemorySearchTool": "recalld.supervisor.interfaces.tools.countbot_tools",
+    "MemoryReadTool": "recalld.supervisor.interfaces.tools.registry",
+    "MemorySearchTool": "recalld.supervisor.interfaces.tools.registry",
     "MemoryStore": "recalld.supervisor.longterm.memory_store",
-    "MemoryWriteTool": "recalld.supervisor.interfaces.tools.countbot_tools",
+    "MemoryWriteTool": "recalld.supervisor.interfaces.tools.registry",
     "MessageAnalyzer": "recalld.supervisor.conversation.analyzer",
     "SupervisorError": "recalld.supervisor.storage.errors",
     "register_all_tools": "recalld.supervisor.interfaces.tools.registry",

@@ -67,8 +67,7 @@ HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex.memory_config"},
     "llama_index": {
-        f"recalld.supervisor.interfaces.llamaindex.{name}"
-        for name in ("chat_memory", "chat_store", "memory_block", "message_json")
+        f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "chat_store", "memory_block")
     },
     "jieba": {"recalld.supervisor.text.chinese"},
     "rjieba": {"recalld.supervisor.text.chinese"},

@@ -23,7 +23,7 @@ from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import event_printer
 from recalld.supervisor.interfaces.cli.turn import commands
 from recalld.supervisor.interfaces.locate import HOOK, TOOL, command_of, folder_id, named_workspace
-from recalld.supervisor.interfaces.socket_server import Answering, CommandRequest, Connections, OperationRequest, serve_socket
+from recalld.supervisor.interfaces.socket_server import Answering, CommandRequest, OperationRequest, serve_socket
 from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
 from recalld.supervisor.storage.clock import fixed_clock, utc_now
@@ -99,7 +99,7 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
             host.workspace(root).events.transition("error", why, what="the socket", why=why)
 
         answering = Answering(answers.answer, report, answers.within_s)
-        with serve_socket(ws.paths.state, ws.files, Connections(answering.handle, report)), http:
+        with serve_socket(ws.paths.state, ws.files, answering), http:
             http.use(ws)
             host.run()
 

@@ -18,7 +18,6 @@ import select
 import socket
 import stat
 import threading
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -90,9 +89,9 @@ def _soon(_request: Request) -> float:
 
 
 @contextlib.contextmanager
-def serve_socket(state: Path, files: Files, connections: Connections) -> Iterator[None]:
-    """Have *connections* handle those at a socket in the folder *state*, in other threads, until the block ends."""
-    server = _SocketServer(lambda: _listen(state, files), connections)
+def serve_socket(state: Path, files: Files, answering: Answering) -> Iterator[None]:
+    """Have *answering* answer at a socket in the folder *state*, in other threads, until the block ends."""
+    server = _SocketServer(lambda: _listen(state, files), answering)
     try:
         server.start()
         yield
@@ -100,7 +99,7 @@ def serve_socket(state: Path, files: Files, connections: Connections) -> Iterato
         server.end()
 
 
-def read_request(line: socket.socket) -> bytes:
+def _read_request(line: socket.socket) -> bytes:
     """Return the bytes up to the end of the line, the end of the connection, the end of _READ_S, or the allowed size."""
     data, deadline = bytearray(), within(_READ_S)
     with contextlib.suppress(TimeoutError):
@@ -226,30 +225,32 @@ def _choose_path(state: Path, files: Files) -> Path:
     return far
 
 
-class Connections:
+class Answering:
     """
-    Calls *handle* for each connection in a thread of its own, for at most _MAX_CONNECTIONS at once.
+    Answers one request of each connection in a thread of its own, at most _MAX_CONNECTIONS at once.
 
-    *report* gets a sentence about a bug, or why there is no socket for now; clients then run their commands themselves.
+    Several threads call *answer* at once; it raises ValueError for a request that can't run here. *within_s* returns how many
+    seconds the answer may take. *report* gets a sentence about an invalid request, about a bug, or why there is no socket.
     """
 
-    def __init__(self, handle: Callable[..., None], report: Callable[[str], None]) -> None:
-        self._handle, self.report = handle, report
+    def __init__(self, answer: Answer, report: Callable[[str], None], within_s: Callable[[Request], float] = _soon) -> None:
+        self._answer, self.report, self._within_s = answer, report, within_s
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        self._version = version()  # now, since an update of the package would change it
 
-    def serve(self, connect: Callable[[], socket.socket], *more: bytes) -> None:
-        """Handle the connection that *connect* returns once there is room; OSError or RuntimeError if that can't be."""
+    def accept(self, listening: socket.socket) -> None:
+        """Answer the next connection once there is room; OSError or RuntimeError if that can't be."""
         self._free.acquire()
         try:
-            threading.Thread(target=self._serve, args=(connect(), *more), name="request", daemon=True).start()
+            threading.Thread(target=self._serve, args=(listening.accept()[0],), name="request", daemon=True).start()
         except BaseException:
             self._free.release()
             raise
 
-    def _serve(self, line: socket.socket, *more: bytes) -> None:
+    def _serve(self, line: socket.socket) -> None:
         with line:
             try:
-                self._handle(line, *more)
+                self._handle(line)
             except OSError:
                 pass  # the client has gone, or does not take the answer
             except Exception as error:  # noqa: BLE001 - a bug fails this request alone; only its kind is reported, since its text may quote a message
@@ -257,36 +258,22 @@ class Connections:
             finally:
                 self._free.release()
 
-
-class Answering:
-    """
-    Answers one request of a connection.
-
-    Several threads call *answer* at once; it raises ValueError for a request that can't run here. *within_s* returns how many
-    seconds the answer may take. *report* gets a sentence about an invalid request.
-    """
-
-    def __init__(self, answer: Answer, report: Callable[[str], None], within_s: Callable[[Request], float] = _soon) -> None:
-        self._answer, self._report, self._within_s = answer, report, within_s
-        self._version = version()  # now, since an update of the package would change it
-
-    def handle(self, line: socket.socket, data: bytes | None = None) -> None:
-        """Answer *data*, else a request that is read; one that is invalid or of another version gets no answer."""
-        data = read_request(line) if data is None else data
+    def _handle(self, line: socket.socket) -> None:
+        """Answer the request; one that is invalid or of another version gets no answer."""
+        data = _read_request(line)
         if not data:
             return  # the client only checked whether there is a supervisor
+        line.settimeout(_SEND_S)
         if data == _WHICH:
-            line.settimeout(_SEND_S)
             line.sendall(f"{self._version}\n".encode())
             return
         try:
             request = parse_request(data)
         except ValueError as error:
-            self._report(f"a request at the socket was refused: {error}")
+            self.report(f"a request at the socket was refused: {error}")
             return
         if request is None:
             return
-        line.settimeout(_SEND_S)
         line.sendall(self._acknowledgement(request))
         try:
             answer = self._answer(request)
@@ -303,8 +290,8 @@ class Answering:
 class _SocketServer:
     """One thread that accepts connections."""
 
-    def __init__(self, listen: Callable[[], _Listener], connections: Connections) -> None:
-        self._listen, self._connections = listen, connections
+    def __init__(self, listen: Callable[[], _Listener], answering: Answering) -> None:
+        self._listen, self._answering = listen, answering
         self._listener: _Listener | None = None
         self._woken, self._wake = socket.socketpair()
         self._ending = threading.Event()
@@ -328,7 +315,7 @@ class _SocketServer:
             self._listener = self._listen()
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            self._connections.report(f"the socket can't be made: {where}{error.strerror or error}")
+            self._answering.report(f"the socket can't be made: {where}{error.strerror or error}")
 
     def _close(self) -> None:
         if self._listener:
@@ -347,7 +334,7 @@ class _SocketServer:
                 self._reopen_if_deleted(listener)
                 continue
             try:
-                self._connections.serve(partial(_accepted, listener.line))
+                self._answering.accept(listener.line)
             except (OSError, RuntimeError):  # no free file descriptor or thread, or the client has gone, or this is the end
                 self._ending.wait(_RETRY_S)
 
@@ -363,7 +350,3 @@ class _SocketServer:
             if listener.is_deleted():
                 self._close()
                 self._open()
-
-
-def _accepted(listening: socket.socket) -> socket.socket:
-    return listening.accept()[0]

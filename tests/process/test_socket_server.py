@@ -18,7 +18,7 @@ import pytest
 
 from recalld.supervisor.interfaces import entry
 from recalld.supervisor.interfaces.locate import exchange, folder_id, version
-from recalld.supervisor.interfaces.socket_server import Answering, Connections, running_version, serve_socket
+from recalld.supervisor.interfaces.socket_server import Answering, running_version, serve_socket
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
 from tests.world import World, message
@@ -65,7 +65,7 @@ def answer(request: Request) -> dict[str, Any]:
 
 
 def served(world: World, answer: Callable[[Request], dict[str, Any]], told: list[str]) -> AbstractContextManager[None]:
-    return serve_socket(world.paths.state, world.files, Connections(Answering(answer, told.append).handle, told.append))
+    return serve_socket(world.paths.state, world.files, Answering(answer, told.append))
 
 
 @pytest.fixture

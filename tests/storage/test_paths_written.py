@@ -25,7 +25,7 @@ from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.interfaces.http.access import Access
 from recalld.supervisor.interfaces.language import keep_language
-from recalld.supervisor.interfaces.socket_server import Connections, serve_socket
+from recalld.supervisor.interfaces.socket_server import Answering, serve_socket
 from recalld.supervisor.operations.forget import ForgetRequest, forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import load
@@ -106,7 +106,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         doors(world, tmp_path_factory.mktemp("home"))
         with (
             supervisor_lock(world.ws),
-            serve_socket(world.paths.state, world.files, Connections(lambda _: None, lambda _: None)),
+            serve_socket(world.paths.state, world.files, Answering(lambda _: {}, lambda _: None)),
             signals_as_they_were(),
         ):
             keep_language(world.ws, {})

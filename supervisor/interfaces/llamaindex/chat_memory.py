@@ -30,8 +30,8 @@ from llama_index.core.utils import get_tokenizer
 from recalld.supervisor.conversation.memory_manager import MemoryManager
 from recalld.supervisor.conversation.running import Conversation, Limits, refuse_too_long
 from recalld.supervisor.conversation.turns import Said, read_said
+from recalld.supervisor.interfaces.llamaindex.chat_store import message_to_json
 from recalld.supervisor.interfaces.llamaindex.memory_config import why_no_token_limit
-from recalld.supervisor.interfaces.llamaindex.message_json import message_to_json
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.prompts import PromptTemplate, shipped_template
 from recalld.supervisor.text.token_count import estimate_tokens

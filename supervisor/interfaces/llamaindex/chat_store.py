@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 
 from recalld.supervisor.conversation.chat_files import ChatFiles
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.interfaces.llamaindex.message_json import message_from_json, message_to_json
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     import os
-
-    from llama_index.core.base.llms.types import ChatMessage
 
     from recalld.supervisor.workspace import Workspace
 
@@ -76,3 +75,20 @@ class FileChatStore(BaseChatStore):
     def get_keys(self) -> list[str]:
         """Return the keys that have a file."""
         return self._chats.keys()
+
+
+def message_to_json(message: ChatMessage) -> bytes:
+    """Return the message as LlamaIndex writes it; a lone surrogate, which it refuses, is escaped."""
+    try:
+        text: str = message.model_dump_json()
+    except ValueError:
+        return render_json(message.model_dump(mode="json"))
+    return text.encode()
+
+
+def message_from_json(line: bytes) -> ChatMessage:
+    """Return the message in the line; ValueError if there is none."""
+    try:
+        return ChatMessage.model_validate_json(line)
+    except ValueError:
+        return ChatMessage.model_validate(parse_json(line))

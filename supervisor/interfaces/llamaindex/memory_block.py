@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.memory import BaseMemoryBlock
 
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.interfaces.llamaindex.message_json import message_to_json
+from recalld.supervisor.interfaces.llamaindex.chat_store import message_to_json
 from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:

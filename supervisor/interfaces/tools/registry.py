@@ -14,11 +14,11 @@ import json
 import os
 from collections.abc import Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from recalld.supervisor.interfaces.language import spoken_language
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
-from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, FORGET, for_audience
+from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, for_audience
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.longterm.guidance import guidance
 from recalld.supervisor.storage.catalogue import Text, render
@@ -249,3 +249,33 @@ def register_all_tools(
     )
     tools.shows_refs, tools.forgets = any(one.deletes for one in chosen), FORGET in chosen
     return ToolRegistry(tools, chosen, language=tools.language, dialect=dialect or memory.workspace.config.tools.dialect)
+
+
+# ── the three tools of 000, each made and registered by itself ───────────────
+
+
+class _StoreTool(Tool):
+    """A tool over one store, with 000's texts: `tools.register(MemoryWriteTool(memory_store))`."""
+
+    _of: ClassVar[Definition]
+
+    def __init__(self, memory_store: MemoryStore | Memory | str | os.PathLike[str]) -> None:
+        super().__init__(register_all_tools(memory_store, language="zh", dialect="lines"), self._of)
+
+
+class MemoryWriteTool(_StoreTool):
+    """Writes an entry: `await tool.execute(content=…)`."""
+
+    _of = WRITE
+
+
+class MemorySearchTool(_StoreTool):
+    """Searches the lines: `await tool.execute(keywords=…, max_results=15, match_mode="or")`."""
+
+    _of = SEARCH
+
+
+class MemoryReadTool(_StoreTool):
+    """Reads lines by their numbers, or the most recent ones."""
+
+    _of = READ
