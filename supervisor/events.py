@@ -145,9 +145,6 @@ class Events(Protocol):
     def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
         """Report that these are the errors of *key* now; without any, what it had is over."""
 
-    def forget(self) -> None:
-        """Forget which states last: the workspace is closed."""
-
 
 #: The events of lasting faults, each with the event that ends it.
 _FAULTS: Final = {"error": "", "degraded": "recovered"}
@@ -223,11 +220,6 @@ class EventLog:
                 if faults not in self._reported.get(event, ()):
                     self.transition(event, faults, cleared=cleared, why="; ".join(sentences[event].values()))
                 self._reported[event] = self._reported.get(event, frozenset()) | {faults} if faults else frozenset()
-
-    def forget(self) -> None:
-        """Forget which states last, so that the log of a closed workspace takes little memory; the file has them."""
-        with self._lock:
-            self._lasting, self._faults, self._reported = {}, {}, {}
 
     def _transition(self, key: tuple[str, str], active: object, cleared: str, fields: Mapping[str, object]) -> None:
         event, is_first = key[0], key not in self._lasting

@@ -30,8 +30,8 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=4_140, goal=2_300),
-    Room("supervisor/storage", most=2_580, goal=1_900),
-    Room("supervisor/storage/catalogue", most=4_080, goal=0),
+    Room("supervisor/storage", most=2_575, goal=1_900),
+    Room("supervisor/storage/catalogue", most=4_070, goal=0),
     Room("supervisor/protocol", most=5_510, goal=4_100),
     Room("supervisor/archive", most=5_620, goal=3_900),
     Room("supervisor/extracts", most=1_750, goal=950),
@@ -50,7 +50,7 @@ ROOMS: Final = (
         most=1_510,
         goal=950,
     ),
-    Room("supervisor/host", most=3_810, goal=2_200),
+    Room("supervisor/host", most=3_275, goal=2_200),
     Room("supervisor/checks", most=3_810, goal=2_100),
     Room("supervisor/importing", most=1_760, goal=1_400),
     Room("supervisor/operations", most=2_360, goal=1_800),
@@ -66,8 +66,8 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together: lines, and modules.
-ALL: Final = Room("all", most=76_230, goal=48_000)
-MODULES: Final = Room("modules", most=535, goal=270)
+ALL: Final = Room("all", most=75_690, goal=48_000)
+MODULES: Final = Room("modules", most=534, goal=270)
 
 
 def _lines(path: Path) -> int:

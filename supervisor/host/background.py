@@ -71,9 +71,9 @@ class Background:
         self._threads = threads
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
         self._updater = IndexUpdater(ws, self._index_changed, index_grown)
-        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, is_long=True)
+        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S)
         maker = VectorMaker(ws, clock, lambda: self._updater.has_tried)
-        self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S, is_long=True)
+        self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S)
         if ws.meaning:
             ws.meaning.wake = lambda: threads.wake(self._vectors)
         self._contexts = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.protocol.config import FILE, Config
 from recalld.supervisor.protocol.settings import dotted, keys
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.settings import Place
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.workspace import Workspace
-
-
-#: In place of the stat of a file that is not there.
-_GONE: Final = object()
 
 
 class ConfigWatch:
@@ -34,13 +30,7 @@ class ConfigWatch:
         self._reopen = reopen
         self._seen: tuple[Stat | None, float] = (None, float("-inf"))
         self._taken: Stat | object | None = object()  # equals no stat: the file may have changed since the workspace was opened
-        self._looked: Stat | object | None = None
         self._refused = ""
-
-    def has_news(self) -> bool:
-        """Return whether recalld.toml has changed since the last call; no at the first, just after the workspace was opened."""
-        before, self._looked = self._looked, self._ws.files.disk.stat(self._path) or _GONE
-        return before not in (None, self._looked)
 
     @property
     def has_changed(self) -> bool:

@@ -81,7 +81,7 @@ class Supervisor:
     The one supervisor of a workspace.
 
     Without *workers* it starts no worker, without *background* no background jobs, and without *config* it takes no changed
-    configuration. It reports to *manager* that it is ready, works, and ends. The work of a day begins *spread* after midnight.
+    configuration. It reports to *manager* that it is ready, works, and ends.
     """
 
     def __init__(
@@ -93,10 +93,8 @@ class Supervisor:
         background: Background | None = None,
         config: ConfigWatch | None = None,
         manager: ServiceManager | None = None,
-        spread: timedelta = timedelta(),
     ) -> None:
         self._clock = clock
-        self._spread = spread
         self._manager = manager or ServiceManager()
         self._steady_s = steady
         self._config = config
@@ -105,7 +103,7 @@ class Supervisor:
         #: The error of the last archive run, as long as no other run may begin.
         self._refused: SupervisorError | None = None
         #: The clocks at the last round; the next round compares them with its own to see that the clock was set.
-        self.reading: Reading | None = None
+        self._reading: Reading | None = None
         self._no_ageing_until = float("-inf")
         self._damaged: tuple[Stat | None, float] | None = None
         self._control = UNLIMITED
@@ -156,26 +154,13 @@ class Supervisor:
                 self.background.check_index()
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
         now = self._clock()
-        jumped = self.reading and pause_after(jump(self.reading, Reading(now, now_s)))
+        jumped = self._reading and pause_after(jump(self._reading, Reading(now, now_s)))
         if self._scope.errors:
             self._due_at = min(self._due_at, now + AGAIN)
         self._wants_round = bool(self._wants_round or changed or jumped or now >= self._due_at)
         self._give_sign(now_s)
         self._has_new_config = self._attempt("poll of the configuration", self._config_changed, True)
         return self._wants_round or self._has_tasks or self._has_new_config
-
-    def has_news(self) -> bool:
-        """Return whether a message, a request, a result, an input or a setting has come since the last look, by a few stats."""
-        changed = self._attempt("poll", self._changes.near_changed, True)
-        changed = self._attempt("poll of tasks", self._changes.tasks_changed, True) or changed
-        if self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
-            changed = True
-            if self.background:
-                self.background.hint(self.ws.paths.inbox.name)
-        self._wants_round = self._wants_round or changed
-        if self._config and self._attempt("poll of the configuration", self._config.has_news, True):
-            self._has_new_config = True
-        return changed or self._has_new_config
 
     def _config_changed(self) -> bool:
         return self._config is not None and self._config.has_changed
@@ -239,7 +224,7 @@ class Supervisor:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether everything is in the files, so that the workspace can be closed until it is due."""
+        """True if there is nothing to do until a file changes or a round is due."""
         has_work = self._wants_round or self._has_tasks or self._has_new_config or self._manager.awaits_index
         waits = self._steady_s() < max(self._no_archive_until, self._no_ageing_until)
         return not (has_work or waits or self._damaged or self._scope.errors)
@@ -298,7 +283,7 @@ class Supervisor:
         ends = [self._no_archive_until, self._no_ageing_until]
         left_s = [end - self._steady_s() for end in ends if end > self._steady_s()]
         # also after a failure, so that a file that can't be read stays a fault
-        due = min([next_due(self.ws, now, self._spread), *(now + timedelta(seconds=left) for left in left_s)])
+        due = min([next_due(self.ws, now), *(now + timedelta(seconds=left) for left in left_s)])
         return min(due, now + AGAIN) if failed else due
 
     def _quiet_end(self, now: datetime) -> datetime:
@@ -324,12 +309,12 @@ class Supervisor:
 
     def _has_jumped(self, now: datetime) -> bool:
         """Return whether the clock was set a short while ago; each jump is reported once."""
-        before, self.reading = self.reading, Reading(now, self._steady_s())
-        moved = jump(before, self.reading) if before else timedelta()
+        before, self._reading = self._reading, Reading(now, self._steady_s())
+        moved = jump(before, self._reading) if before else timedelta()
         if wait := pause_after(moved):
-            self._no_ageing_until = self.reading.steady_s + wait.total_seconds()
+            self._no_ageing_until = self._reading.steady_s + wait.total_seconds()
             self.ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(wait.total_seconds()))
-        return self.reading.steady_s < self._no_ageing_until
+        return self._reading.steady_s < self._no_ageing_until
 
     def _restore_when_quiet(self, now: datetime) -> None:
         """Restore a damaged history.json once it has not changed for a while: a person may be editing it."""

@@ -22,13 +22,9 @@ AGAIN: Final = timedelta(seconds=30)
 LONGEST: Final = timedelta(hours=6)
 
 
-def next_due(ws: Workspace, now: datetime, spread: timedelta = timedelta()) -> datetime:
-    """
-    Return when a step of a round will be due, seen from the end of a round at *now*; nothing changes until then.
-
-    The work of a new day waits for *spread*.
-    """
-    return min(moment if moment > now else now + AGAIN for moment in _moments(ws, now, spread))
+def next_due(ws: Workspace, now: datetime) -> datetime:
+    """Return when a step of a round will be due, seen from the end of a round at *now*; nothing changes until then."""
+    return min(moment if moment > now else now + AGAIN for moment in _moments(ws, now))
 
 
 def next_retry(ws: Workspace, now: datetime) -> datetime | None:
@@ -43,9 +39,9 @@ def midnight(ws: Workspace, now: datetime) -> datetime:
     return local(datetime.combine(ws.today(now) + timedelta(days=1), time(), ws.zone), ws.zone)
 
 
-def _moments(ws: Workspace, now: datetime, spread: timedelta) -> Iterator[datetime]:
+def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
     yield now + LONGEST
-    yield midnight(ws, now) + spread
+    yield midnight(ws, now)
     if quiet_end := quiet_until(ws.config.care.quiet_hours, now, ws.zone):
         yield quiet_end
     if retry := next_retry(ws, now):

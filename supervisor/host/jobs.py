@@ -1,12 +1,11 @@
 """
 The threads of a host, and the jobs that they run: a job is a step that runs when it is woken and when it is due.
 
-A few threads serve all workspaces. A job is never run by two threads at once; one that is woken while it runs is run again.
+A job is never run by two threads at once; one that is woken while it runs is run again.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import threading
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -24,41 +23,30 @@ if TYPE_CHECKING:
 #: the seconds until it is due again.
 Step: TypeAlias = "Callable[[Control, Control], float]"
 NEVER_S: Final = float("inf")
-#: When a job is due, a number that no other entry has, and the job.
-_Entry: TypeAlias = "tuple[float, int, Job]"
 #: Seconds until a step that failed with an unexpected exception is tried again.
 RETRY_AFTER_BUG_S: Final = 60.0
 
 
 class Job:
     """
-    A *step* of one workspace under a *name*; a bug in it is passed to *report* (`Events.report`), and the step is tried again.
+    A *step* under a *name*; a bug in it is passed to *report* (`Events.report`), and the step is tried again.
 
-    All calls of `wake` within *gather_s* seconds lead to one step. A *long* step may take minutes: one thread never runs one.
+    All calls of `wake` within *gather_s* seconds lead to one step.
     """
 
-    __slots__ = ("_is_woken", "_report", "_step", "at_s", "gather_s", "is_long", "is_over", "is_running", "name")
-
     def __init__(
-        self,
-        name: str,
-        step: Step,
-        report: Callable[[str, Iterable[SupervisorError]], None],
-        gather_s: float = 0.0,
-        *,
-        is_long: bool = False,
+        self, name: str, step: Step, report: Callable[[str, Iterable[SupervisorError]], None], gather_s: float = 0.0
     ) -> None:
         self.name = name
         self.gather_s = gather_s
-        self.is_long = is_long
         #: When it is due, by the clock of its threads.
         self.at_s = NEVER_S
         self.is_running = False
+        #: Whether it was ended.
+        self.is_over = False
         self._step = step
         self._report = report
         self._is_woken = False
-        #: Whether it was ended.
-        self.is_over = False
 
     def mark_woken(self) -> None:
         """Have the running step end early where it can."""
@@ -94,11 +82,8 @@ class Threads:
     def __init__(self, count: int, now_s: Callable[[], float] = steady_s) -> None:
         self._now_s = now_s
         self._changed = threading.Condition()
-        #: The jobs that are due some time, by whether they are long: of thousands of long ones that wait none is in the way.
-        self._heaps: dict[bool, list[_Entry]] = {False: [], True: []}
-        self._numbers = itertools.count()
-        self._long = 0
-        self._most_long = max(1, count - 2)
+        #: The jobs that are due some time: the handful of one workspace.
+        self._jobs: list[Job] = []
         self._is_ending = False
         self._threads = [threading.Thread(target=self._serve, name=f"jobs {n + 1}", daemon=True) for n in range(count)]
 
@@ -139,50 +124,27 @@ class Threads:
 
     def _put(self, job: Job, at_s: float) -> None:
         if at_s < job.at_s and not job.is_over:
+            if job.at_s == NEVER_S:
+                self._jobs.append(job)
             job.at_s = at_s
-            heapq.heappush(self._heaps[job.is_long], (at_s, next(self._numbers), job))
             self._changed.notify()
 
     def _take(self) -> Job | None:
-        """Take the first job that is due and may run now off its heap, and return it."""
-        ready = sorted(entry for heap in self._open_heaps() if (entry := self._first(heap)))
-        for entry in ready[1:]:
-            heapq.heappush(self._heaps[entry[2].is_long], entry)
-        if not ready:
+        """Take the job that is due first, and may run now, out of those that wait, and return it; None if there is none."""
+        self._jobs = [job for job in self._jobs if not job.is_over]
+        job = min((job for job in self._jobs if not job.is_running), key=lambda job: job.at_s, default=None)
+        if job is None or job.at_s > self._now_s():
             return None
-        found = ready[0][2]
-        found.is_running, found.at_s = True, NEVER_S
-        self._long += found.is_long
-        return found
-
-    def _open_heaps(self) -> list[list[_Entry]]:
-        """Return the heaps of which a job may begin now."""
-        return [heap for is_long, heap in self._heaps.items() if not is_long or self._long < self._most_long]
-
-    def _first(self, heap: list[_Entry]) -> _Entry | None:
-        """Take the first entry off the heap whose job is due and does not run, and return it."""
-        passed, found = [], None
-        while heap and heap[0][0] <= self._now_s():
-            entry = heapq.heappop(heap)
-            at_s, _, job = entry
-            if job.is_over or at_s != job.at_s:
-                continue  # the job was ended, or ran because of an earlier entry
-            if job.is_running:
-                passed.append(entry)
-                continue
-            found = entry
-            break
-        for entry in passed:
-            heapq.heappush(heap, entry)
-        return found
+        self._jobs.remove(job)
+        job.is_running, job.at_s = True, NEVER_S
+        return job
 
     def _run(self, job: Job) -> None:
         wait_s = job.run()
         with self._changed:
             job.is_running = False
-            self._long -= job.is_long
             self._put(job, self._now_s() + wait_s)
-            self._changed.notify()  # a job may have had to wait for this one
+            self._changed.notify()  # it may have been woken while it ran
 
     def _serve(self) -> None:
         while True:
@@ -195,25 +157,6 @@ class Threads:
             self._run(job)
 
     def _wait_s(self) -> float | None:
-        """Return the seconds until a job is due; None while every due job waits for another one to end."""
-        now_s = self._now_s()
-        later = [at_s for heap in self._open_heaps() if (at_s := _first_after(heap, now_s)) < NEVER_S]
-        return min(later) - now_s if later else None
-
-
-def _first_after(heap: list[_Entry], now_s: float) -> float:
-    """
-    Return the first time after now in the heap; looks only below the entries that are due, of which few wait.
-
-    >>> _first_after([(1.0, 0, None), (3.0, 1, None), (2.0, 2, None)], 1.5), _first_after([], 1.5)  # type: ignore[list-item]
-    (2.0, inf)
-    """
-    found, places = NEVER_S, [0]
-    while places:
-        place = places.pop()
-        if place < len(heap):
-            if heap[place][0] > now_s:
-                found = min(found, heap[place][0])
-            else:
-                places += (2 * place + 1, 2 * place + 2)
-    return found
+        """Return the seconds until a job is due; None while each runs or has been ended."""
+        times = [job.at_s for job in self._jobs if not job.is_running]
+        return max(0.0, min(times) - self._now_s()) if times else None

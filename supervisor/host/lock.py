@@ -30,8 +30,6 @@ class SupervisorLock:
     What a crash has left is cleaned up.
     """
 
-    __slots__ = ("_disk", "_events", "_held", "_inode", "_paths")
-
     def __init__(self, ws: Workspace) -> None:
         ws.prepare()
         self._disk, self._paths, self._events = ws.files.disk, ws.paths, ws.events
@@ -49,11 +47,10 @@ class SupervisorLock:
             self._held.__exit__(None, None, None)
             raise
 
-    def release(self, why: str | None = "") -> None:
-        """Let another process take it; the log of the workspace has *why*, and nothing at None: it is gone."""
+    def release(self) -> None:
+        """Let another process take it."""
         try:
-            if why is not None:
-                self._events.emit("stopped", **({"why": why} if why else {}))
+            self._events.emit("stopped")
         finally:
             self._held.__exit__(None, None, None)
 

@@ -7,7 +7,6 @@ import os
 import threading
 from dataclasses import asdict
 from datetime import UTC
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recalld.supervisor.host.alarm import WELL_S, Alarm
@@ -76,7 +75,7 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         print_event(event)
         http.event(event)
 
-    def supervised(_: Path, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
+    def supervised(before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
         ws = reopened or reopen()
         alarm.keep(ws)
         workers = workers_of(ws, clock) if has_worker else None
@@ -87,16 +86,16 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         http.use(ws)
         return before
 
-    host = Host([root], supervised, clock, threads)
-    answers = Answers(partial(host.workspace, root))
+    host = Host(root, supervised, clock, threads)
+    answers = Answers(lambda: host.workspace)
     http = HttpService(answers, clock)
     on_signals(host.stop)
     with host:
-        ws = host.workspace(root)
+        ws = host.workspace
         threads.wake(Job("alarm", lambda *_: alarm.forget(), ws.events.report), WELL_S)
 
         def report(why: str) -> None:
-            host.workspace(root).events.transition("error", why, what="the socket", why=why)
+            host.workspace.events.transition("error", why, what="the socket", why=why)
 
         answering = Answering(answers.answer, report, answers.within_s)
         with serve_socket(ws.paths.state, ws.files, answering), http:

@@ -133,32 +133,6 @@ def test_threads_run_a_job_again_that_is_woken_while_it_runs(events):
     assert not any(one.name.startswith("jobs ") for one in threading.enumerate())
 
 
-def test_threads_keep_one_free_of_long_jobs(events):
-    goes_on, short_ran, started = threading.Event(), threading.Event(), threading.Semaphore(0)
-
-    def long(*_: Control) -> float:
-        started.release()
-        goes_on.wait(PATIENCE_S)
-        return NEVER_S
-
-    def short(*_: Control) -> float:
-        short_ran.set()
-        return NEVER_S
-
-    threads = Threads(4)
-    threads.start()
-    for n in range(9):
-        threads.wake(Job(f"long {n}", long, events.report, is_long=True))
-    assert started.acquire(timeout=PATIENCE_S)
-    assert started.acquire(timeout=PATIENCE_S)
-    threads.wake(Job("short", short, events.report))
-    assert short_ran.wait(PATIENCE_S), "no thread was left for a round"
-    goes_on.set()
-    for _ in range(7):
-        assert started.acquire(timeout=PATIENCE_S)
-    threads.stop(PATIENCE_S)
-
-
 def test_job_that_was_ended_lets_go_what_its_step_works_on():
     class Store:
         def step(self, *_: object) -> float:

@@ -24,7 +24,7 @@ from recalld.supervisor.workspace import Workspace
 from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules whose calls are refused, but for what they do in a round.
-LOOP = ("host/host.py", "host/hosted.py", "host/daemon.py", "host/due.py", "host/workers.py", "host/config_watch.py")
+LOOP = ("host/host.py", "host/daemon.py", "host/due.py", "host/workers.py", "host/config_watch.py")
 ROUND = "run_round"
 TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
@@ -35,7 +35,7 @@ TOLD = {"degraded", "watch_lost", "error"}
 
 #: Where the loop calls.
 SITES = (
-    "_start > watch",
+    "_begin > watch",
     "poll > near_changed",
     "poll > tasks_changed",
     "poll > inbox_changed",
@@ -174,7 +174,7 @@ class Life:
             patch.setattr("recalld.supervisor.host.workers.subprocess.Popen", self.fork)
             patch.setattr("recalld.supervisor.host.watcher.Observer", lambda: Watcher(self.gate))
             try:
-                with Host([root], self.opened, clock, self.threads, now_s=clock.monotonic) as host:
+                with Host(root, self.opened, clock, self.threads, now_s=clock.monotonic) as host:
                     self.gate.is_shut = False
                     while self.passes < PASSES and not host.is_stopping:
                         host.look()
@@ -184,7 +184,7 @@ class Life:
             except (OSError, SupervisorError) as error:
                 self.fault = str(error)
 
-    def opened(self, _root: Path, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
+    def opened(self, before: Supervisor | None, reopened: Workspace | None) -> Supervisor:
         """The supervisor, with a changed configuration."""
         if before and reopened:
             before.use(reopened, Workers(reopened, self.world.clock), self)

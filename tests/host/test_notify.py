@@ -133,7 +133,7 @@ def hosted(world, listening, threads: Threads) -> Iterator[threading.Thread]:
         manager = ServiceManager(listening.address)
         return world.supervisor(background=Background(world.ws, world.clock, threads), manager=manager)
 
-    with Host([world.root], opened, world.clock, threads, now_s=time.monotonic) as host:
+    with Host(world.root, opened, world.clock, threads, now_s=time.monotonic) as host:
         running = threading.Thread(target=host.run)
         running.start()
         yield running

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.host.couriers import Couriers, SharedCourier
+from recalld.supervisor.host.couriers import workers_of
 from recalld.supervisor.pool.cargo import unpacked
 from recalld.supervisor.pool.sealing import Seal, refusal
 from recalld.worker.providers import NoCall
 from tests.gate import without_comparison
+from tests.patience import PATIENCE_S
 from tests.pool.memory_pool import SEAL, PoolInMemory
 from tests.pool.stations import Stepped, carried, station_of
 from tests.simulation.model import ScriptedModel
@@ -148,57 +149,25 @@ def test_answer_that_went_to_a_courier_that_is_no_more_comes_again(world: World)
     courier = Stepped(pool, station_of(world))
     courier.step()
     pool.work(world.model, world.clock)
-    pool.results.clear()  # the shard before had the same name, and was about to end
+    pool.results.clear()  # the supervisor before had the same name, and was about to end
     for _ in range(6):
         courier.step()
     assert list((world.root / "worker/results").iterdir())
     assert len(pool.delivered) == 1
 
 
-def test_workspaces_of_a_process_share_a_courier_to_the_same_pool(tmp_path: Path) -> None:
-    couriers, key = Couriers("shard"), {"RECALLD_POOL_KEY": "A" * 43 + "="}
-    made = []
-    for name, prefix in (("甲", "ours"), ("乙", "ours"), ("丙", "theirs")):
-        world = World(tmp_path / name, NOW, f'{WITH_MODEL}[pool]\nurl = "redis://127.0.0.1:9/0"\nprefix = "{prefix}"\n')
-        world.ws.environ = key
-        made.append((world, couriers.workers_of(world.ws, world.clock)))
-    shared = [workers.shared for _, workers in made]
-    assert shared[0] is shared[1] is not shared[2]
-    assert shared[0].host != shared[2].host  # two addresses may be of one Redis
-    before = set(threading.enumerate())
-    for _, workers in made:
-        workers.start_if_needed()
-    assert set(threading.enumerate()) <= before  # nothing to do
-    for world, workers in made[:2]:
-        with_tasks(world, "2026-01-10")
-        workers.start_if_needed()
-    assert [thread.name for thread in set(threading.enumerate()) - before].count("courier") == 1
-    for _, workers in made:
-        workers.stop()
-    assert shared[0]._ended.is_set()
-
-
-def test_workspaces_that_are_opened_at_once_share_a_courier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    worlds = [World(tmp_path / name, NOW, f'{WITH_MODEL}[pool]\nurl = "redis://127.0.0.1:9/0"\n') for name in "甲乙"]
-    couriers, shared = Couriers("shard"), list[SharedCourier]()
-
-    def open_one(world: World) -> None:
-        world.ws.environ = {"RECALLD_POOL_KEY": "A" * 43 + "="}
-        shared.append(couriers.workers_of(world.ws, world.clock).shared)
-
-    second = threading.Thread(target=open_one, args=(worlds[1],))
-
-    class Slow(SharedCourier):
-        def __init__(self, *about: Any) -> None:
-            super().__init__(*about)
-            if second.ident is None:
-                second.start()
-                second.join(0.05)
-
-    monkeypatch.setattr("recalld.supervisor.host.couriers.SharedCourier", Slow)
-    open_one(worlds[0])
-    second.join()
-    assert shared[0] is shared[1]  # of two with one name each takes the answers of the other
+def test_courier_has_a_thread_from_the_first_task_until_it_is_stopped(world: World) -> None:
+    ws = world.reopen(f'{WITH_MODEL}[pool]\nurl = "redis://127.0.0.1:9/0"\n').ws
+    ws.environ = {"RECALLD_POOL_KEY": "A" * 43 + "="}
+    workers, before = workers_of(ws, world.clock), set(threading.enumerate())
+    workers.start_if_needed()
+    assert set(threading.enumerate()) <= before, "nothing to do"
+    with_tasks(world, "2026-01-10")
+    workers.start_if_needed()
+    (courier,) = (thread for thread in set(threading.enumerate()) - before if thread.name == "courier")
+    workers.stop()
+    courier.join(PATIENCE_S)
+    assert not courier.is_alive()
 
 
 def test_workspace_whose_disk_refuses_leaves_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -964,7 +964,7 @@ EFFECTS = {
     "llm.max_calls_per_day": Effect(submitted_tasks, {1: 1, 200: 3}),
     "pool.url": Effect(who_does_tasks, {"": "Workers", "redis://127.0.0.1:9/0": "CourierWorkers"}),
     "pool.prefix": Effect(
-        lambda world: of_the_pool(world).shared.broker.key("sub"), {"recalld": "recalld:sub", "ours": "ours:sub"}, POOLED
+        lambda world: of_the_pool(world)._broker.key("sub"), {"recalld": "recalld:sub", "ours": "ours:sub"}, POOLED
     ),
     "pool.key_env": Effect(has_the_key_of_the_pool, {"RECALLD_POOL_KEY": True, "OTHER_KEY": False}, POOLED),
     "pool.profile": Effect(lambda world: tasks_offered(world)[1], {"default": {"default"}, "small": {"small"}}, SERVED),
