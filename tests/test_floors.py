@@ -121,7 +121,7 @@ PURE: Final = tuple(
         "protocol": "attachments connections dated_file inbox lookup_request marks message parts period struck summary_file task turn",
         "extracts": "candidates corrections courtesy cues extract lines replies sentences worth",
         "archive": "alignment copies coverage flags identity plan slug",
-        "summaries": "amounts days debts denials line_sources material names phrases quality retry schedule shape",
+        "summaries": "line_sources material phrases quality retry schedule shape",
         "query": "calendar compounds dates intent meanings parse recurring subject tense unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",

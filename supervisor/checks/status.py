@@ -207,7 +207,6 @@ def _models(ws: Workspace) -> dict[str, Any]:
         "models": {
             model: {
                 "answersAccepted": one.accepted,
-                "unverified": one.unverified,
                 "answersRefused": sum(one.refused.values()),
                 "reasons": dict(sorted(one.refused.items())),
             }

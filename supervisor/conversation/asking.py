@@ -160,12 +160,11 @@ class SummaryWriter:
         text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
         if says_nothing(text):  # it is believed: no list of words knows better, and the conversation stays in its files
             return text
-        verdict = judge(text, self._material(entries, previous), self.max_chars * _TOO_LONG)
-        self.model.note_judged(verdict.reason, verdict.unverified)
-        if verdict.reason:
-            why = "model.vague" if verdict.reason == "vague" else "model.no_summary"
-            raise NoSummary(Text(why), verdict.reason)
-        return verdict.text
+        reason = judge(text, self._material(entries, previous), self.max_chars * _TOO_LONG)
+        self.model.note_judged(reason)
+        if reason:
+            raise NoSummary(Text("model.vague" if reason == "vague" else "model.no_summary"), reason)
+        return text
 
     def _material(self, entries: Sequence[Entry], previous: str) -> Material:
         """Return what the answer is judged against: the messages, the summary so far, and an extract of bounded length."""

@@ -59,7 +59,7 @@ class OwnModel(Model):
             # the model is the user's, and may raise anything; its text may quote the prompt
             raise NoSummary(Text("model.raised", kind=type(error).__name__), "provider") from error
 
-    def note_judged(self, reason: str | None, unverified: int) -> None:
+    def note_judged(self, reason: str | None) -> None:
         """Do nothing: the account is of the configured model."""
 
 

@@ -21,7 +21,7 @@ from recalld.supervisor.storage.error_collector import ErrorCollector
 from recalld.supervisor.storage.errors import Conflict
 from recalld.supervisor.summaries.llm_state import note_answer, note_result, waits_of
 from recalld.supervisor.summaries.meanwhile import NOTHING, stand_after_refusals
-from recalld.supervisor.summaries.quality import Verdict, judge, reject_form
+from recalld.supervisor.summaries.quality import judge, reject_form
 from recalld.supervisor.summaries.reading import blocks_of, material_of
 from recalld.supervisor.summaries.retry import Backoff, refused_mark
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
@@ -120,7 +120,7 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
     # decide
     result = replace(result, text=cleaned(result.text))
     empty = result.status == "done" and says_nothing(result.text)
-    verdict = Verdict(result.reason, result.text)
+    reason, text = result.reason, result.text
     if result.status == "done":
         # an old worker may have read words that were forgotten since
         is_forgotten = any(stores.tombstones.has_file(source.name, source.digest) for source in result.sources)
@@ -131,11 +131,10 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
             stores.memory.ensure_summary_durable(period)
             stores.use.events.emit("dropped", group=result.group)
             return False
-        verdict = _judged(stores, result, period, existing, empty=empty)
-    reason = verdict.reason
+        reason, text = _judged(stores, result, period, existing, empty=empty), NOTHING if empty else text
     is_answer = not result.extract and reason not in NO_ANSWER and (reason or not empty)
     if is_answer and (result.usage.get("calls") or not result.joined):  # else code joined it without a call
-        note_answer(result.model, reason, verdict.unverified, stores.use)
+        note_answer(result.model, reason, stores.use)
     if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
         reason = "refused"  # it names other sources than its task
     # apply
@@ -146,18 +145,18 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
         if reason != "lost" or unchanged:
             _fail(stores, result, period, reason, now)
         return False
-    _write(stores, result, verdict, period, now, empty=empty)
+    _write(stores, result, text, period, now, empty=empty)
     stores.use.task_queue.clear(result.group)
     return True
 
 
-def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingSummary | None, *, empty: bool) -> Verdict:
-    """Return whether the text may become the summary of its sources; *empty*: it says that there is nothing to record."""
+def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingSummary | None, *, empty: bool) -> Reason | None:
+    """Return why the text may not become the summary of its sources; *empty*: it says that there is nothing to record."""
     archive = stores.use.config.archive
     if empty:
-        return Verdict(None if _all_chitchat(stores.memory, result, archive.zone) else "empty", NOTHING)
+        return None if _all_chitchat(stores.memory, result, archive.zone) else "empty"
     if result.extract:
-        return Verdict(reject_form(result.text, archive.summarise_chars), result.text)
+        return reject_form(result.text, archive.summarise_chars)
     continued = existing.text if existing and not (existing.extract or result.redo) else ""
     material = material_of(stores.memory, period, result.sources, stores.use.config, continued, may_copy=result.joined)
     return judge(result.text, material, archive.summarise_chars)
@@ -168,13 +167,13 @@ def _all_chitchat(memory: MemoryFolder, result: Result, zone: ZoneInfo) -> bool:
     return are_courtesies(blocks_of(memory, (source.name for source in result.sources), zone))
 
 
-def _write(stores: _Stores, result: Result, verdict: Verdict, period: Period, now: datetime, *, empty: bool) -> None:
+def _write(stores: _Stores, result: Result, text: str, period: Period, now: datetime, *, empty: bool) -> None:
     version, before = stores.memory.read_summary(period)
     summary = Summary(
         period=period.label,
         zone=stores.use.config.archive.timezone,
         created=to_wire(now),
-        text=verdict.text,
+        text=text,
         sources=result.sources,
         provider=result.provider,
         model=result.model,
@@ -182,7 +181,6 @@ def _write(stores: _Stores, result: Result, verdict: Verdict, period: Period, no
         extract=result.extract,
         empty=empty,
         joined=result.joined,
-        unverified=verdict.unverified,
         kept=before.kept if before else "",
     )
     stores.memory.write_summary(period, summary, version)

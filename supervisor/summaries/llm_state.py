@@ -165,7 +165,7 @@ def note_result(result: Result, now: datetime, use: ModelUse) -> None:
         use.events.emit("archive_backlog", attempts=after.attempts, why=after.reason)
 
 
-def note_answer(model: str, reason: str | None, unverified: int, use: ModelUse) -> None:
+def note_answer(model: str, reason: str | None, use: ModelUse) -> None:
     """
     Add an answer to the account of the model that was asked; *reason* is why it was refused, None where it was accepted.
 
@@ -174,7 +174,7 @@ def note_answer(model: str, reason: str | None, unverified: int, use: ModelUse) 
     asked = use.config.llm.model or model
     with use.calls.locked():
         state = provider_state(use.task_queue)
-        account = state.answers.get(asked, Answers()).with_one(reason, unverified)
+        account = state.answers.get(asked, Answers()).with_one(reason)
         use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, asked: account})))
 
 
@@ -296,7 +296,6 @@ def _answers(raw: object) -> dict[str, Answers]:
             refused = one.get("refused")
             account = Answers(
                 accepted=_number(one, "accepted"),
-                unverified=_number(one, "unverified"),
                 refused={str(why): _number(refused, why) for why in refused} if isinstance(refused, dict) else {},
                 recent=str(one.get("recent", "")),
             )

@@ -50,7 +50,7 @@ class Model(ABC):
         """Return the answer, as it came; NoSummary if there is none within the limits."""
 
     @abstractmethod
-    def note_judged(self, reason: str | None, unverified: int) -> None:
+    def note_judged(self, reason: str | None) -> None:
         """Note what became of its last answer: *reason* is why it was refused, None where it was accepted."""
 
 
@@ -74,10 +74,10 @@ class QueuedModel(Model):
         self._refuse()
         return await self._result(prompt, limits)
 
-    def note_judged(self, reason: str | None, unverified: int) -> None:
+    def note_judged(self, reason: str | None) -> None:
         """Add the answer to the account of the model that gave it."""
         if self._answered_by:
-            note_answer(self._answered_by, reason, unverified, self._use)
+            note_answer(self._answered_by, reason, self._use)
 
     async def _result(self, prompt: Prompt, limits: CallLimits) -> str:
         task = AskedTask(
@@ -101,7 +101,7 @@ class QueuedModel(Model):
         self._answered_by = "" if result.extract else result.model
         if result.status == "failed":
             if result.reason not in NO_ANSWER:
-                self.note_judged(result.reason or "refused", 0)
+                self.note_judged(result.reason or "refused")
             raise NoSummary(result.error, result.reason or "refused", result.too_long)
         return result.text
 

@@ -3,9 +3,9 @@ Whether an answer may become a summary: one table of rules, in order, each with 
 
 One gate for days, months, the lines of sessions and running summaries. The text of a model is untrusted input. A rejected text
 costs no memory: the extract of the same material is the summary, and what an answer is measured by. A rule that is not sure
-accepts, since a good text that is rejected each time costs calls for nothing. Few places that the material does not have, and
-clauses that deny it, are marked instead, for a reader to see. What refusals and errors look like is in `phrases.py`, the form
-of a text in `shape.py`, and what it says against its material in `material.py`. Pure, and linear in the length of the text.
+accepts, since a good text that is rejected each time costs calls for nothing. What refusals and errors look like is in
+`phrases.py`, the form of a text in `shape.py`, and what it says against its material in `material.py`. Pure, and linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -16,26 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
 from recalld.supervisor.summaries import phrases, shape
-from recalld.supervisor.summaries.debts import swaps_debts
-from recalld.supervisor.summaries.denials import denials
-from recalld.supervisor.summaries.material import (
-    Material,
-    Place,
-    is_copy,
-    new_places,
-    says_less,
-    says_much_new,
-    shifts_a_number,
-)
-from recalld.supervisor.text.language import language_of
+from recalld.supervisor.summaries.material import Material, is_copy, says_less, says_much_new
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.llm_output import outside_code, own_words
-from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import HAN, KANA, tokens
 from recalld.supervisor.text.word_frequency import telling_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from recalld.supervisor.protocol.task import Reason
 
@@ -75,34 +63,11 @@ _HIGH_SHARE: Final = 0.8
 _LONG_CHARS: Final = 400
 _LONGER: Final = 1.5
 
-#: Of an answer's facts this share may be places that the material does not have, at least and at most so many: they are marked.
-_MARKED_SHARE: Final = 0.2
-_MARKED: Final = (2, 3)
-UNVERIFIED: Final = {"zh": "（未核实）", "en": " (unverified)"}
 
-
-@record
-class Verdict:
-    """*reason*: why the text is refused, None if it may be the summary. Of *text*, *unverified* places are marked."""
-
-    reason: Reason | None
-    text: str = ""
-    unverified: int = 0
-
-
-def judge(text: str, material: Material, most_chars: int = MAX_CHARS) -> Verdict:
-    """Return whether the answer may be the summary of the material. It is judged as it is: clean it first."""
+def judge(text: str, material: Material, most_chars: int = MAX_CHARS) -> Reason | None:
+    """Return why the answer may not be the summary of the material, None if it may. It is judged as it is: clean it first."""
     reason = reject_form(text, most_chars) or next((reason for rule, reason in RULES if rule(text, material)), None)
-    if reason in {"data", "error"} and phrases.reports_too_long_input(text):
-        return Verdict("input")
-    if reason or not material.said:
-        return Verdict(reason, text)
-    places, facts = new_places(text, material)
-    if len(places) > max(_MARKED[0], min(_MARKED[1], int(_MARKED_SHARE * facts))):
-        return Verdict("new", text)
-    denied = [one for one in denials(text, material.text) if not any(one.start <= place.start < one.end for place in places)]
-    places = sorted([*places, *denied], key=lambda place: place.start)
-    return Verdict(None, _marked(text, places), len(places))
+    return "input" if reason in {"data", "error"} and phrases.reports_too_long_input(text) else reason
 
 
 def reject_form(text: str, most_chars: int = MAX_CHARS) -> Reason | None:
@@ -112,15 +77,6 @@ def reject_form(text: str, most_chars: int = MAX_CHARS) -> Reason | None:
     if len(text) > most_chars:
         return "long"
     return "forged" if _UNWRITABLE.search(text) or _FORGED.search(text) else None
-
-
-def _marked(text: str, places: Sequence[Place]) -> str:
-    """Return the text with a mark after each of the places, outside of code."""
-    mark = UNVERIFIED[language_of(text)]
-    for place in reversed(places):
-        end = place.end + (text[place.end : place.end + 1] == "`")
-        text = text[:end].rstrip(" ") + mark + text[end:]
-    return text
 
 
 def _forges_source_tag(text: str, material: Material) -> bool:
@@ -215,6 +171,4 @@ RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_alone(shape.is_cut_off), "truncated"),
     (says_less, "vague"),  # than the extract
     (says_much_new, "new"),
-    (shifts_a_number, "new"),  # 120 that became 120,000
-    (lambda text, material: swaps_debts(text, material.text), "new"),
 )

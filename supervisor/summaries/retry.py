@@ -59,10 +59,9 @@ class Backoff:
 
 @record(kw_only=True)
 class Answers:
-    """What became of a model's answers: *refused* by reason, and the places of accepted ones that are marked."""
+    """What became of a model's answers: *refused* by reason."""
 
     accepted: int = 0
-    unverified: int = 0
     refused: Mapping[str, int] = field(default_factory=dict)
     recent: str = ""  # of the last RECENT_ANSWERS, the newest last: a letter each, a or r
 
@@ -71,18 +70,17 @@ class Answers:
         """Whether so many of the last answers were refused that extracts are the better summaries."""
         return self.recent.count("r") >= REFUSED_MOST
 
-    def with_one(self, reason: str | None, unverified: int) -> Answers:
+    def with_one(self, reason: str | None) -> Answers:
         """Return the account with one more answer; *reason* is None where it was accepted."""
         refused = {**self.refused, reason: self.refused.get(reason, 0) + 1} if reason else self.refused
         recent = f"{self.recent}{'r' if reason else 'a'}"[-RECENT_ANSWERS:]
         accepted = self.accepted + (reason is None)
-        return replace(self, accepted=accepted, unverified=self.unverified + unverified, refused=refused, recent=recent)
+        return replace(self, accepted=accepted, refused=refused, recent=recent)
 
     def joined_with(self, other: Answers) -> Answers:
         """Return the account of the answers of both."""
         return Answers(
             accepted=self.accepted + other.accepted,
-            unverified=self.unverified + other.unverified,
             refused=dict(Counter(self.refused) + Counter(other.refused)),
             recent=f"{self.recent}{other.recent}"[-RECENT_ANSWERS:],
         )

@@ -17,7 +17,6 @@ from recalld.supervisor.summaries.material import Material, says_less
 from recalld.supervisor.summaries.quality import EXAMPLE_NAMES, judge
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from tests.summaries.hand_made import Answer, answers, blocks_of, material_of
-from tests.summaries.swaps import swaps
 
 ANSWERS = answers()
 GOOD = [answer for answer in ANSWERS if answer.is_good]
@@ -58,7 +57,7 @@ def reason_of(answer: Answer) -> str:
     text = cleaned(answer.text)
     if says_nothing(text):
         return "nothing"
-    return judge(text, material_of(answer)).reason or ""
+    return judge(text, material_of(answer)) or ""
 
 
 def test_the_gate_knows_the_names_of_the_prompts_examples():
@@ -67,7 +66,7 @@ def test_the_gate_knows_the_names_of_the_prompts_examples():
     material = Material(said=((None, text),), extract=text, prompts=(), examples=prompt_examples())
     for name in EXAMPLE_NAMES:
         assert name in examples
-        assert judge(f"{name} 试工过了，工资改成 4,400，从 6 月 19 日算。", material).reason == "example"
+        assert judge(f"{name} 试工过了，工资改成 4,400，从 6 月 19 日算。", material) == "example"
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +84,6 @@ def test_the_gate_refuses_at_least_ninety_five_of_a_hundred_bad_answers(reasons)
     accepted = [answer for answer in BAD if not reasons[id(answer)]]
 
     assert len(accepted) <= 5, list(map(str, accepted))
-
-
-def test_the_gate_refuses_or_marks_most_swaps_of_one_thing():
-    found = Counter(swap.language for swap in swaps() if swap.is_found)
-
-    assert found["zh"] >= 34, found
-    assert found["en"] >= 37, found
 
 
 #: The first day of zh-xuning in English, with more characters than the day has.

@@ -37,26 +37,26 @@ SESSION = "家里"
 def test_answers_are_worse_than_extracts_after_20_refusals_of_the_last_30():
     account = Answers()
     for _ in range(19):
-        account = account.with_one("vague", 0)
+        account = account.with_one("vague")
     assert not account.is_worse
-    account = account.with_one("new", 0)
+    account = account.with_one("new")
     assert account.is_worse
     assert account.refused == {"vague": 19, "new": 1}
     for _ in range(11):
-        account = account.with_one(None, 1)
+        account = account.with_one(None)
     assert not account.is_worse  # 19 of the last 30
-    assert (account.accepted, account.unverified, len(account.recent)) == (11, 11, 30)
+    assert (account.accepted, len(account.recent)) == (11, 30)
 
 
 def test_status_says_by_model_what_became_of_its_answers(world):
     world.ws.config = CONFIG
     assert "models" not in status(Look(world.ws, world.clock(), {}))
-    note_answer("qwen3:8b", None, 2, world.ws.model_use)
+    note_answer("qwen3:8b", None, world.ws.model_use)
     for _ in range(20):
-        note_answer("qwen3:8b", "copy", 0, world.ws.model_use)
+        note_answer("qwen3:8b", "copy", world.ws.model_use)
 
     assert status(Look(world.ws, world.clock(), {}))["models"] == {
-        "qwen3:8b": {"answersAccepted": 1, "unverified": 2, "answersRefused": 20, "reasons": {"copy": 20}}
+        "qwen3:8b": {"answersAccepted": 1, "answersRefused": 20, "reasons": {"copy": 20}}
     }
     told = verdict(Look(world.ws, world.clock(), {}))[0]
     assert [str(one) for one in told if "worse" in str(one)] == [
@@ -139,7 +139,6 @@ def test_status_counts_the_answers_for_the_line_of_a_session(world):
     assert status(Look(world.ws, world.clock(), {}))["models"] == {
         "qwen3:8b": {
             "answersAccepted": 1,
-            "unverified": 0,
             "answersRefused": 2,
             "reasons": {"data": 1, "truncated": 1},
         }

@@ -588,26 +588,6 @@ def deliver_joined(world: World, text: str, calls: int = 0) -> None:
     world.round("all")
 
 
-@pytest.mark.parametrize(
-    ("said", "invented"),
-    [
-        (RENT_ZH, "- 李娜在上海买了三百万的别墅，查出糖尿病。\n- 欠赵国强 99,000，8 月 7 日搬去柏林。"),
-        (
-            RENT_EN,
-            "- Zdenka bought a villa in Shanghai for 3,000,000.\n- She owes Odalys 99,000 and moves to Berlin on August 7th.",
-        ),
-    ],
-    ids=["zh", "en"],
-)
-def test_collect_refuses_a_joined_month_that_invents(world, said, invented):
-    world.write([message_on("2025-11-10", text=said)])
-    for _ in range(2):
-        deliver_joined(world, invented)
-        world.clock.forward(days=1)
-    assert "\nextract: true\n" in world.summary("2025-11")
-    assert "\nrefused: qwen-test " in world.summary("2025-11")
-
-
 @pytest.mark.parametrize("said", [f"{RENT_ZH}{MORE_ZH}", RENT_EN], ids=["zh", "en"])
 def test_collect_accepts_a_joined_month_that_copies_its_days(world, said):
     world.write([message_on("2025-11-10", text=said)])
@@ -621,19 +601,3 @@ def test_collect_counts_a_joined_month_only_where_the_model_was_asked(world, cal
     deliver_joined(world, f"- {RENT_ZH}", calls)
     assert "\njoined: true\n" in world.summary("2025-11")
     assert [one["answersAccepted"] for one in world.status().get("models", {}).values()] == answers
-
-
-@pytest.mark.parametrize(
-    "names", [("赵国强", "林若兰", "马小军", "何秀英"), ("Zdenka", "Odalys", "Priyanka", "Thorvald")], ids=["zh", "en"]
-)
-def test_collect_knows_who_spoke_from_the_material(world, names):
-    said = RENT_ZH if names[0] == "赵国强" else RENT_EN
-    world.write([message(f"1-{n}", f"2026-01-10T09:0{n}", said[30 * n :], name=name) for n, name in enumerate(names)])
-    world.model.script = lambda *_: (
-        f"{'、'.join(names)}说了房租：3,400，押金 4,800；对青霉素过敏，护照 2027 年 5 月到期。"
-        if said is RENT_ZH
-        else f"{', '.join(names)} spoke of the rent, 3,400, the deposit of 4,800, the passport that ends in May 2027, and penicillin."
-    )
-    world.settle()
-    assert "model: qwen-test" in world.summary("2026-01-10")
-    assert world.status()["models"]["qwen-test"] == {"answersAccepted": 1, "unverified": 0, "answersRefused": 0, "reasons": {}}

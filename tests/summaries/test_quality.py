@@ -149,14 +149,13 @@ def about(text: str, material: Material) -> Material:
 
 @pytest.mark.parametrize(("text", "reason", "material"), [pytest.param(*case, id=name) for name, *case in BAD])
 def test_judge_refuses_each_bad_text_with_its_reason(text, reason, material):
-    assert judge(cleaned(text), material).reason == reason
+    assert judge(cleaned(text), material) == reason
 
 
 @pytest.mark.parametrize(("text", "material"), [pytest.param(*case, id=name) for name, *case in GOOD])
 def test_judge_accepts_each_good_text_unchanged(text, material):
     assert cleaned(text) == text
-    verdict = judge(text, material if material in (TALK_ZH, TALK_EN) else about(text, material))
-    assert (verdict.reason, verdict.text, verdict.unverified) == (None, text, 0)
+    assert judge(text, material if material in (TALK_ZH, TALK_EN) else about(text, material)) is None
     assert not says_nothing(text)
 
 
@@ -199,28 +198,28 @@ def test_says_nothing_is_false_for_text_that_contains_the_phrase(text):
 
 def test_judge_enforces_the_given_length_limit():
     text = "，".join(f"第 {n} 号箱子在 {n * 7} 号架" for n in range(40))
-    assert judge(text, ANY, len(text)).reason is None
-    assert judge(text, ANY, len(text) - 1).reason == "long"
+    assert judge(text, ANY, len(text)) is None
+    assert judge(text, ANY, len(text) - 1) == "long"
     assert reject_form(text, len(text) - 1) == "long"
 
 
 def test_judge_checks_language_only_if_that_of_the_input_is_known():
-    assert judge(GOOD_EN, ANY).reason is judge(GOOD_ZH, ANY).reason is None
-    assert judge(GOOD_EN, replace(ANY, language="zh")).reason == "language"
-    assert judge(GOOD_ZH, replace(ANY, language=language_of(""))).reason is None  # nothing was said: a person's own note
-    assert judge(GOOD_ZH, Material(((None, "The cat is well."),), language="en")).reason == "language"
+    assert judge(GOOD_EN, ANY) is judge(GOOD_ZH, ANY) is None
+    assert judge(GOOD_EN, replace(ANY, language="zh")) == "language"
+    assert judge(GOOD_ZH, replace(ANY, language=language_of(""))) is None  # nothing was said: a person's own note
+    assert judge(GOOD_ZH, Material(((None, "The cat is well."),), language="en")) == "language"
 
 
 def test_judge_ignores_names_and_code_in_the_other_language():
     command = "运行 `git log --oneline --since yesterday | head -n 20 | sort -u` 看昨天的提交。"
-    assert judge(command, about(command, ZH)).reason is None
+    assert judge(command, about(command, ZH)) is None
     names = "- Lin: 芋头\n- the cat: 花卷\n- the street: 海边路 14 号"
-    assert judge(names, about(names, EN)).reason is None
+    assert judge(names, about(names, EN)) is None
 
 
 def test_reject_form_lets_an_extract_quote_anything():
     looping = "> 摘录\n\n- 09:00 " + "哈" * 240 + "\n- 09:02 " + "哈" * 240
-    assert judge(looping, ANY).reason == "repeats"
+    assert judge(looping, ANY) == "repeats"
     assert reject_form(looping) is None
     assert reject_form(f"{looping}\n{SOURCES}") == "forged"
     assert reject_form("> …") == "empty"
@@ -238,8 +237,7 @@ def test_reject_form_accepts_an_extract_of_any_talk(said):
 
 @given(TEXTS)
 def test_judge_never_blames_the_provider_for_any_text(text):
-    verdict = judge(text, Material(((None, text),), text, "zh", (text,), (text,)))
-    assert verdict.reason not in WORKERS
+    assert judge(text, Material(((None, text),), text, "zh", (text,), (text,))) not in WORKERS
     assert says_nothing(text) in (True, False)
 
 
@@ -260,7 +258,7 @@ def test_cleaned_is_idempotent_on_nested_wrappings(wrappings):
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])  # most texts are refused
 def test_judge_accepts_only_text_that_survives_a_round_trip(text):
     text = cleaned(text)
-    assume(judge(text, ANY).reason is None)
+    assume(judge(text, ANY) is None)
     sources = (Source("2026-01-15-taro.md", "0123456789abcdef", 3),)
     summary = Summary(
         period="2026-01-15", zone="Asia/Shanghai", created="2026-01-21T00:00:00.000Z", text=text, sources=sources, provider="p"
@@ -339,11 +337,11 @@ def test_judge_accepts_only_text_that_survives_a_round_trip(text):
 def test_judge_reads_100000_characters_of_any_repeated_piece(piece):
     """A quadratic rule takes minutes; bench/promises.py compares the work for twice the text."""
     text = "甲" + piece * (100_000 // len(piece)) + "乙"
-    assert judge(cleaned(text), ANY, MAX_CHARS).reason in {*REASONS}
+    assert judge(cleaned(text), ANY, MAX_CHARS) in {*REASONS}
     answer = cleaned(text[: MAX_CHARS - 1] + "乙")
-    assert judge(answer, Material(((NINE.date(), text),), text[:MAX_CHARS], "zh")).reason in {None, *REASONS}
+    assert judge(answer, Material(((NINE.date(), text),), text[:MAX_CHARS], "zh")) in {None, *REASONS}
     assert not says_nothing(text)
 
 
 def test_judge_refuses_a_megabyte():
-    assert judge(cleaned("备份改到每天。\n" * 125_000), ANY).reason == "long"
+    assert judge(cleaned("备份改到每天。\n" * 125_000), ANY) == "long"

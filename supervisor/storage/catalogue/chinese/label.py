@@ -58,7 +58,6 @@ TEXTS: Final = {
     "paused_because": "暂停原因",
     "waiting_for_retry": "等待重试",
     "models": "模型",
-    "unverified": "未核实",
     "reasons": "原因",
     "address": "网址",
     "answers_accepted": "通过的回答",

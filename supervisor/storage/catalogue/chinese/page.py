@@ -185,7 +185,6 @@ TEXTS: Final = {
     "health.as_table": "看表格",
     "health.queue": "队列",
     "model.accepted": "采用的摘要",
-    "model.unverified": "其中消息里没有的地方",
     "model.refused": "被拒绝的回答",
     "health.nights": "上次",
     "health.last_fsck": "夜间检查",

@@ -58,7 +58,6 @@ TEXTS: Final = {
     "paused_because": "paused because",
     "waiting_for_retry": "waiting for retry",
     "models": "models",
-    "unverified": "unverified",
     "reasons": "reasons",
     "address": "address",
     "answers_accepted": "answers accepted",

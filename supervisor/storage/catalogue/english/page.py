@@ -185,7 +185,6 @@ TEXTS: Final = {
     "health.as_table": "As a table",
     "health.queue": "Queue",
     "model.accepted": "Summaries accepted",
-    "model.unverified": "Places in them that no message has",
     "model.refused": "Answers refused",
     "health.nights": "Last",
     "health.last_fsck": "Nightly check",
