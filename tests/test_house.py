@@ -29,13 +29,13 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=4_140, goal=2_300),
+    Room("supervisor/text", most=3_930, goal=2_300),
     Room("supervisor/storage", most=2_575, goal=1_900),
-    Room("supervisor/storage/catalogue", most=4_070, goal=0),
+    Room("supervisor/storage/catalogue", most=4_060, goal=0),
     Room("supervisor/protocol", most=5_510, goal=4_100),
     Room("supervisor/archive", most=5_620, goal=3_900),
     Room("supervisor/extracts", most=1_750, goal=950),
-    Room("supervisor/summaries", most=3_630, goal=1_850),
+    Room("supervisor/summaries", most=2_490, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=11_075, goal=8_000),
     Room("supervisor/longterm", most=1_240, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_060, goal=2_300),
@@ -51,23 +51,23 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=3_275, goal=2_200),
-    Room("supervisor/checks", most=3_810, goal=2_100),
+    Room("supervisor/checks", most=3_800, goal=2_100),
     Room("supervisor/importing", most=1_760, goal=1_400),
     Room("supervisor/operations", most=2_360, goal=1_800),
     Room("supervisor/interfaces/cli", most=4_220, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=3_120, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_570, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_540, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_570, goal=1_900),
-    Room("supervisor/interfaces", most=1_490, goal=1_500),
+    Room("supervisor/interfaces", most=1_480, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=3_030,
+        most=3_020,
         goal=2_000,
     ),
 )
 #: All rooms together: lines, and modules.
-ALL: Final = Room("all", most=75_690, goal=48_000)
-MODULES: Final = Room("modules", most=534, goal=270)
+ALL: Final = Room("all", most=74_220, goal=48_000)
+MODULES: Final = Room("modules", most=522, goal=270)
 
 
 def _lines(path: Path) -> int:
