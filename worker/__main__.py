@@ -38,7 +38,6 @@ from recalld.worker.answering import answer
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Model, choose
-from recalld.worker.talking import talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,10 +67,6 @@ def main() -> int:
             with line_printer(sys.stdout, lost) as print_line:
                 crew(options.pool_file, lambda fields: print_line(render(fields)))
             return 0
-        if options.talk:
-            files, paths, config, clock = _open(options.workspace.resolve())
-            talk(choose(config, os.environ), config, CallLog(files, paths, config.archive.zone), clock)
-            return 0
         with line_printer(sys.stdout, lost) as print_line:
             root = options.workspace.resolve()
             if options.task:
@@ -94,7 +89,6 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
     parser.add_argument("--asked", action="store_true", help="do only what somebody waits for")
     parser.add_argument("--task", action="store_true", help="do the task at standard input, print its result, and leave")
-    parser.add_argument("--talk", action="store_true", help="answer the tasks at standard input, a line each, piece by piece")
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
     parser.add_argument("--language", choices=get_args(Language), default="en", help="of what is printed for people")
     return parser

@@ -40,7 +40,6 @@ def answer(
     log: CallBook,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
-    heard: Callable[[str], None] | None = None,
 ) -> Result:
     """
     Return the result of a task that somebody waits for; what keeps it from an answer is a failed result.
@@ -55,7 +54,7 @@ def answer(
     if task.kind == "model-list":
         return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
     if task.kind in REPLY_KINDS:
-        return reply(task, provider, config, log, clock, cancelled, heard)
+        return reply(task, provider, config, log, clock, cancelled)
     is_test = task.kind == "model-test"
     calls = Calls(provider, config, log, clock, cancelled, is_asked=is_test)
     prompt = turns_in(task) or task.prompt

@@ -53,7 +53,6 @@ class Calls:
     is_asked: bool = False  # a person asked for it: its calls are counted, and not held back
     account: Account = "summaries"
     window: int | None = None  # of the server, in tokens, where it says so
-    heard: Callable[[str], None] | None = None  # gets each piece of the answer as it comes in
     usage: Usage = Usage()  # noqa: RUF009 - immutable
     answered: str = ""  # the model that wrote the last answer, by the server's word
 
@@ -62,8 +61,7 @@ class Calls:
         left = self.context - SERVER_TOKENS - self.tokens(text_of(prompt)) * (100 + _ESTIMATE_ERROR) // 100
         longest = max(self.reserve, min(left, most))
         try:
-            more = {"heard": self.heard} if self.heard else {}
-            done = self.model.complete(prompt, max_tokens=longest, calling=self._begin, cancelled=self.cancelled, **more)
+            done = self.model.complete(prompt, max_tokens=longest, calling=self._begin, cancelled=self.cancelled)
         except ProviderError as error:
             self.usage += error.usage
             raise

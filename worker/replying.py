@@ -36,14 +36,9 @@ def reply(
     log: CallBook,
     clock: Clock,
     cancelled: Callable[[], bool],
-    heard: Callable[[str], None] | None = None,
 ) -> Result:
-    """
-    Return the result of the task: the answer, without the request that it ended with.
-
-    *heard* is called with each piece of it as it comes in. Raises Cancelled once *cancelled* returns true.
-    """
-    calls = Calls(model, config, log, clock, cancelled, account="replies", heard=heard)
+    """Return the result of the task: the answer without the request at its end. Cancelled once *cancelled* returns true."""
+    calls = Calls(model, config, log, clock, cancelled, account="replies")
     result = delivered(task, model, clock, lambda: _ask(calls, task), calls)
     said, request = split_request(result.text, task.mark)
     if not request:

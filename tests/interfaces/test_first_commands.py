@@ -1,10 +1,8 @@
-"""What a new user types first: a workspace by its path, a message with a password, a chat without a message."""
+"""What a new user types first: a workspace by its path, a message with a password, a command that has left."""
 
 from __future__ import annotations
 
-import io
 import json
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -78,13 +76,6 @@ def test_status_and_fsck_say_it_in_words_that_are_not_of_the_code(tmp_path: Path
     assert said.count(known[0]) == 2, "the same thing has one name"
     assert run_command(commands(), Call(["-w", str(tmp_path), "status", "--json"])) == 0
     assert {"covered", "previous"} <= json.loads(capsys.readouterr().out).keys()
-
-
-def test_chat_with_an_empty_standard_input_says_so(tmp_path: Path, capsys, monkeypatch):
-    World(tmp_path, at("2026-01-31T10:00"))
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False, buffer=io.BytesIO(b"")))
-    assert run_command(commands(), Call(["-w", str(tmp_path), "chat"])) == BadRequest.exit_code
-    assert "chat: standard input is empty" in capsys.readouterr().err
 
 
 def test_amounts_are_in_the_singular_and_the_plural():

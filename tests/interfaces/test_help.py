@@ -78,7 +78,6 @@ def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, mo
         ("forget bike", "forget --match bike"),
         ("search the red bike", "search 'the red bike'"),
         ("write likes tea", "write 'likes tea'"),
-        ("chat 你好 在吗", "chat --message '你好 在吗'"),
         ("append hello there", "append --role user --text 'hello there'"),
         ("inject what about the ferry", "inject --query 'what about the ferry'"),
         ("restore 备份.tar", "backup restore '备份.tar' --into DIR"),

@@ -7,11 +7,8 @@ nothing, and are not looked at.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -213,34 +210,3 @@ def _claimed(shop, worker):
     while not shop.task_queue.claimed() and worker.poll() is None and time.monotonic() < until:
         time.sleep(0.02)
     assert shop.task_queue.claimed()
-
-
-# ── recalld chat ─────────────────────────────────────────────────────────────
-
-
-def chat(shop, *words):
-    """`recalld chat` with the real model, as a process."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
-    command = [sys.executable, "-P", "-m", "recalld", "-w", str(shop.root), "chat", *words]
-    return subprocess.Popen(command, env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def test_chat_keeps_ten_turns_with_a_real_model(shop):
-    for number in range(10):
-        out, errors = chat(shop, "--message", f"{TALK[number % 3]} Answer in five words.", "--json").communicate()
-        told = json.loads(out)
-        assert told["answer"] or told["error"], errors
-        assert "mark of this turn" not in told["answer"]
-    said = [one["role"] for one in shop.history()]
-    assert said.count("user") == 10
-    assert said.count("assistant") >= 8, "this model seldom knows where to end, but it nearly always begins"
-
-
-def test_chat_keeps_what_was_seen_when_the_server_is_killed(shop, server):
-    talking = chat(shop, "--message", LONG)
-    assert talking.stdout.read(1), talking.stderr.read()
-    server.kill()
-    _, errors = talking.communicate(timeout=PATIENCE_S)
-    assert (talking.returncode, b"Traceback" in errors, errors.count(b"\n")) == (69, False, 1)
-    question, half = shop.history()
-    assert (question["text"], half["role"], half["cut"]) == (LONG, "assistant", True)

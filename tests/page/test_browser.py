@@ -10,11 +10,10 @@ import pytest
 
 from recalld.supervisor.interfaces.page.views import PAGES
 from tests.http.service import Service
-from tests.llm.server import Act
 from tests.loopback import Handler, Loopback
 from tests.page.browser import NEEDS_CHROMIUM, Reader, chromium, reading
-from tests.page.workspaces import hostile, lived_in
-from tests.world import WITHOUT_MODEL, message
+from tests.page.workspaces import hostile
+from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,6 @@ SHOWN = [address for _, address in PAGES] + [
     "/search?q=NAS",
     "/turns/try?question=NAS",
     "/long-term?edit=1",
-    "/chat?session=web&help=1",
     "/forget?by=day&value=2026-02-14",
 ]
 
@@ -231,51 +229,7 @@ def test_search_answers_as_one_types_and_filters_by_keyboard(reader):
     reader.refuse_attacks()
 
 
-# ── the chat, and forgetting ─────────────────────────────────────────────────
-
-
-@pytest.fixture
-def talking(browser, tmp_path, server) -> Iterator[Reader]:
-    """A reader of a workspace whose model is scripted."""
-    toml = f'{WITHOUT_MODEL}[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"\n'
-    with Service(tmp_path / "工作区", toml) as site:
-        lived_in(site.world)
-        with reading(browser, site, width=360) as found:
-            yield found
-
-
-def test_chat_by_keyboard_shows_an_answer_as_it_comes_and_escape_stops_it(talking, server):
-    server.play(Act(text="一二三四五六七八九十" * 20, parts=200, pause_s=0.05), Act(text="<img src=x onerror=attack()>还在。"))
-    tab = talking.open("/chat")
-    assert tab.evaluate("document.activeElement.id") == "words"
-    tab.keyboard.type("数数")
-    tab.keyboard.press("Enter")
-    tab.wait_for_selector("#talk .assistant .words >> text=一二三")
-    tab.keyboard.press("Escape")
-    tab.wait_for_selector("#talk .chip >> text=stopped")
-    tab.keyboard.press("ArrowUp")
-    assert tab.input_value("#words") == "数数"
-    tab.keyboard.press("Shift+Enter")
-    tab.keyboard.type("还在吗")
-    tab.keyboard.press("Enter")
-    tab.wait_for_selector("#talk .assistant >> text=还在。")
-    assert tab.inner_text("#talk .user >> nth=-1").endswith("数数\n还在吗")
-    talking.refuse_attacks()
-    tab.click("#talk .assistant >> nth=-1 >> text=What it was given")
-    tab.wait_for_selector("h1 >> text=数数")
-
-
-def test_chat_gives_the_words_back_where_the_answer_fails(talking, server):
-    server.play(Act(status=500, message="out of memory"))
-    tab = talking.open("/chat")
-    tab.fill("#words", "在吗")
-    tab.click("#ask")
-    tab.wait_for_selector("#talk .notice.bad >> text=There is no answer")
-    tab.route("**/chat", lambda route: route.abort())
-    tab.fill("#words", "还在吗")
-    tab.click("#ask")
-    tab.wait_for_selector(".toast.bad")
-    assert tab.input_value("#words") == "还在吗"
+# ── forgetting ──────────────────────────────────────────────────────────
 
 
 def test_line_is_forgotten_by_mouse_after_it_was_shown(reader):

@@ -51,7 +51,6 @@ ADDRESSES = [address for _, address in PAGES] + [
     "/sessions?all=1",
     "/sessions?done=nothing",
     "/health?level=error",
-    "/chat?session=web&line=1&total=2",
     "/forget?by=day&value=2026-02-14",
 ]
 
@@ -223,13 +222,7 @@ RUBBISH = (
         "/search?q=x&since=2026-13-01",
         "/search?q=x&session=-",
     ),
-    *(
-        "/chat?session=%00",
-        "/chat?session=%ED%A0%80",
-        f"/chat?session={'x' * 5_000}",
-        "/chat?line=x",
-        "/forget?by=%00&value=%00",
-    ),
+    *("/forget?by=%00&value=%00",),
     *("/health?level=x", "/long-term?line=x&all=1", "/sessions?done=<b>&line=x", "/static/", "/preferences", "/file-now"),
 )
 

@@ -92,7 +92,6 @@ ANSWERS: Final = {
         ],
     ),
     "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
-    "chat": ("chat --message peanut", ["session", "question", "answer", "second", "cut", "turn", "model", "error", "notes"]),
     "model test": ("model test", ["model", "seconds", "error"]),
     "worker": ("worker --idle 0.2", ["group", "status"]),
     "connect": ("connect codex --dry-run", ["workspace", "written", "clients", "refused"]),

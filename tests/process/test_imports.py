@@ -35,7 +35,6 @@ HEAVY = {
     "httpx2",
     "watchdog",
     "rich",
-    "prompt_toolkit",
     "regex",
     "pytest",
     "asyncio",

@@ -52,14 +52,12 @@ class Model(Provider, Protocol):
         max_tokens: int,
         calling: Callable[[], None],
         cancelled: Callable[[], bool],
-        heard: Callable[[str], None] | None = None,
     ) -> Completion:
         """
         Return what the model wrote; ProviderError when the answer is incomplete or there is none.
 
         *max_tokens* limits the answer. *calling* is called before each request, which is not sent when it raises NoCall.
         *cancelled* is called about ten times a second: when it returns true, the connection is closed and Cancelled raised.
-        *heard* is called with each piece of the answer as it comes in, thinking included.
         """
         ...
 

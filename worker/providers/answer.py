@@ -14,8 +14,6 @@ from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.worker.providers import Completion, ProviderError, Usage, http_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from recalld.supervisor.protocol.prompts import Prompt
 
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
@@ -27,8 +25,7 @@ _LOOK_CHARS: Final = 2_000
 class Answer:
     """An answer as far as it has streamed in. No I/O."""
 
-    def __init__(self, prompt: Prompt, cjk_weight: float, heard: Callable[[str], None] | None = None) -> None:
-        self._heard = heard
+    def __init__(self, prompt: Prompt, cjk_weight: float) -> None:
         # messages may have lone surrogates, which UTF-8 can't encode
         self.turns = [turn._replace(content=turn.content.encode("utf-8", "replace").decode()) for turn in turns_of(prompt)]
         self.calls = 1
@@ -60,8 +57,6 @@ class Answer:
             if isinstance(words, str):
                 self._parts.append(words)
                 self._length += len(words)
-                if self._heard:
-                    self._heard(words)
             refusal = getattr(delta, "refusal", None)
             if isinstance(refusal, str) and refusal:
                 self._ending = "refusal"

@@ -90,10 +90,9 @@ class OpenAi:
         max_tokens: int,
         calling: Callable[[], None],
         cancelled: Callable[[], bool],
-        heard: Callable[[str], None] | None = None,
     ) -> Completion:
         """Return what the model wrote (`Model.complete`)."""
-        return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled, heard))
+        return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
 
     def listed(self) -> Listed:
         """Return what the server's list says of the model (`ListingModel.listed`)."""
@@ -164,12 +163,11 @@ class OpenAi:
         max_tokens: int,
         calling: Callable[[], None],
         cancelled: Callable[[], bool],
-        heard: Callable[[str], None] | None,
     ) -> Completion:
         """Call the model, and close the connection when *cancelled* returns true meanwhile."""
         if cancelled():
             raise Cancelled
-        call = asyncio.create_task(self._ask(prompt, max_tokens, calling, heard))
+        call = asyncio.create_task(self._ask(prompt, max_tokens, calling))
         while not (await asyncio.wait({call}, timeout=_CANCEL_POLL_S))[0]:
             if cancelled():
                 call.cancel()
@@ -177,13 +175,11 @@ class OpenAi:
                 raise Cancelled
         return call.result()
 
-    async def _ask(
-        self, prompt: Prompt, max_tokens: int, calling: Callable[[], None], heard: Callable[[str], None] | None
-    ) -> Completion:
+    async def _ask(self, prompt: Prompt, max_tokens: int, calling: Callable[[], None]) -> Completion:
         """Call the model, and again for each parameter that the server turns out not to accept, without it."""
         usage = Usage()
         while True:
-            answer = Answer(prompt, self.cjk_weight, heard)
+            answer = Answer(prompt, self.cjk_weight)
             sent = self._parameters(max_tokens)
             others = await self._turn()
             try:

@@ -61,7 +61,6 @@ def _before(ctx: Context, workspace: Folder = None, now: Now = None, _version: V
 #: How each command that is given words wants them.
 _WANTED: Final = {
     "recalld forget": "forget --match {}",
-    "recalld chat": "chat --message {}",
     "recalld append": "append --role user --text {}",
     "recalld search": "search {}",
     "recalld write": "write {}",
@@ -75,6 +74,7 @@ _WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 
 #: Commands of earlier versions, by their first words, and what does their work now.
 LEFT: Final = {
+    "chat": Text("left.chat"),
     "redact": Text("left.redact"),
     "status --metrics": Text("left.metrics"),
     "gateway": Text("left.gateway"),

@@ -17,7 +17,6 @@ from recalld.supervisor.interfaces.cli.app import new_app
 #: The modules in the order of the help, and the commands that each adds; `programs` adds to the `service` of `unit`.
 MODULES: Final = {
     "service": ("init", "run", "worker", "archive", "mcp", "open", "summary"),
-    "chat": ("chat",),
     "admin": ("status", "plan", "doctor", "fsck", "restore"),
     "backup": ("backup",),
     "import_logs": ("import",),

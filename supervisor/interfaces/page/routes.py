@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from recalld.supervisor.interfaces.page import chat, days, health, memory, search, turns
+from recalld.supervisor.interfaces.page import days, health, memory, search, turns
 from recalld.supervisor.interfaces.page.views import (
     LANGUAGE_COOKIE,
     LANGUAGES,
@@ -34,7 +34,6 @@ _KEPT_S: Final = 365 * 24 * 3600
 _TABLE: Final[tuple[tuple[str, Callable[[View], Awaitable[Response]], tuple[str, ...]], ...]] = (
     ("/", health.today, ("GET",)),
     ("/file-now", health.file_now, ("POST",)),
-    ("/chat", lambda view: chat.chat(view.site, view.request), ("GET", "POST")),
     ("/days", days.calendar, ("GET",)),
     ("/days/{label}", days.period, ("GET",)),
     ("/days/{label}/edit", days.edit, ("GET", "POST")),

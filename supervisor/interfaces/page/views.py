@@ -46,7 +46,6 @@ STATIC: Final[Mapping[str, str]] = {
 #: The pages in the order of the navigation: the code of each, and its address.
 PAGES: Final = (
     ("today", "/"),
-    ("chat", "/chat"),
     ("days", "/days"),
     ("search", "/search"),
     ("turns", "/turns"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "chat": '不再自带聊天：设置 `[turns] reply = "worker"` 之后，任何程序都可以把问题写进 inbox.json，在 history.json 里得到回答；用 `recalld connect` 把这份记忆接到你的助手上；用 `recalld inject --query 文字` 看记忆里有什么。',
     "redact": '`redact` 已经取消：已经保存的密码用 `recalld forget --match 文字` 收回；在 recalld.toml 里设置 `[privacy] redact = "store"`，以后保存前就换成标记。',
     "metrics": "不再提供 Prometheus 格式的数据：这些数字都在 `recalld status --json` 里，有问题时退出码是 65。",
     "gateway": "网关已经取消：在各个工作区的 recalld.toml 里设置 `[serve] port`，每个工作区就在自己的端口上提供 HTTP 服务；需要统一入口时，请在前面放一个 Web 服务器，把 /w/NAME/ 转发到对应的端口。",

@@ -10,7 +10,6 @@ TEXTS: Final = {
     "how_to_remember": "要写进长期记忆，请在聊天里输入 `/remember {line}`，或者运行 `recalld write`。",
     "looking": "我查一下。",
     "remembered": "记住了。",
-    "remembered_line": "记住了：{line}",
     "not_remembered": "这条消息里没有要我记住的内容。",
     "no_operation": "没有 {name}，可用的有 {names}。",
     "nothing_found": "没有查到",

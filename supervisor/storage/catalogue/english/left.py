@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "chat": 'there is no chat any more: any program asks by inbox.json and finds the answer in history.json where `[turns] reply = "worker"` is set, `recalld connect` gives this memory to an assistant, and `recalld inject --query TEXT` shows what it holds.',
     "redact": 'there is no `redact` any more: `recalld forget --match TEXT` takes back a secret that is stored, and `[privacy] redact = "store"` in recalld.toml stores a mark in the place of the next one.',
     "metrics": "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong.",
     "gateway": "there is no gateway any more: each workspace answers over HTTP at the `[serve] port` of its own recalld.toml, and a web server in front of them can pass /w/NAME/ on to that port.",

@@ -10,7 +10,6 @@ TEXTS: Final = {
     "how_to_remember": "`/remember {line}` in the chat, or `recalld write`, writes that to long-term memory.",
     "looking": "Let me look that up.",
     "remembered": "Remembered.",
-    "remembered_line": "Remembered: {line}",
     "not_remembered": "There is nothing in your message that I was asked to remember.",
     "no_operation": "There is no {name}; there are {names}.",
     "nothing_found": "nothing was found",
