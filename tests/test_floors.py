@@ -86,7 +86,7 @@ HOMES: Final = {
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in (
-            *("main", "app", "admin", "backup", "completion", "connect", "demo", "fleet", "forget", "import_logs"),
+            *("main", "app", "admin", "backup", "completion", "connect", "fleet", "forget", "import_logs"),
             *("memory", "pool"),
             *("long_term", "model", "programs", "service", "turn", "unit"),
         )
@@ -157,7 +157,6 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.text.chinese": {"os.makedirs"},
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.storage.output": {"os.write"},
-    "recalld.supervisor.interfaces.cli.demo": {"tempfile.TemporaryDirectory"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
     "recalld.supervisor.checks.remains": {"shutil.rmtree", "path.unlink"},
 }

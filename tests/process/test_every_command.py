@@ -100,7 +100,7 @@ ANSWERS: Final = {
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
-WITHOUT_JSON: Final = {"pool key", "completion", "demo", "fleet", "hook", "mcp", "open"}
+WITHOUT_JSON: Final = {"pool key", "completion", "fleet", "hook", "mcp", "open"}
 #: What needs a Redis, and is asked for in tests/pool.
 OF_REDIS: Final = {"pool status", "pool pause", "pool flush"}
 #: What needs systemd, and is asked for in script/test-systemd.

@@ -75,6 +75,7 @@ _WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 #: Commands of earlier versions, by their first words, and what does their work now.
 LEFT: Final = {
     "chat": Text("left.chat"),
+    "demo": Text("left.demo"),
     "redact": Text("left.redact"),
     "status --metrics": Text("left.metrics"),
     "gateway": Text("left.gateway"),

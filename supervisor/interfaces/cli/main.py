@@ -30,7 +30,6 @@ MODULES: Final = {
     "unit": ("service",),
     "programs": ("service",),
     "connect": ("connect", "disconnect", "hook"),
-    "demo": ("demo",),
     "fleet": ("fleet",),
 }
 

@@ -27,7 +27,6 @@ TEXTS: Final = {
     "start_supervisor": "请用 `recalld run` 或 `recalld service install` 启动",
     "no_token": "supervisor 还没有启动 HTTP 服务",
     "look_at_status": "`recalld status` 会说明原因",
-    "port_refused": "端口 {port} 已被占用，或当前用户无权使用",
     "port_taken": "HTTP 服务没有启动：端口 {port} 正被其他程序占用。请结束那个程序，或在 recalld.toml 的 `[serve]` 中换一个 `port`。",
     "port_forbidden": "HTTP 服务没有启动：当前用户无权使用端口 {port}。请在 recalld.toml 的 `[serve]` 中设置 1023 以上的 `port`。",
     "port_address": "HTTP 服务没有启动：{host} 不是本机的地址。请在 recalld.toml 的 `[serve]` 中把 `host` 设为本机的地址，例如 127.0.0.1。",

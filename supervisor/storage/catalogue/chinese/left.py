@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "demo": "命令里不再有演示：在克隆的仓库里运行 `script/demo`，看 recalld 怎样处理一段示例对话。",
     "chat": '不再自带聊天：设置 `[turns] reply = "worker"` 之后，任何程序都可以把问题写进 inbox.json，在 history.json 里得到回答；用 `recalld connect` 把这份记忆接到你的助手上；用 `recalld inject --query 文字` 看记忆里有什么。',
     "redact": '`redact` 已经取消：已经保存的密码用 `recalld forget --match 文字` 收回；在 recalld.toml 里设置 `[privacy] redact = "store"`，以后保存前就换成标记。',
     "metrics": "不再提供 Prometheus 格式的数据：这些数字都在 `recalld status --json` 里，有问题时退出码是 65。",

@@ -27,7 +27,6 @@ TEXTS: Final = {
     "start_supervisor": "start it with `recalld run`, or `recalld service install`",
     "no_token": "the supervisor has no HTTP service yet",
     "look_at_status": "`recalld status` says why",
-    "port_refused": "port {port} is taken, or this user may not use it",
     "port_taken": "There is no HTTP service: another program uses port {port}. End that program, or set another `port` in `[serve]` of recalld.toml.",
     "port_forbidden": "There is no HTTP service: this user may not use port {port}. Set a `port` above 1023 in `[serve]` of recalld.toml.",
     "port_address": "There is no HTTP service: {host} is no address of this machine. Set `host` in `[serve]` of recalld.toml to one that is, such as 127.0.0.1.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TEXTS: Final = {
+    "demo": "there is no demo among the commands any more: `script/demo` in a clone of the repository shows recalld at work on a sample conversation.",
     "chat": 'there is no chat any more: any program asks by inbox.json and finds the answer in history.json where `[turns] reply = "worker"` is set, `recalld connect` gives this memory to an assistant, and `recalld inject --query TEXT` shows what it holds.',
     "redact": 'there is no `redact` any more: `recalld forget --match TEXT` takes back a secret that is stored, and `[privacy] redact = "store"` in recalld.toml stores a mark in the place of the next one.',
     "metrics": "there are no figures for Prometheus any more: `recalld status --json` has them, and ends with 65 when something is wrong.",
