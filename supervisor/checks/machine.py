@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fnmatch
 import os
 import re
 import stat as modes
@@ -317,3 +318,27 @@ def _used() -> tuple[int, int]:
                         instances += 1
                         watches += (folder / "fdinfo" / handle).read_text().count("inotify wd:")
     return watches, instances
+
+
+#: Files of earlier versions that nothing writes any more, from the workspace: questions of the search's self-test (until 0.26),
+#: and what a fleet kept in the folder of its workspaces (until 0.28).
+LEFT_OVER: Final = (
+    ".recalld/canaries.jsonl",
+    "../.fleet/log.jsonl",
+    "../.fleet/rest-*.json",
+    "../.fleet/sick",
+    "../.fleet/socket",
+    "../fleet.toml",
+)
+
+
+def left_over(look: Look) -> Faults:
+    """Yield one fault with the files of earlier versions that nothing writes any more."""
+    found: list[Path] = []
+    for pattern in LEFT_OVER:
+        place, _, name = pattern.rpartition("/")
+        folder = Path(os.path.normpath(look.ws.paths.root / place))
+        with contextlib.suppress(OSError):  # the folder above may be another user's
+            found += [folder / one for one in fnmatch.filter(look.ws.files.disk.names(folder), name)]
+    if found:
+        yield odd(Text("doctor.left_over", files=[quote(str(path)) for path in found]))

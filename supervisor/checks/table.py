@@ -64,6 +64,7 @@ TABLE: Final = (
     Check("status", "machine", services.last_night),
     Check("status", "machine", model.paused),
     Check("files", "memory", memory.quarantine),
+    Check("files", "machine", machine.left_over),
     Check("long-term file", "memory", memory.long_term),
     Check("long-term file", "memory", memory.marked_by_machine, slow=True),
     Check("files", "memory", memory.encodings),

@@ -305,6 +305,7 @@ ELSEWHERE = {
         memory.marked_by_machine,
         memory.newer_format,
         machine.environment,
+        machine.left_over,
         model.model,
         model.meaning,
     ),

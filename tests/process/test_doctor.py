@@ -313,6 +313,12 @@ def a_quarantine_that_is_full(it: Broken) -> None:
         it.write(f".recalld/quarantine/history.json.{number:012x}", "[")
 
 
+def files_of_a_self_test_and_a_fleet(it: Broken) -> None:
+    it.write(".recalld/canaries.jsonl", "{}\n")
+    it.write("../.fleet/rest-0.json", "{}")
+    it.write("../fleet.toml", "")
+
+
 def two_long_term_files(it: Broken) -> None:
     it.write("memory.md", "- 对花生过敏\n")
     it.write("MEMORY.md", "- 对榛子过敏\n")
@@ -497,6 +503,7 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_message_that_is_lost: {("files", "bad")},
     a_dated_file_that_is_damaged: {("files", "bad")},
     a_quarantine_that_is_full: {("files", "odd")},
+    files_of_a_self_test_and_a_fleet: {("files", "odd")},
     two_long_term_files: {("long-term file", "odd")},
     a_summary_that_a_machine_has_marked: {("long-term file", "odd")},
     an_index_that_is_damaged: {("index", "bad")},

@@ -22,6 +22,7 @@ TEXTS: Final = {
     "no_file_events": "工作区得不到文件事件：watch 已用 {watches} / {most}，instance 已用 {instances} / {limit}，而它需要 {needed} 和 {others}；用 `{command}` 提高这两个上限。",
     "damaged": "坏了 {damaged} 个文件；用 `recalld fsck` 列出；想找回，就停下 supervisor 后用 `recalld fsck --repair`；文件是你自己改的，就用 `recalld fsck --accept 文件名` 确认。",
     "damage": "丢了 {lost} 条消息，坏了 {damaged} 个文件；用 `recalld fsck` 列出；想找回，就停下 supervisor 后用 `recalld fsck --repair`；文件是你自己改的，就用 `recalld fsck --accept 文件名` 确认。",
+    "left_over": "这些文件已经没有程序读写，里面也没有别处没有的记忆，可以删掉：{files}。",
     "quarantine_full": "隔离区已满（{count} 个文件），不再保存损坏的文件；请看一看，删掉不需要的，在工作区里用 `ls .recalld/quarantine` 列出。",
     "two_long_term_files": "memory.md 和 MEMORY.md 同时存在；在工作区里用 `cat MEMORY.md >> memory.md && rm MEMORY.md` 合并。",
     "marked_by_machine": "{path} 里有带 `#shared` 的总结，每个群都看得到（{count} 条），在第 {lines} 行；如果不是你加的，就是旧版本从对话里抄来的，请用编辑器把标记删掉。",

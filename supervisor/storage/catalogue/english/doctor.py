@@ -22,6 +22,7 @@ TEXTS: Final = {
     "no_file_events": "there are no file events for the workspace: {watches} of {most} watches and {instances} of {limit} instances are used, and it needs {needed} and {others}; `{command}` raises both.",
     "damaged": "files are damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
     "damage": "messages are lost ({lost}) or files damaged ({damaged}); `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+    "left_over": "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
     "quarantine_full": "quarantine is full (files: {count}), and no more damaged files are kept; look at them and delete what you do not need, `ls .recalld/quarantine` in the workspace lists them.",
     "two_long_term_files": "memory.md and MEMORY.md are both there; `cat MEMORY.md >> memory.md && rm MEMORY.md` in the workspace makes one of them.",
     "marked_by_machine": "{path} has summaries that are marked `#shared` and shown in every group ({count}), at line {lines}; if you did not mark them, an older recalld copied the mark from a conversation: delete it there with an editor.",
