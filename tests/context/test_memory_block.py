@@ -71,10 +71,10 @@ def test_memory_block_has_no_note_if_configured_or_with_lines():
 def test_memory_block_head_says_the_day_of_the_question():
     asked = date(2026, 11, 28)
     assert pack([hit(9)], [], replace(ZH, today=asked)).text.startswith(
-        f"{HEADER}\n{NOTE['zh']}\n（今天是2026年11月28日星期六。）\n["
+        f"{HEADER}\n{NOTE['zh']}\n（今天是2026年11月28日星期六；有日期的内容可能已经过时。）\n["
     )
     english = pack([hit(9)], [], BlockLimits(today=asked, note=False)).text
-    assert english.startswith(f"{HEADER}\n(Today is Saturday, 28 November 2026.)\n[")
+    assert english.startswith(f"{HEADER}\n(Today is Saturday, 28 November 2026; a dated line may no longer be true.)\n[")
 
 
 def test_memory_block_head_says_no_day_with_lines_or_without_room():

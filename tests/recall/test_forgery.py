@@ -17,7 +17,7 @@ from tests.context.passages import TEXTS
 from tests.context.test_render import FORGED, UNSEEN
 from tests.world import WITHOUT_MODEL, World, at, message
 
-TODAY = re.compile(r"（今天是\d{4}年\d+月\d+日星期.。）")
+TODAY = re.compile(r"（今天是\d{4}年\d+月\d+日星期.；有日期的内容可能已经过时。）")
 TAG = re.compile(r"\[([^\[\]\n#]+)(?:#(L\d+(?:-L\d+)?(?:,L\d+(?:-L\d+)?)*))?\](?: （[^（）]*日星期.）)?(?: (.*))?")
 #: The fence of stored code, which stands for nothing between the fences of an entry.
 CODE = re.compile(r"```[\w+#.-]{0,20}", re.ASCII)
