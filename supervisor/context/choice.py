@@ -1,23 +1,28 @@
 """
-Which hits of a search are worth a place in the memory block, and in which order they go in. Pure.
+Which hits of a search go into the memory block, and in which order; what says the same goes in once. Pure.
 
-Each number was measured (docs/explanation/recall.md).
+What is the same but for case, width, punctuation, courtesy or the day on which it was said is shown once, the newest, with how
+often it was said (`text/same_words`). A text of several lines has to be the same to the letter. Of a summary that quotes a
+message, and the message, the words are shown once too. Each number was measured (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from recalld.supervisor.context.render import shown
 from recalld.supervisor.index.hit import LONG
 from recalld.supervisor.recall.neighbours import is_answer, is_neighbour, only_neighbours
 from recalld.supervisor.text.record import record
+from recalld.supervisor.text.same_words import same_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import date
+    from collections.abc import Callable, Mapping, Sequence
 
-    from recalld.supervisor.index.hit import Hit
+    from recalld.supervisor.index.hit import Hit, Passage
     from recalld.supervisor.text.language import Language
 
 #: What the next best line of a file adds to the worth of the file, as a share of what the line before it added.
@@ -27,9 +32,9 @@ _BEST: Final = 3
 #: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
 _LONG_CHARS: Final = 500
 #: A hit that is only the neighbour of an answer, without a word of the question, goes in as if it had this share of its score.
-#: Its score must be at least the second share of the best.
 _NEIGHBOUR: Final = 0.6
-_NEAR: Final = 0.4
+#: A shorter message is too short to be recognised as quoted in a summary. In characters without blanks.
+_MIN_QUOTE: Final = 6
 
 
 @record(kw_only=True)
@@ -111,3 +116,92 @@ def group_of(hit: Hit, limits: BlockLimits) -> object:
     """Return what counts as one hit of 003: the file, or the single line."""
     unit = hit.unit
     return unit.file if limits.hit == "file" else (unit.path, unit.start, unit.end)
+
+
+class Distinct(NamedTuple):
+    """The hits to *show*, best first, how often each was said, by its place, and the *rejected*: "same words" or "empty"."""
+
+    show: list[Hit]
+    said: Mapping[tuple[str, int, int], int]
+    rejected: list[tuple[Hit, str]]
+
+
+def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> Distinct:
+    """Return the hits to show in addition to the *pinned* ones."""
+    places, seen = {lines_of(hit.unit) for hit in pinned}, set[tuple[str, int, int]]()
+    there = {_words_of(hit.unit) for hit in pinned}
+    groups: dict[str, list[Hit]] = {}
+    found = Distinct([], {}, [])
+    said: dict[tuple[str, int, int], int] = {}
+    for hit in sorted(hits, key=lambda hit: -hit.rank):
+        if lines_of(hit.unit) in places:
+            continue
+        if not is_visible(hit.unit.text):
+            found.rejected.append((hit, "empty"))
+            continue
+        if lines_of(hit.unit) in seen:
+            found.rejected.append((hit, "same words"))
+            continue
+        seen.add(lines_of(hit.unit))
+        groups.setdefault(_words_of(hit.unit), []).append(hit)
+    told = _Told([], [])
+    for words, group in groups.items():
+        newest = max(group, key=_newest)
+        left = None if words in there else told.without(replace(newest, score=group[0].score))
+        if left:
+            found.show.append(left)
+            said[lines_of(left.unit)] = len(group)
+        found.rejected.extend((hit, "same words") for hit in group if left is None or hit is not newest)
+    return found._replace(said=said)
+
+
+def _newest(hit: Hit) -> tuple[bool, date, float]:
+    """Return the sort key of hits that say the same: the user's own words before the assistant's, then by time."""
+    unit = hit.unit
+    return unit.role != "assistant", unit.day or date.min, unit.at.timestamp() if unit.at else 0.0
+
+
+class _Told(NamedTuple):
+    """
+    The words of better hits, without blanks.
+
+    A summary and its messages may both be found. An extract quotes its messages, and the same words are not shown twice.
+    """
+
+    messages: list[str]
+    summaries: list[str]
+
+    def without(self, hit: Hit) -> Hit | None:
+        """Return the hit, a section of a summary without the lines that quote a message; None if nothing new is left."""
+        unit, words = hit.unit, _joined(hit.unit.text)
+        if unit.tier != "summary":
+            if len(words) < _MIN_QUOTE or not unit.role:
+                return hit
+            self.messages.append(words)
+            return None if any(words in summary for summary in self.summaries) else hit
+        self.summaries.append(words)
+        lines = unit.text.split("\n")
+        left = [line for line in lines if not any(said in _joined(line) for said in self.messages)]
+        if len(left) == len(lines):
+            return hit
+        is_empty = not any(line.strip() and not line.startswith("#") for line in left)
+        return None if is_empty else replace(hit, unit=replace(unit, text="\n".join(left)))
+
+
+def _joined(text: str) -> str:
+    return "".join(text.split())
+
+
+def lines_of(unit: Passage) -> tuple[str, int, int]:
+    """Return the place of a passage."""
+    return (unit.path, unit.start, unit.end)
+
+
+def _words_of(unit: Passage) -> str:
+    """Return the words by which passages are compared; who said them counts where somebody has a name."""
+    return f"{unit.speaker}\n{unit.text if chr(10) in unit.text else same_words(unit.text)}"
+
+
+def is_visible(text: str) -> bool:
+    """Return whether the text has a visible character."""
+    return bool(text.strip()) and (text.isprintable() or bool(shown(text, 1)))

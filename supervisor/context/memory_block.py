@@ -19,8 +19,7 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.context.choice import best_files_first, group_of, in_order
-from recalld.supervisor.context.distinct import distinct, is_visible, lines_of
+from recalld.supervisor.context.choice import best_files_first, distinct, group_of, in_order, is_visible, lines_of
 from recalld.supervisor.context.render import (
     BETWEEN,
     TRUNCATED,

@@ -1,10 +1,10 @@
-"""A word may be written as one or as two: haircut and "hair cut", backup and "backed up" (supervisor/query/compounds)."""
+"""A word may be written as one or as two: haircut and "hair cut", backup and "backed up" (supervisor/query/unknown_words)."""
 
 from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.query.compounds import joined_words
+from recalld.supervisor.query.unknown_words import joined_words
 
 
 @pytest.mark.parametrize(
