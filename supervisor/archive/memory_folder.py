@@ -246,19 +246,17 @@ class MemoryFolder:
         is_kept = seen is not None and before is not None and bool(before.kept or not before.waits)
         if seen and is_kept:
             ReplacedTexts(self._files, self._paths.previous).keep(kept_name(f"{period.label}.md", seen.data), seen.data)
-        data = render_summary(summary)
-        self._files.replace(self._paths.summary(period), data, seen)
-        if not summary.waits:
-            _note("summary", period, data, seen if is_kept else None, is_first=seen is None)
+        self._files.replace(self._paths.summary(period), render_summary(summary), seen)
 
     def edit_summary(self, period: Period, text: str, seen: FileVersion) -> None:
         """Give the version *seen* of the summary a person's text, and keep that version in previous/; Conflict as above."""
         path = self._paths.summary(period)
         data = with_text(seen.data, text, path)
         if data != seen.data:
-            ReplacedTexts(self._files, self._paths.previous).keep(kept_name(f"{period.label}.md", seen.data), seen.data)
+            name = kept_name(f"{period.label}.md", seen.data)
+            ReplacedTexts(self._files, self._paths.previous).keep(name, seen.data)
             self._files.replace(path, data, seen)
-            _note("edited", period, data, seen)
+            note("edited", period=period.label, digest=digest_of(data)[:DIGEST], previous=name)
 
     def delete_summary(self, period: Period) -> None:
         """Delete the summary; it is kept in previous/."""
@@ -327,12 +325,6 @@ class MemoryFolder:
                 seen[name], values[name] = version.stat, parse(version, folder / name)
         self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
         return values
-
-
-def _note(kind: str, period: Period, data: bytes, before: FileVersion | None, *, is_first: bool = False) -> None:
-    """Note that a summary has the bytes *data* now, and where the ones *before* are kept."""
-    kept = kept_name(f"{period.label}.md", before.data) if before else ""
-    note(kind, period=period.label, digest=digest_of(data)[:DIGEST], previous=kept, first=is_first)
 
 
 def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:

@@ -24,7 +24,7 @@ from recalld.supervisor.storage.errors import (
     AlreadyRuns,
     BadFile,
 )
-from recalld.supervisor.storage.noting import note, noting
+from recalld.supervisor.storage.noting import noting
 from recalld.supervisor.summaries import meanwhile
 from recalld.supervisor.summaries.collect import collect_results
 from recalld.supervisor.summaries.submit import submit_due
@@ -235,8 +235,6 @@ def run_round(
     began = time.monotonic()
     with ws.journal.held(), ws.memory.held(), noting() as noted:
         done = _run_steps(ws, now, runs, control, ageing=ageing)
-        if done.archived:
-            note("archived", messages=done.archived)
         ws.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
     done.ms = round((time.monotonic() - began) * 1000)

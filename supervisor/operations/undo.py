@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.diary import Act
     from recalld.supervisor.workspace import Workspace
 
-#: Kinds of acts that are never taken back.
-_LASTING: Final = ("archived", "forgotten", "hand", "undone")
+#: Kinds of acts that are never taken back; those of the supervisor alone, "archived" and "summary", are of 0.28 and older.
+_LASTING: Final = ("archived", "summary", "forgotten", "hand", "undone")
 
 
 @record(kw_only=True)
@@ -32,8 +32,7 @@ class Undone:
     """
     The act *id* of this *kind*, in a sentence (*what*); not *done* where it was taken back before.
 
-    *taken* are the long-term lines that left with it, *back* those that stand again. *again*: the first summary of its time is
-    gone, and the next run writes one again.
+    *taken* are the long-term lines that left with it, *back* those that stand again.
     """
 
     id: str
@@ -42,7 +41,6 @@ class Undone:
     done: bool
     taken: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
-    again: bool = False
 
 
 @operation("undo", UndoRequest, owner=True, within_s=60.0)
@@ -65,8 +63,7 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
     ws.diary.record_undone(act, caller.clock(), author(caller.interface, "undo"))
     changed = act.fields.get("hunks", ())
     back, taken = (tuple(line for hunk in changed for line in str(hunk[side]).splitlines()) for side in (1, 2))
-    is_again = act.kind == "summary" and not act.fields["previous"]
-    return Undone(act.id, act.kind, sentence_of(act), True, taken, back, is_again)
+    return Undone(act.id, act.kind, sentence_of(act), True, taken, back)
 
 
 def _which(acts: dict[str, Act]) -> Text:
@@ -78,7 +75,7 @@ def _which(acts: dict[str, Act]) -> Text:
 
 
 def _take_back(ws: Workspace, act: Act) -> None:
-    if act.kind in ("summary", "edited"):
+    if act.kind == "edited":
         _take_summary_back(ws, act)
     elif act.kind == "pruned":
         if not ws.trash.bring_back([str(name) for name in act.fields["files"]]):
@@ -109,7 +106,7 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
 
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:
-    """Put the text before in its place; one that was the first is deleted, and made again when it is due."""
+    """Put the text before in its place."""
     from recalld.supervisor.archive.memory_folder import DIGEST
     from recalld.supervisor.protocol.period import Period
 
@@ -118,11 +115,6 @@ def _take_summary_back(ws: Workspace, act: Act) -> None:
     if version is None or version.digest[:DIGEST] != act.fields["digest"]:
         raise BadRequest(act.id, Text("diary.built_on"))
     _refuse_built_on(ws, act)
-    if not previous:
-        if not act.fields.get("first"):
-            raise BadRequest(act.id, Text("diary.not_kept"))
-        ws.memory.delete_summary(period)
-        return
     before = ws.files.read_shown(ws.paths.previous / previous)
     if before is None:
         raise BadRequest(act.id, Text("diary.not_kept"))

@@ -23,12 +23,12 @@ def world(tmp_path: Path) -> World:
 
 
 def keep(world: World, *counts: int) -> None:
-    """Let a new process note that so many messages were filed."""
-    world.reopen().ws.diary.keep([{"kind": "archived", "messages": count} for count in counts], world.clock())
+    """Let a new process note that so many messages were forgotten."""
+    world.reopen().ws.diary.keep([{"kind": "forgotten", "messages": count} for count in counts], world.clock())
 
 
 def told(world: World) -> list[str]:
-    return re.findall(r"归档了 (\d) 条", (world.read("CHANGES.md") or b"").decode())
+    return re.findall(r"彻底忘掉了 (\d) 条", (world.read("CHANGES.md") or b"").decode())
 
 
 @pytest.mark.parametrize("cut", [1, 9, 30, 44, 45, 46, 47, 70, 100])

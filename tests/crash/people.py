@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from recalld.supervisor.operations.long_term import WriteRequest, write
+from recalld.supervisor.operations.operation import Caller, perform
 from tests.checker.checker import Acked
 from tests.crash.talking import JANUARY, TOLD
 from tests.crash.workload import Copied, Deleted, Gone, Kept, Workload
@@ -29,6 +31,16 @@ class Edited(Workload):
         life.disk.plant(path, theirs)
         life.disk.ack(Kept(path, theirs))
         life.say("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+
+
+class Written(Workload):
+    """A person has three lines written, each in the diary; what a crash kept from it is told by who writes next."""
+
+    before: ClassVar = (JANUARY, TOLD)
+
+    def happen(self, life: Program) -> None:
+        for line in ("一条", "两条", "三条"):
+            perform(write, life.ws, WriteRequest(content=line), Caller(clock=life.clock, interface="command"))
 
 
 class SummaryDeleted(Workload):

@@ -48,6 +48,7 @@ WORKLOADS: tuple[type[Workload], ...] = (
     others.SlowSwiped,
     others.Missing,
     people.Edited,
+    people.Written,
     people.SummaryDeleted,
     people.Notes,
     people.DatedEdited,

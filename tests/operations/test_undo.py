@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import stat
@@ -26,7 +27,7 @@ from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.noting import acting
 from recalld.supervisor.text.hunks import hunks, without
-from tests.world import WITH_MODEL, WITHOUT_MODEL, Diarist, World, at, message
+from tests.world import WITH_MODEL, Diarist, World, at, message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +108,7 @@ def test_diary_takes_the_language_that_is_set_later_for_what_comes(world: World)
     assert (world.read("CHANGES.md") or b"").decode().count("recalld undo") == 1
 
 
-def test_diary_tells_a_round_in_one_append_and_a_hand_edit_once(world: World) -> None:
+def test_diary_tells_a_hand_edit_once_and_nothing_of_the_supervisors(world: World) -> None:
     world.write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。"), message("2", "2026-01-30T09:00", "好。")])
     world.settle()
     path = next((world.root / "memory").glob("2026-01-30*.md"))
@@ -116,8 +117,6 @@ def test_diary_tells_a_round_in_one_append_and_a_hand_edit_once(world: World) ->
     world.reopen()
     world.round()
     assert [line.split(" · ")[2] for line in diary(world)] == [
-        "messages were filed: 2",
-        "the summary of 2026-01-10 was written",
         "a dated file of 2026-01-30 was edited by hand",
     ]
 
@@ -199,13 +198,16 @@ def test_diary_takes_no_act_of_recalld_for_an_edit_by_hand(world: World) -> None
 
 
 def test_diary_tells_the_other_acts_where_the_long_term_file_is_locked(world: World) -> None:
+    world.write([message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。")])
+    world.settle()
+    path = next((world.root / "memory").glob("2026-01-30*.md"))
     write(world, "对花生过敏")
     assert by_hand(world) == 0
     world.put("memory.md", "对花生过敏，对猫也过敏\n")
-    world.write([message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。")])
+    path.write_text(path.read_text("utf-8").replace("花盆", "地垫"), "utf-8")
     with world.files.lock(world.paths.long_term_lock):
         assert by_hand(world) == 0
-    assert "messages were filed: 1" in diary(world)[-1]
+    assert "a dated file of 2026-01-30 was edited by hand" in diary(world)[-1]
     assert by_hand(world) == 1
 
 
@@ -291,12 +293,12 @@ def test_undo_refuses_an_id_that_is_none(world: World, act: str) -> None:
         take_back(world, act)
 
 
-def test_undo_refuses_filing_forgetting_and_what_is_done_by_hand(world: World) -> None:
+def test_undo_refuses_forgetting(world: World) -> None:
     world.write([message("m-secret-0001", "2026-01-30T09:00", "暗号是山茶花十七号。")])
     world.settle()
     do(world, forget, ForgetRequest(by="match", value="山茶花", yes=True))
     ids = {line.split(" · ")[1] for line in diary(world)}
-    assert {one[0] for one in ids} == {"a", "f"}
+    assert {one[0] for one in ids} == {"f"}
     for act in ids:
         with pytest.raises(BadRequest):
             take_back(world, act)
@@ -327,28 +329,39 @@ def test_forget_reaches_a_deleted_line_that_undo_could_bring_back(world: World) 
     assert not [path for path in world.root.rglob("*") if path.is_file() and "银行卡".encode() in path.read_bytes()]
 
 
-def test_undo_of_a_first_summary_says_that_the_next_run_writes_it_again(world: World) -> None:
-    world.reopen(WITHOUT_MODEL).write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。")])
-    world.settle()
-    done = take_back(world, last_id(world))
-    assert (done.kind, done.again, world.read("memory/summary/2026-01-10.md")) == ("summary", True, None)
-    assert take_back(world, done.id).again is False
-    world.settle()
-    assert world.read("memory/summary/2026-01-10.md")
+def test_acts_of_the_supervisor_in_an_older_diary_are_read_and_not_undone(world: World) -> None:
+    acts = [
+        {"id": "a-00000001", "at": "2026-01-28T02:00:00.000Z", "kind": "archived", "by": "", "messages": 2},
+        {"id": "s-00000002", "at": "2026-01-28T02:00:00.000Z", "kind": "summary", "by": "", "period": "2026-01-10"},
+    ]
+    world.put(
+        ".recalld/acts.jsonl", "".join(f"{json.dumps({**one, 'digest': '', 'previous': '', 'first': True})}\n" for one in acts)
+    )
+    head = "# What was done to memory\n\nA line for each act.\n\n- 2026-01-28 10:00 · a-00000001 · messages were filed: 2\n"
+    world.put("CHANGES.md", head)
+    write(world, "住在杭州")
+    text = (world.read("CHANGES.md") or b"").decode()
+    assert text.startswith(f"{head}- 2026-01-28 10:00 · s-00000002 · the summary of 2026-01-10 was written\n- 2026-01-31")
+    for act in ("a-00000001", "s-00000002"):
+        with pytest.raises(BadRequest) as refused:
+            take_back(world, act)
+        assert "recalld" in str(refused.value)
+    assert take_back(world, last_id(world)).done
 
 
-def test_undo_brings_the_text_of_a_summary_back(world: World) -> None:
+def test_undo_brings_the_text_of_an_edited_summary_back(world: World) -> None:
     world.write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。")])
     world.settle()
     before = world.read("memory/summary/2026-01-10.md")
-    first = last_id(world)
-    world.model.script = lambda *_: "## 又一次\n\n备用钥匙在花盆下面。"
-    world.redo("2026-01-10")
-    world.settle()
-    assert world.read("memory/summary/2026-01-10.md") != before
+    assert diary(world) == []
+    for text in ("## 我的\n\n在花盆下面。", "## 又一次\n\n在地垫下面。"):
+        shown = Memory(world.ws, clock=world.clock).summary("2026-01-10")
+        Memory(world.ws, clock=world.clock).edit_summary("2026-01-10", text, shown.etag)
+    second, first = last_id(world), diary(world)[0].split(" · ")[1]
     with pytest.raises(BadRequest, match="changed since"):
         take_back(world, first)
-    take_back(world, last_id(world))
+    take_back(world, second)
+    take_back(world, first)
     assert world.read("memory/summary/2026-01-10.md") == before
 
 

@@ -225,7 +225,7 @@ def test_fsync_tracker_skips_our_own_journal_until_another_writes_it(world: Worl
 def test_diary_tells_of_the_acts_of_another_process_once_they_are_durable(tmp_path, disk):
     world = Diarist(tmp_path, at("2026-01-31T10:00"))
     for count in (1, 2):
-        world.reopen().ws.diary.keep([{"kind": "archived", "messages": count}], world.clock())
+        world.reopen().ws.diary.keep([{"kind": "forgotten", "messages": count}], world.clock())
     told = world.read("CHANGES.md")
     world.put("CHANGES.md", told[:-20])
     world.reopen(disk=disk).ws.diary.keep((), world.clock())

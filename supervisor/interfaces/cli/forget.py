@@ -120,7 +120,6 @@ def undo(
     lines = [Text("diary.did", what=done.what) if done.done else Text("diary.was_undone")]
     lines += [Text("diary.taken", text=shortened(one)) for one in done.taken]
     lines += [Text("diary.back", text=shortened(one)) for one in done.back]
-    lines += [Text("diary.again")] if done.again else []
     call.show(as_json(asdict(done)) if json else "\n".join(map(call.render, lines)))
 
 

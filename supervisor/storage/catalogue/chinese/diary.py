@@ -39,6 +39,7 @@ TEXTS: Final = {
     "none": "CHANGES.md 里没有能撤销的",
     "no_act": "CHANGES.md 里没有编号为 {id!r} 的操作，或者撤销它所需的内容已不再保留；编号写在那一行里",
     "not_undone.archived": "归档不能撤销：这些话在它们该在的地方；要收回，请用 `recalld forget`",
+    "not_undone.summary": "摘要是 supervisor 自己写的；可以在 memory/summary/ 里改，或者用 `recalld summary redo` 重写",
     "not_undone.forgotten": "忘掉的内容已经彻底没有了，这正是忘掉的意思",
     "not_undone.hand": "这是手工或别的程序改的，请用编辑器改回去",
     "not_undone.undone": "这一行本身就是撤销，不能再撤销；需要的话，请把原来的操作再做一次",
@@ -49,6 +50,5 @@ TEXTS: Final = {
     "did": "已撤销这一步：{what}",
     "taken": "  撤下：{text}",
     "back": "  恢复：{text}",
-    "again": "  下次运行会根据同样的消息再写一遍；想要别的写法，直接改 memory/summary/ 里的文件",
     "was_undone": "早已撤销，没有改动。",
 }

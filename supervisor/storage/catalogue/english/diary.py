@@ -39,6 +39,7 @@ TEXTS: Final = {
     "none": "nothing that is in CHANGES.md can be taken back",
     "no_act": "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act",
     "not_undone.archived": "filing can't be undone: the words are where they belong; `recalld forget` takes words back",
+    "not_undone.summary": "the supervisor writes summaries by itself; edit it in memory/summary/, or have it written again with `recalld summary redo`",
     "not_undone.forgotten": "what was forgotten is gone for good; that is what forgetting is for",
     "not_undone.hand": "this was done by hand, or by another program; an editor can take it back",
     "not_undone.undone": "this took an act back; an undoing is not undone, do the act again",
@@ -49,6 +50,5 @@ TEXTS: Final = {
     "did": "undone: {what}",
     "taken": "  taken away: {text}",
     "back": "  there again: {text}",
-    "again": "  the next run writes it again, from the same messages; to have other words in it, edit it in memory/summary/ instead",
     "was_undone": "it was undone already; nothing changes.",
 }
