@@ -356,6 +356,7 @@ def _candidate(hit: Hit, why: str) -> Candidate:
         start=passage.start,
         end=passage.end,
         score=_finite(hit.rank),
+        parts={part: _finite(share) for part, share in asdict(hit.parts).items()} if hit.rank else {},
         because=tuple(hit.because),
         shown=not why,
         why=why,

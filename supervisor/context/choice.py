@@ -147,7 +147,7 @@ def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> Distinct:
     told = _Told([], [])
     for words, group in groups.items():
         newest = max(group, key=_newest)
-        left = None if words in there else told.without(replace(newest, score=group[0].score))
+        left = None if words in there else told.without(replace(newest, score=group[0].score, parts=group[0].parts))
         if left:
             found.show.append(left)
             said[lines_of(left.unit)] = len(group)

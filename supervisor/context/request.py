@@ -212,7 +212,7 @@ def for_project(
     elsewhere = {id(hit) for hit in found if hit.unit.project not in ("", project)}
     if rule == "only":
         return [hit for hit in found if id(hit) not in elsewhere], [(hit, "project") for hit in found if id(hit) in elsewhere]
-    return [replace(hit, score=hit.rank * ELSEWHERE) if id(hit) in elsewhere else hit for hit in found], []
+    return [hit.reaching(hit.rank * ELSEWHERE, "who") if id(hit) in elsewhere else hit for hit in found], []
 
 
 def _repeats(passage: Passage, contained: Contained) -> str:

@@ -2,14 +2,14 @@
 BM25 as rank-bm25 computes it, for the candidates of a question and with the statistics of all passages.
 
 The idf is Lucene's, which is never negative: with rank-bm25's own a perfect match in a memory of one message scores below zero.
-Each term is a number, so that it can be counted in hundreds of passages at once; a term is scored once for all sentences.
+Each term is a number, so that it can be looked for in hundreds of passages at once; a term is scored once for all sentences.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 
 #: One field each: the words of a passage and of its neighbours up to this many messages away.
 CONTEXT_WIDTHS: Final = (0, 1, 3)
-#: The only term of each document that rank-bm25 sees.
-_IT: Final = "it"
 #: Words whose frequencies, and whose idf, are cached.
 KNOWN: Final = 10_000
-#: A quick test of a term: if no term of the question has the same last bits, it is not one of them.
-_LAST_BITS: Final = 0xFFFF
 
 
 class Candidate(NamedTuple):
@@ -106,8 +102,8 @@ def term_numbers(words: Iterable[str]) -> bytes:
     return array("I", map(term_number, words)).tobytes()
 
 
-class TermCounts:
-    """The terms of the candidates, counted once, to score them for any set of words."""
+class WordScores:
+    """The scores of the candidates for any set of words: each word is scored once, by rank-bm25 in each field."""
 
     def __init__(
         self,
@@ -119,108 +115,53 @@ class TermCounts:
     ) -> None:
         import numpy as np
 
-        self._related = related
-        self._corpora, self._k1, self._b = corpora, k1, b
-        self._words = np.frombuffer(b"".join([candidate.words for candidate in candidates]), dtype=np.uint32)
-        self._last_bits = (self._words & _LAST_BITS).astype(np.intp)
-        lengths = np.array([candidate.lengths for candidate in candidates])
-        ends = lengths[:, -1].cumsum()
-        #: Where the words that each field of a candidate adds end among all words.
-        self._ends = (lengths + (ends - lengths[:, -1])[:, None]).ravel()
-        #: Fields × candidates: the length of each, relative to the average of its field.
-        self._lengths = lengths.T / np.array([[one.average or 1.0] for one in corpora])
-        self._known: dict[str, Any] = {}  # the score of each candidate for a word of weight 1, related words included
-        self._own: dict[str, Any] = {}  # the same without related words
+        self._corpora, self._k1, self._b, self._related = corpora, k1, b, related
+        self._terms = np.frombuffer(b"".join([candidate.words for candidate in candidates]), dtype=np.uint32)
+        #: Candidates × fields: the number of words of each, and where they end among all words.
+        self._lengths = np.array([candidate.lengths for candidate in candidates])
+        ends = self._lengths[:, -1].cumsum()
+        self._starts = ends - self._lengths[:, -1]
+        self._ends = self._lengths + self._starts[:, None]
+        self._alone: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
+        self._scores: dict[str, Any] = {}  # the same or for a word that is related to it, whichever is higher
 
     def scores(self, words: Mapping[str, float]) -> Any:
-        """
-        Return an array: the score of each candidate for these words with their weights, the sum over the fields.
-
-        The score of a word is its own or that of a related word, whichever is higher.
-        """
+        """Return an array: the score of each candidate for these words with their weights, the sum over the fields."""
         import numpy as np
 
-        new = [word for word in words if word not in self._known]
+        new = [word for word in words if word not in self._scores]
         others = [other for word in new for other in self._related.get(word, ())]
-        self._weigh([word for word in dict.fromkeys((*new, *others)) if word not in self._own])
+        self._score([word for word in dict.fromkeys((*new, *others)) if word not in self._alone])
         for word in new:
-            worth = {word: 1.0, **self._related.get(word, {})}
-            each = np.array([self._own[one] for one in worth])
-            self._known[word] = (each * np.array([*worth.values()])[:, None]).max(axis=0) if len(worth) > 1 else each[0]
-        if not words:
-            return np.zeros(self._lengths.shape[1])
-        return (np.array([self._known[word] for word in words]) * np.array([*words.values()])[:, None]).sum(axis=0)
+            alike = [worth * self._alone[other] for other, worth in self._related.get(word, {}).items()]
+            self._scores[word] = np.maximum.reduce([self._alone[word], *alike])
+        return sum((weight * self._scores[word] for word, weight in words.items()), np.zeros(len(self._starts)))
 
-    def _weigh(self, words: Sequence[str]) -> None:
-        """Let rank-bm25 score the words: each word in a field of a candidate is a document of its own."""
+    def _score(self, words: Sequence[str]) -> None:
         import numpy as np
+        from rank_bm25 import BM25Okapi
 
         if not words:
             return
-        counts = self._counts(words)
-        there = counts.ravel().nonzero()[0]
-        fields, candidates = self._lengths.shape
-        row = there // candidates  # of a field and a word
-        lengths = self._lengths[row // len(words), there - row * candidates]
-        idf = np.array([corpus.idf(word) for corpus in self._corpora for word in words])
-        each = np.zeros(counts.size)
-        each[there] = _of_counts()(counts.ravel()[there], lengths, self._k1, self._b).get_scores([_IT]) * idf[row]
-        self._own.update(zip(words, each.reshape(fields, len(words), candidates).sum(axis=0), strict=True))
+        numbers = {word: term_number(word) for word in words}
+        fields = self._documents([*numbers.values()])
+        models = []
+        for documents, corpus, lengths in zip(fields, self._corpora, self._lengths.T, strict=True):
+            if not any(documents):
+                continue  # rank-bm25 divides by the number of words
+            model = BM25Okapi(documents, k1=self._k1, b=self._b)
+            # the documents have the words of the question alone; length, average and idf are those of the whole field
+            model.doc_len, model.avgdl = lengths, corpus.average or 1.0
+            model.idf = {number: corpus.idf(word) for word, number in numbers.items()}
+            models.append(model)
+        for word, number in numbers.items():
+            self._alone[word] = sum((model.get_scores([number]) for model in models), np.zeros(len(self._starts)))
 
-    def _counts(self, words: Sequence[str]) -> Any:
-        """Return how often each word occurs in each candidate: a row for each field, which includes the narrower one."""
+    def _documents(self, numbers: Sequence[int]) -> list[list[list[int]]]:
+        """Return for each field the candidates as lists of those of their terms that have one of the *numbers*."""
         import numpy as np
 
-        all_numbers = [term_number(word) for word in words]
-        numbers = np.array(sorted({*all_numbers}), dtype=np.uint32)
-        may_be = np.zeros(_LAST_BITS + 1, dtype=bool)
-        may_be[numbers & _LAST_BITS] = True
-        near = may_be.take(self._last_bits).nonzero()[0]
-        terms = self._words[near]
-        found = numbers.searchsorted(terms)
-        found[found == len(numbers)] = 0
-        is_one = numbers[found] == terms
-        fields, candidates = self._lengths.shape
-        ends = self._ends.searchsorted(near[is_one], side="right")
-        places = (ends % fields * len(numbers) + found[is_one]) * candidates + ends // fields
-        counts = np.bincount(places, minlength=len(numbers) * self._lengths.size).reshape(fields, len(numbers), candidates)
-        each = counts[:, numbers.searchsorted(all_numbers)].reshape(fields, -1)
-        for reach in range(1, fields):
-            each[reach] += each[reach - 1]
-        return each
-
-
-@cache
-def _of_counts() -> Any:
-    import numpy as np
-    from rank_bm25 import BM25Okapi
-
-    class Row(np.ndarray):
-        """How often the term is in each document. It is true: rank-bm25 takes 0 where the count of a document is not."""
-
-        def __bool__(self) -> bool:
-            return True
-
-    class OfCounts(BM25Okapi):  # type: ignore[misc]
-        """
-        rank-bm25 over documents of one term with idf 1, *counts* times in each; the average of *lengths* is 1.
-
-        It asks each document for its count of the term. All documents are one here, whose count is an array: so the formula
-        is computed for thousands of counts at once.
-        """
-
-        def __init__(self, counts: Any, lengths: Any, k1: float, b: float) -> None:
-            self._lengths = lengths
-            super().__init__(counts.view(Row), k1=k1, b=b)
-
-        def _initialize(self, counts: Any) -> None:
-            self.corpus_size, self.avgdl, self.doc_len, self.doc_freqs = (1, len(counts)), 1.0, self._lengths, [{_IT: counts}]
-
-        def _calc_idf(self, _counted: object) -> None:
-            """Do nothing: the idf is applied later, since each field has its own."""
-            self.idf = {_IT: 1.0}
-
-        def get_scores(self, query: Sequence[str]) -> Any:
-            return super().get_scores(query)[0]
-
-    return OfCounts
+        places = np.isin(self._terms, np.array(numbers, dtype=np.uint32)).nonzero()[0]
+        terms = self._terms[places].tolist()
+        starts, ends = places.searchsorted(self._starts).tolist(), places.searchsorted(self._ends.T).tolist()
+        return [[terms[start:end] for start, end in zip(starts, of_field, strict=True)] for of_field in ends]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
 Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
+#: The parts of a score, by name.
+PartName: TypeAlias = Literal["words", "meaning", "days", "who"]
 #: The end of a message that asks.
 _ASKS: Final = ("?", "？")
 #: The reason of a long answer of the assistant, which has lost a part of its score.
@@ -96,6 +99,30 @@ def line_marks(spans: Sequence[tuple[int, int]]) -> str:
 
 
 @record
+class ScoreParts:
+    """
+    The four parts of a score, which is their sum.
+
+    *words*: of the passage and of those around it; *meaning*: how near it is; *days*: the days that the question names, and
+    what is newer; *who*: who speaks, and how. It is below zero where the passage counts less: a question, a long answer.
+    """
+
+    words: float = 0.0
+    meaning: float = 0.0
+    days: float = 0.0
+    who: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The score."""
+        return self.words + self.meaning + self.days + self.who
+
+    def reaching(self, score: float, part: PartName) -> ScoreParts:
+        """Return the parts of this *score*: the difference is in the *part* that it is for."""
+        return replace(self, **{part: getattr(self, part) + score - self.total})
+
+
+@record
 class Hit:
     """A passage that answers, with its score (0 for a literal hit, None where scores are not shown) and the reasons for it."""
 
@@ -103,11 +130,16 @@ class Hit:
     score: float | None
     because: tuple[str, ...] = ()  # "words: 备份, nas", "related: bike", "window", "day 2026-01-28", "role user", "literal"
     worth: float | None = None  # the part of the worth (`index/gate`) of the question's words in it; None: not found by words
+    parts: ScoreParts = ScoreParts()  # of the score
 
     @property
     def rank(self) -> float:
         """What hits are ordered by."""
         return self.score or 0.0
+
+    def reaching(self, score: float, part: PartName) -> Hit:
+        """Return the hit with this *score*: the difference is in the *part* that it is for."""
+        return replace(self, score=score, parts=self.parts.reaching(score, part))
 
 
 @record

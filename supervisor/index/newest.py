@@ -23,6 +23,7 @@ from recalld.supervisor.text.tokenizer import tokens
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from recalld.supervisor.index.hit import PartName
     from recalld.supervisor.index.ranking import Scored
     from recalld.supervisor.query.parse import Query
 
@@ -66,9 +67,12 @@ def newest_first(query: Query, found: Sequence[Scored], alike: Collection[int] =
     later = [] if is_of_before else [one for one in found if one is not first and _is_later(best, one, alike)]
     later.sort(key=when, reverse=True)
     for one in later[:_MOST]:
-        one.score = max(one.score, best.score * _BEHIND)
+        one.parts = one.parts.reaching(max(one.score, best.score * _BEHIND), "days")
     kept = [best, *later[:_MOST], *(one for one in found[1:] if one not in later[:_MOST])]
-    return kept if first is best else _ahead(first, kept, OLDEST if is_of_before else NEWEST)
+    if first is best:
+        return kept
+    first.because.append(OLDEST if is_of_before else NEWEST)
+    return _ahead(first, kept, "days")
 
 
 def _is_later(best: Scored, other: Scored, alike: Collection[int]) -> bool:
@@ -104,14 +108,12 @@ def users_first(query: Query, found: Sequence[Scored]) -> list[Scored]:
     for other in found[1:LOOKED_AT]:
         is_near = other.candidate.role != "assistant" and other.score >= _USERS * best.score
         if is_near and sum(_worth(query, other.own(query.words)).values()) >= worth:
-            return _ahead(other, found)
+            return _ahead(other, found, "who")
     return list(found)
 
 
-def _ahead(first: Scored, found: Sequence[Scored], reason: str = "") -> list[Scored]:
-    first.score = found[0].score * _AHEAD
-    if reason:
-        first.because.append(reason)
+def _ahead(first: Scored, found: Sequence[Scored], part: PartName) -> list[Scored]:
+    first.parts = first.parts.reaching(found[0].score * _AHEAD, part)
     return [first, *(one for one in found if one is not first)]
 
 

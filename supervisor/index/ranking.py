@@ -1,10 +1,10 @@
 """
-Score the candidates of a question: BM25 of their words and context, and bonuses.
+Score the candidates of a question: by words, by meaning, by days, and by who speaks.
 
 A message is scored by its own words and by those of the one and the three messages before and after it. A question of several
-sentences is scored as a whole and sentence by sentence. Added to this: words that the best answers share, the best message of
-the day, the first words of a message, the days that the question names, and the role it asks for. Each weight was measured
-(docs/explanation/recall.md).
+sentences is scored as a whole and sentence by sentence. A score is the sum of four parts (`hit.ScoreParts`): words, with those
+that the best answers share and the best message of the day; meaning; the days that the question names; who speaks, with the
+role that it asks for and the first words of a message. Each weight was measured (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.index.bm25 import TermCounts
+from recalld.supervisor.index.bm25 import WordScores
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.gate import gate_of
-from recalld.supervisor.index.hit import LONG, MEANING
+from recalld.supervisor.index.hit import LONG, MEANING, ScoreParts
 from recalld.supervisor.query.calendar import day_tokens, is_day
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
 from recalld.supervisor.query.weight import weighed
@@ -92,16 +92,21 @@ class Verdict:
 
 @dataclass(slots=True)
 class Scored:
-    """A candidate, its score, the reasons for the score other than words, and its words that are related to the question's."""
+    """A candidate, its score with the reasons other than words, and its words that are related to the question's."""
 
     candidate: Candidate
-    score: float
+    parts: ScoreParts
     because: list[str] = field(default_factory=list)
     related: Sequence[str] = ()  # beside words of the question, those that mean nearly the same as others of it
     worth: float | None = None  # the part of that of the request's words that it has
     _words: Collection[str] | None = None
     is_worded: bool = False  # it has words of the question, or the words around it are some
     _passage: Passage | None = None
+
+    @property
+    def score(self) -> float:
+        """The sum of the parts."""
+        return self.parts.total
 
     @property
     def words(self) -> Collection[str]:
@@ -144,7 +149,7 @@ def rank(
     if query.only_days:
         found = [_of_day(query, one) for one in candidates]
         return sorted(found, key=lambda one: -one.score)
-    counted = TermCounts(candidates, corpora, k1, b, query.related)
+    counted = WordScores(candidates, corpora, k1, b, query.related)
     query = replace(query, words=weighed(query))
     plain = counted.scores(query.words)
     best = float(plain.max()) or 1.0
@@ -153,26 +158,20 @@ def rank(
     for candidate, score in zip(candidates, scores, strict=True):
         if score > of_day.get(candidate.group, -1.0):
             of_day[candidate.group] = score
-    found = []
     meant = near.worth([one.unit for one in candidates]) if near else [0.0] * len(candidates)
-    for candidate, score, worth in zip(candidates, scores, meant, strict=True):
-        one = Scored(candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0, is_worded=score > 0)
-        if worth:
-            one.score += worth * best
-            one.because.append(MEANING)
-        _add_bonuses(one, query, best)
-        if one.score > 0:
-            found.append(one)
-    found.sort(key=lambda one: -one.score)
-    return found
+    found = [
+        _scored(query, candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0, worth * best, best)
+        for candidate, score, worth in zip(candidates, scores, meant, strict=True)
+    ]
+    return sorted((one for one in found if one.score > 0), key=lambda one: -one.score)
 
 
 def _of_day(query: Query, candidate: Candidate) -> Scored:
     """Return a passage of a day that is asked for, or one that names such a day, with its score."""
     if _is_of(query, candidate):
-        return Scored(candidate, 1.0, [f"day {candidate.day}"])
+        return Scored(candidate, ScoreParts(days=1.0), [f"day {candidate.day}"])
     named = (days for days in query.days if not {*day_tokens(days)}.isdisjoint(candidate.text.split()))
-    return Scored(candidate, _ABOUT_A_DAY, [f"day {next(named, query.days[0]).label}"])
+    return Scored(candidate, ScoreParts(days=_ABOUT_A_DAY), [f"day {next(named, query.days[0]).label}"])
 
 
 def _is_of(query: Query, candidate: Candidate) -> bool:
@@ -286,30 +285,39 @@ def _likeness(query: Query, word: str, there: Collection[str]) -> float:
     return min(1.0, nearest / RELATED_WORTH)
 
 
-def _add_bonuses(one: Scored, query: Query, best: float) -> None:
-    """Add the bonus for a named day, for the first words, and for the role."""
-    candidate = one.candidate
+def _scored(query: Query, candidate: Candidate, words: float, meaning: float, best: float) -> Scored:
+    """Return the candidate with the parts of its score, *words* and *meaning* among them; *best* is the best score by words."""
+    because = [MEANING] if meaning else []
+    days = 0.0
     if query.days and candidate.day:
-        worth, days = max(((_nearness(days, candidate.day), n) for n, days in enumerate(query.days)), default=(0.0, 0))
+        worth, number = max((_nearness(days, candidate.day), n) for n, days in enumerate(query.days))
         if worth:
-            one.score += _NAMED_WORTH * best * worth
-            one.because.append(f"day {query.days[days].label}")
-    if one.score and begins_with_a_word(query, candidate):
-        one.score += _FIRST_WORTH * best
-    if one.score and query.role and query.role == candidate.role:
-        one.score += _ROLE_WORTH * best
-        one.because.append(f"role {query.role}")
-    if candidate.wishes and one.score and _touches(query, candidate):
-        one.score += _WISH_WORTH * best
-        one.because.append("wish")
+            days = _NAMED_WORTH * best * worth
+            because.append(f"day {query.days[number].label}")
+    who = _who(query, candidate, words + meaning + days, best, because) if words + meaning + days else 0.0
+    return Scored(candidate, ScoreParts(words, meaning, days, who), because, is_worded=words > 0)
+
+
+def _who(query: Query, candidate: Candidate, others: float, best: float, because: list[str]) -> float:
+    """Return what counts for who speaks, beside the sum of the *others*; a share that the passage loses is below zero."""
+    bonus, kept = 0.0, 1.0
+    if begins_with_a_word(query, candidate):
+        bonus += _FIRST_WORTH * best
+    if query.role and query.role == candidate.role:
+        bonus += _ROLE_WORTH * best
+        because.append(f"role {query.role}")
+    if candidate.wishes and _touches(query, candidate):
+        bonus += _WISH_WORTH * best
+        because.append("wish")
     if candidate.asks:
-        one.score *= 1 - _ASKS_LOSS
+        kept *= 1 - _ASKS_LOSS
     if candidate.role == "assistant" and query.role != "assistant":
         if candidate.lengths[0] > _LONG_WORDS:
-            one.score *= max(_LONG_LEAST, _LONG_WORDS / candidate.lengths[0])
-            one.because.append(LONG)
+            kept *= max(_LONG_LEAST, _LONG_WORDS / candidate.lengths[0])
+            because.append(LONG)
         if query.is_own and not query.role:
-            one.score *= 1 - _NOT_OWN_LOSS
+            kept *= 1 - _NOT_OWN_LOSS
+    return (others + bonus) * kept - others
 
 
 def begins_with_a_word(query: Query, candidate: Candidate) -> bool:
@@ -333,7 +341,7 @@ def _nearness(days: Days, day: date) -> float:
     return worth * next((part for most, part in AFTER if 0 < away <= most), 0.0)
 
 
-def _scores(query: Query, candidates: Sequence[Candidate], counted: TermCounts, corpus: Corpus, plain: Any) -> list[float]:
+def _scores(query: Query, candidates: Sequence[Candidate], counted: WordScores, corpus: Corpus, plain: Any) -> list[float]:
     """Return the scores by words, of the whole question and of the best sentence; *plain* are those of its own words."""
     best = plain.max() or 1.0
 

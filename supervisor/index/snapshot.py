@@ -19,7 +19,7 @@ from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respell
 from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine
-from recalld.supervisor.index.hit import MEANING, Answer, Hit, Miss
+from recalld.supervisor.index.hit import MEANING, Answer, Hit, Miss, ScoreParts
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
@@ -198,7 +198,9 @@ class View:
         best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
         alike = near.like(best[0].candidate.unit) if near and best else frozenset()
         more = self.same(alike - {one.candidate.unit for one in best}, None)
-        best = newest_first(query, [*best, *(Scored(one, 0.0, [MEANING]) for one in more if one.source[0] in reach)], alike)
+        best = newest_first(
+            query, [*best, *(Scored(one, ScoreParts(), [MEANING]) for one in more if one.source[0] in reach)], alike
+        )
         if near and not near.stands_out and not any(one.is_worded for one in best):
             return [], Verdict()
         said = verdict(query, best, self.corpora[0])
@@ -230,7 +232,7 @@ class View:
         why = [f"{name}: {', '.join(found)}" for name, found in reasons if found]
         if not why and (one.is_worded or not one.because):
             why = ["window"]
-        return Hit(one.passage_at(path, self._tier(path)), round(one.score, 4), (*why, *one.because), one.worth)
+        return Hit(one.passage_at(path, self._tier(path)), round(one.score, 4), (*why, *one.because), one.worth, one.parts)
 
     def without_hits(self, query: Query, said: Verdict) -> Answer:
         """Return the answer without hits: the words that are everywhere, or why the gate stopped the nearest passage."""

@@ -262,6 +262,6 @@ def _for_group(memory: Visible, turn: Injection) -> Injection:
     from recalld.supervisor.recall.group_search import heard
 
     left_out = tuple((heard(hit), why) for hit, why in turn.left_out)
-    receipt = replace(turn.receipt, candidates=tuple(replace(one, score=0.0) for one in turn.receipt.candidates))
+    receipt = replace(turn.receipt, candidates=tuple(replace(one, score=0.0, parts={}) for one in turn.receipt.candidates))
     shown = tuple(map(heard, turn.shown))
     return replace(turn, receipt=receipt, result=memory.shown(turn.result), shown=shown, left_out=left_out)

@@ -33,12 +33,13 @@ TURN_ID: Final = lazy_re(r"\d{8}T\d{9}Z-[0-9a-f]{12}")
 
 @record(kw_only=True)
 class Candidate:
-    """One passage that was found: its place, its score, whether it was shown, and if not, why not."""
+    """One passage that was found: its place, its score and the *parts* of it, whether it was shown, and if not, why not."""
 
     path: str
     start: int
     end: int
     score: float
+    parts: Mapping[str, float] = field(default_factory=dict)  # {words, meaning, days, who}; none of what has no score
     because: tuple[str, ...] = ()
     shown: bool = False
     why: str = ""
@@ -171,5 +172,6 @@ _CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "tuple[Mapping[str, str], ...]": lambda found: _each(dict, found) and all(_each(str, [*one.values()]) for one in found),
     "tuple[Mapping[str, Any], ...]": lambda found: _each(dict, found),
     "Mapping[str, int]": lambda found: isinstance(found, dict) and _each((int, float), [*found.values()]),
+    "Mapping[str, float]": lambda found: isinstance(found, dict) and _each((int, float), [*found.values()]),
     "Mapping[str, Any]": lambda found: isinstance(found, dict),
 }

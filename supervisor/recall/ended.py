@@ -140,13 +140,13 @@ def as_of_now(hits: Sequence[Hit], ended: Ended, *, is_past: bool, standing: Cal
             passage = standing(hit.unit)
             if passage and (passage.path, passage.start) not in there:
                 there.add((passage.path, passage.start))
-                stand.append(replace(hit, unit=passage, score=hit.rank * _BEHIND))
+                stand.append(replace(hit, unit=passage).reaching(hit.rank * _BEHIND, "days"))
     is_alone, best = not stand, max((hit.rank for hit in stand), default=0.0)
     for hit, found in gone:
         if is_past if found.until else not is_alone:  # a day says for itself that this is over
             unit = replace(hit.unit, text=str(found)) if hit.unit.message else hit.unit
             rank = hit.rank if found.until else min(hit.rank, best * _BEHIND)
-            stand.append(replace(hit, unit=unit, score=rank))
+            stand.append(replace(hit, unit=unit).reaching(rank, "days"))
     return sorted(stand, key=lambda hit: -hit.rank)
 
 

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.chunking import chunk_message
-from recalld.supervisor.index.hit import BY_ID
+from recalld.supervisor.index.hit import BY_ID, ScoreParts
 from recalld.supervisor.index.literal import hits_of, newest_and_fullest
 from recalld.supervisor.index.visible import Part, VisibleView
 from recalld.supervisor.protocol.dated_file import block_of
@@ -144,7 +144,7 @@ def heard(hit: Hit) -> Hit:
     unit = hit.unit
     if unit.message:
         unit = replace(unit, path=path_by_id(unit.message), start=1, end=unit.text.count("\n") + 1)
-    return replace(hit, unit=unit, score=None, worth=None)
+    return replace(hit, unit=unit, score=None, worth=None, parts=ScoreParts())
 
 
 def _named_by_day(unit: Passage) -> Passage:

@@ -140,6 +140,7 @@ def test_receipt_store_raises_bad_file_for_an_invalid_receipt(store, world, data
         *({"tokens": 5}, {"budgets": {"total": "多"}}, {"config": []}, {"memory": 5}, {"terms": [1]}, {"ms": "x"}),
         *({"history": [5]}, {"messages": [{"role": 1}]}),
         {"candidates": [{"path": "a.md", "start": 1, "end": 2, "score": "很好"}]},
+        {"candidates": [{"path": "a.md", "start": 1, "end": 2, "score": 1.0, "parts": {"words": "一"}}]},
     ],
 )
 def test_parse_receipt_raises_bad_file_for_a_value_of_a_wrong_type(odd):
@@ -188,3 +189,15 @@ def test_why_names_the_words_the_near_words_and_the_day_of_a_hit(world, question
     found = world.search(question).hits
     assert because in [tuple(one for one in hit.because if one != "newest") for hit in found]
     assert not any("window" in hit.because and hit.because != ("window",) for hit in found)
+
+
+def test_receipt_has_the_four_parts_of_each_score(world):
+    world.write(
+        [message("1", "2026-01-30T08:00", "左下智齿总共花了八百块"), message("2", "2026-01-30T08:01", "智齿要不要拔？")]
+    )
+    candidates = world.inject("昨天说智齿花了多少钱").receipt.candidates
+    assert len(candidates) == 2
+    for one in candidates:
+        assert [*one.parts] == ["words", "meaning", "days", "who"]
+        assert sum(one.parts.values()) == pytest.approx(one.score, abs=1e-3)
+    assert min(one.parts["who"] for one in candidates) < 0  # the message that asks

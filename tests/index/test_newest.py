@@ -8,7 +8,7 @@ import pytest
 
 from recalld.supervisor.index.bm25 import Candidate, term_numbers
 from recalld.supervisor.index.documents import encode_passage
-from recalld.supervisor.index.hit import Passage
+from recalld.supervisor.index.hit import Passage, ScoreParts
 from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
 from recalld.supervisor.index.ranking import Scored
 from recalld.supervisor.query.calendar import Days
@@ -33,7 +33,7 @@ def ordered(question, *texts, roles=(), days=(), scores=(), alike=()):
         one = Candidate(
             term_numbers(words), " ".join(words), size, str(n), day, role, text.endswith("?"), False, ("", passage), n + 1
         )
-        found.append(Scored(one, scores[n] if scores else 8.0 * 0.5**n))
+        found.append(Scored(one, ScoreParts(scores[n] if scores else 8.0 * 0.5**n)))
     query = parse_query(question, TODAY)
     return [texts[int(one.candidate.group)] for one in newest_first(query, users_first(query, found), {n + 1 for n in alike})]
 
@@ -163,7 +163,7 @@ def test_newest_of_equals_turns_those_of_one_day_and_score():
     def scored(hour, score, key="dated"):
         when = at(f"2026-01-31T{hour}:00")
         passage = encode_passage(Passage(path="", start=1, end=1, text="kowalski", tier="dated", at=when))
-        return Scored(Candidate(b"", hour, (1, 1, 1), "", TODAY, "user", False, False, (key, passage)), score)
+        return Scored(Candidate(b"", hour, (1, 1, 1), "", TODAY, "user", False, False, (key, passage)), ScoreParts(score))
 
     equals = [scored("07", 1.0, "long_term"), scored("09", 1.0), scored("11", 1.0), scored("10", 1.0)]
     found = newest_of_equals([scored("08", 2.0), *equals, scored("12", 0.5)], {"long_term": 0, "dated": 1})

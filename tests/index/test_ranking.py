@@ -89,6 +89,27 @@ def test_ranking_gives_a_long_answer_less_unless_it_is_asked_for():
         assert ("long" in found["0"].because) == bool(best)
 
 
+def test_ranking_says_in_the_part_of_who_speaks_what_a_passage_loses():
+    corpus = Corpus(3, 5.0, lambda word: 1)
+    told = candidate("cheap and green, the tent", 0)
+    one_asks, not_own = told._replace(asks=True, group="1"), told._replace(role="assistant", group="2")
+    query = replace(parse_query("where is my tent?", TODAY), is_own=True)
+    found = {one.candidate.group: one for one in rank(query, [told, one_asks, not_own], [corpus] * 3, 1.2, 0.75)}
+    assert len({one.parts.words for one in found.values()}) == 1
+    assert found["0"].parts.who == 0
+    assert [found[n].score / found["0"].score for n in "12"] == pytest.approx([0.8, 0.7])
+    assert all(found[n].parts.who < 0 for n in "12")
+
+
+def test_ranking_says_in_the_part_of_days_what_a_named_day_is_worth(world):
+    world.write([OF_THE_DAY, ABOUT_THE_DAY, OF_NEITHER])
+    found = world.search("上周五买的窗帘").hits
+    assert found[0].unit.text == OF_THE_DAY["text"]
+    assert found[0].parts.days > 0
+    assert not any(hit.parts.meaning for hit in found)
+    assert [hit.parts.total for hit in found] == pytest.approx([hit.score for hit in found], abs=1e-4)
+
+
 def test_verdict_takes_the_name_of_a_session_for_a_word_said_in_it():
     query, said = parse_query("十二月去哪儿旅行？", TODAY), ["十二月五号去三亚", "十二月三号看牙医", "买了拖把"]
     assert said[0] in ranked(query, said, "旅行")

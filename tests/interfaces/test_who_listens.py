@@ -287,6 +287,17 @@ def test_mark_is_for_its_line_and_not_for_those_beside_it(tmp_path):
     assert [word for word in ("信箱", "牛奶", "周六") if word not in told] == []
 
 
+def test_group_is_given_neither_a_score_nor_a_part_of_it(tmp_path):
+    _, memory = opened(tmp_path, is_filed=False)
+    group = {"session": FAMILY, "chat": "group"}
+    hits = memory.find("花生在信箱里", **group).hits
+    assert hits
+    assert [(hit.score, hit.parts.total) for hit in hits] == [(None, 0.0)] * len(hits)
+    candidates = memory.inject("花生在信箱里", **group).receipt.candidates
+    assert candidates
+    assert [(one.score, dict(one.parts)) for one in candidates] == [(0.0, {})] * len(candidates)
+
+
 def test_summary_is_never_told_in_a_group_whatever_it_says(tmp_path):
     world, memory = opened(tmp_path, is_filed=False)
     world.put("memory/summary/2026-01-05.md", "## 花生 #shared\n\n- 花生在 Zanzibar 买的 #shared\n")

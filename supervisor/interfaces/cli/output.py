@@ -219,7 +219,11 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
         ("receipt.not_shown", [(one, render(because(one.why))) for one in receipt.candidates if not one.shown]),
     ):
         lines += ["", render(Text(heading if rows else f"{heading}_nothing"))]
-        lines += [f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip() for one, why in rows]
+        for one, why in rows:
+            lines.append(f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip())
+            if one.parts:
+                figures = {part: f"{share:.2f}" for part, share in one.parts.items()}
+                lines.append(f"{'':8}  {render(Text('receipt.parts', **figures))}")
     return "\n".join([*lines, "", receipt.memory.rstrip() or render(Text("receipt.no_memory"))])
 
 

@@ -41,6 +41,7 @@ TEXTS: Final = {
     "weekly-7": "每周日",
     "monthly": "每月 {day} 号",
     "long": "长回答，分量打折",
+    "parts": "= 字词 {words}，意思 {meaning}，日期 {days}，谁说的 {who}",
     "words": "字词：{words}",
     "related": "相近的字词：{words}",
     "day": "日期 {label}",

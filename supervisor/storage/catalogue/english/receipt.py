@@ -41,6 +41,7 @@ TEXTS: Final = {
     "weekly-7": "every Sunday",
     "monthly": "day {day} of every month",
     "long": "a long answer, which counts less",
+    "parts": "= {words} for words, {meaning} for meaning, {days} for days, {who} for who speaks",
     "words": "words: {words}",
     "related": "related: {words}",
     "day": "day {label}",
