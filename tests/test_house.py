@@ -36,7 +36,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=5_610, goal=3_900),
     Room("supervisor/extracts", most=1_750, goal=950),
     Room("supervisor/summaries", most=2_490, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_950, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_909, goal=8_000),
     Room("supervisor/longterm", most=1_240, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_060, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_320, goal=1_400),

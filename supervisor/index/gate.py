@@ -3,8 +3,8 @@ Decide how much memory has to say about a request: the whole budget is for stron
 
 A request is about its rare words: rare in the language, not in memory. In a memory of travels "difference" is rare, but a
 question about the difference between a mutex and a semaphore is not about that. So the gate measures how much of the rarity of
-the request's words one passage has. Three tenths are enough, and so is one decisive name, however long the request; one word
-that is nowhere in memory, such as a typo, stops nothing. A question about the user is for memory, in everyday words too. What
+the request's words one passage has. Four tenths are enough, and so is one decisive name, however long the request; one word
+that is nowhere in memory, such as a typo, stops nothing. So is a passage that stands out by meaning, whatever its words. What
 is weak is shown all the same: a reader can pass over a line, but can't read one that is missing. Each number was measured
 (docs/explanation/recall.md).
 """
@@ -23,36 +23,29 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.query.parse import Query
 
-#: The share of the request's rarity that a passage must have, and the rarity that is enough for any request. A plain question
-#: consists of the words that it is about, so both are higher for one: a whole name.
-_SHARE: Final = 0.3
-_ENOUGH: Final = 0.6
-_SHARE_OF_A_QUESTION: Final = 0.35
-_ENOUGH_OF_A_QUESTION: Final = 1.0
+#: The share of the request's rarity that a passage must have, and the rarity that is enough for any request.
+_SHARE: Final = 0.4
+_ENOUGH: Final = 0.5
+#: From so many standard deviations on a passage is enough by its meaning alone.
+BY_MEANING: Final = 3.5
 #: A request of less rarity asks nothing: "ok great, thank you!".
 _LEAST: Final = 0.1
-#: The worth of an everyday word, where that of a name is 1; it grows with the square of the rarity. And the worth of asking
-#: about oneself, which counts like a word that the passage has.
+#: The worth of an everyday word, where that of a name is 1; it grows with the square of the rarity.
 _EVERYDAY: Final = 0.03
-_OWN: Final = 0.5
 #: The same where the passage has a word that means nearly the same: 亚铁 for 铁剂.
 _NEARLY: Final = 0.5
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What a request is about: the worth of each of its words, by rarity; *is_own* and *is_question* are those of `Query`."""
+    """What a request is about: the worth of each of its words, by rarity."""
 
     worth: Mapping[str, float]
-    is_own: bool = False
-    is_question: bool = False
 
     @cached_property
     def needed(self) -> float:
         """The worth that a passage must have in its words."""
-        is_plain = self.is_question and not self.is_own
-        share, enough = (_SHARE_OF_A_QUESTION, _ENOUGH_OF_A_QUESTION) if is_plain else (_SHARE, _ENOUGH)
-        return max(_LEAST, min(enough, share * self._with_own(self.worth)))
+        return max(_LEAST, min(_ENOUGH, _SHARE * sum(self.worth.values())))
 
     def share(self, words: Iterable[str], near: Iterable[str] = ()) -> float:
         """
@@ -60,10 +53,8 @@ class Gate:
 
         Of the words *near* the passage has others that mean nearly the same.
         """
-        return (self._with_own(words) + _NEARLY * sum(self.worth[word] for word in near)) / self.needed
-
-    def _with_own(self, words: Iterable[str]) -> float:
-        return sum(self.worth.get(word, 0.0) for word in words) + _OWN * self.is_own
+        has = sum(self.worth.get(word, 0.0) for word in words) + _NEARLY * sum(self.worth[word] for word in near)
+        return has / self.needed
 
 
 def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
@@ -91,4 +82,4 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
     worth = {
         word: asked(word) * query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words
     }
-    return Gate(worth, query.is_own, query.is_question)
+    return Gate(worth)

@@ -167,8 +167,9 @@ class Nearness(Protocol):
     """How near the passages of memory come to a question by meaning."""
 
     #: The names of the nearest (`Document.unit`), the nearest first, with their standard deviations from the middle of memory,
-    #: and whether the very nearest stands out more than one does by chance.
+    #: those of the very nearest, and whether it stands out more than one does by chance.
     nearest: Mapping[int, float]
+    highest: float
     stands_out: bool
 
     def like(self, unit: int) -> frozenset[int]:

@@ -47,11 +47,12 @@ _SPEAKER: Final = lazy_re(r"\w{1,20}[:：]")
 _CORRECTS: Final = lazy_re(r"(?:[-*+]\s+)?(?:\d{4}-\d\d-\d\d\|[^|\n]*\|\s*)?(?:更正|correction) ?[:：]", re.IGNORECASE)
 
 
-def newest_first(query: Query, found: Sequence[Scored], alike: Collection[int] = ()) -> list[Scored]:
+def newest_first(query: Query, found: Sequence[Scored], alike: Collection[int] | None = None) -> list[Scored]:
     """
     Return the answers, best first; of those about the same thing as the best one the newest, or the oldest, is before it.
 
-    What was said later, and is *alike* by meaning (names of vectors) though in other words, is right behind the best one.
+    Those about the same thing are *alike* by meaning, too (names of vectors; None: it is not known). What was said later, and
+    is alike though in other words, is right behind the best one.
     """
     if not found or query.only_days or query.is_of_days:
         return list(found)
@@ -62,9 +63,10 @@ def newest_first(query: Query, found: Sequence[Scored], alike: Collection[int] =
         return list(found)
     first = best
     if worth:
-        same = [one for one in found[1:LOOKED_AT] if _is_of_the_same(query, best, one, worth)]
+        looked_at = [one for one in found[1:LOOKED_AT] if _may_be_same(best, one, alike)]
+        same = [one for one in looked_at if _is_of_the_same(query, best, one, worth)]
         first = (min if is_of_before else max)([best, *same], key=when)
-    later = [] if is_of_before else [one for one in found if one is not first and _is_later(best, one, alike)]
+    later = [] if is_of_before else [one for one in found if one is not first and _is_later(best, one, alike or ())]
     later.sort(key=when, reverse=True)
     for one in later[:_MOST]:
         one.parts = one.parts.reaching(max(one.score, best.score * _BEHIND), "days")
@@ -79,6 +81,12 @@ def _is_later(best: Scored, other: Scored, alike: Collection[int]) -> bool:
     """True if the *other* passage is a later statement of the user's, and alike by meaning."""
     is_told = other.candidate.day and other.candidate.role != "assistant" and not other.candidate.asks
     return bool(is_told) and other.candidate.unit in alike and when(other) > when(best)
+
+
+def _may_be_same(best: Scored, other: Scored, alike: Collection[int] | None) -> bool:
+    """True unless both are messages and not alike by meaning; a section of a summary has more than one meaning."""
+    are_messages = best.candidate.role and other.candidate.role
+    return alike is None or not are_messages or other.candidate.unit in alike
 
 
 def _is_of_the_same(query: Query, best: Scored, other: Scored, worth: Mapping[str, float]) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.index.bm25 import WordScores
 from recalld.supervisor.index.documents import decode_passage
-from recalld.supervisor.index.gate import gate_of
+from recalld.supervisor.index.gate import BY_MEANING, gate_of
 from recalld.supervisor.index.hit import LONG, MEANING, ScoreParts
 from recalld.supervisor.query.calendar import day_tokens, is_day
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
@@ -22,7 +22,7 @@ from recalld.supervisor.query.weight import weighed
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
 
     from recalld.supervisor.index.bm25 import Candidate, Corpus
@@ -63,9 +63,6 @@ _NEAR: Final = 0.9
 #: worth in one word.
 _ALONE: Final = 0.6
 _ALONE_WORD: Final = 0.3
-#: How many questions of one input have a gate of their own, and the least worth of the words of one that opens it.
-_MOST_PARTS: Final = 6
-_PART_WORTH: Final = 0.25
 #: How many of the best answers the gate looks at, and `newest_first`.
 LOOKED_AT: Final = 20
 #: The bonus of a named span, by its length in days: a day says more than a year. All passages of a short span are candidates;
@@ -180,9 +177,7 @@ def _is_of(query: Query, candidate: Candidate) -> bool:
 
 def stands_alone(query: Query, candidates: Sequence[Candidate], corpus: Corpus) -> bool:
     """Return whether a passage has enough of the question's own words, so that words of the messages before are not needed."""
-    own = replace(
-        query, words={word: counts for word, counts in query.words.items() if word not in query.borrowed}, is_own=False
-    )
+    own = replace(query, words={word: counts for word, counts in query.words.items() if word not in query.borrowed})
     gate = gate_of(own, lambda word: bool(corpus.frequency(word)))
     enough = _ALONE * sum(gate.worth.values())
     for one in candidates:
@@ -192,7 +187,7 @@ def stands_alone(query: Query, candidates: Sequence[Candidate], corpus: Corpus) 
     return False
 
 
-def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
+def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness | None = None) -> Verdict:
     """Return the gate's verdict on the *best* answers; a question that names a day of memory needs no word of an answer."""
 
     def is_there(word: str) -> bool:
@@ -209,10 +204,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     others = [word for word in gate.worth if word not in words]
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
-    is_known = query.only_days or is_dated
-    is_open = is_known or share >= 1.0 or _is_open_to_a_part(query, best, is_there)
-    if len(gate.worth) == len(query.words) and (len(gate.worth) == 1 or query.is_of_days):
-        is_open = is_open or any(_near(query, query.words, one.candidate) for _, one in looked_at)
+    is_open = query.only_days or is_dated or share >= 1.0 or bool(near and near.highest >= BY_MEANING)
     return Verdict(
         nearest,
         share,
@@ -229,21 +221,6 @@ def _words_of(gate: Gate, one: Scored) -> list[str]:
     words = one.own(gate.worth)
     session = one.passage.session.casefold() if words else ""
     return [*words, session] if session in gate.worth and session not in words else words
-
-
-def _is_open_to_a_part(query: Query, best: Sequence[Scored], is_there: Callable[[str], bool]) -> bool:
-    """Return whether one of several questions opens the gate by itself, with words of enough worth."""
-    parts = [
-        replace(query, words={word: query.words[word] for word in part})
-        for part in query.asked[: _MOST_PARTS * (len(query.asked) > 1)]
-    ]
-    gates = [gate_of(part, is_there) for part in parts]
-    return any(
-        gate.share(words) >= 1.0 and sum(gate.worth[word] for word in words) >= _PART_WORTH
-        for gate in gates
-        for one in best[:LOOKED_AT]
-        if (words := own_words(gate.worth, one.candidate))
-    )
 
 
 def worth_of(worth: Mapping[str, float], query: Query, there: Collection[str]) -> float:

@@ -196,14 +196,14 @@ class View:
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
         best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
-        alike = near.like(best[0].candidate.unit) if near and best else frozenset()
-        more = self.same(alike - {one.candidate.unit for one in best}, None)
+        alike = near.like(best[0].candidate.unit) if near and best else None
+        more = self.same((alike or frozenset()) - {one.candidate.unit for one in best}, None)
         best = newest_first(
             query, [*best, *(Scored(one, ScoreParts(), [MEANING]) for one in more if one.source[0] in reach)], alike
         )
         if near and not near.stands_out and not any(one.is_worded for one in best):
             return [], Verdict()
-        said = verdict(query, best, self.corpora[0])
+        said = verdict(query, best, self.corpora[0], near)
         kept = [one for one in best if one.score >= least and one.score]
         kept = newest_of_equals(kept, first)[:limit]
         related = dict.fromkeys(other for others in query.related.values() for other in others)

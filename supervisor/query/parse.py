@@ -147,8 +147,6 @@ _SOON_DAYS: Final = 31
 _MOST_ASKED: Final = 6
 #: Only this many characters of an input are read: a longer one is a document.
 MOST_CHARS: Final = 4_000
-#: What a plain question does not have: another sentence before it, or words without blanks between them.
-_LEADS_UP: Final = lazy_re(rf"\.\s|[{HAN}]")
 _SENTENCE: Final = lazy_re(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = lazy_re(r"[?？][\s!！」』”\"')）]*$")
 #: What is between two questions of one sentence, and what each of them contains.
@@ -192,9 +190,8 @@ class Query:
     question; *meant* are days, as messages have them that are about these days; *occasions* has for such a day
     what else a message about it may have. *days* are the days that the question names;
     *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user, or about what was
-    said. *is_question*: it is one sentence that asks, and nothing else, in a language with blanks between words. *only_days*:
-    it asks for what happened on its days and nothing else. *is_now*: today is the only day it names, and it does not ask what
-    happened ("what's the weather today").
+    said. *only_days*: it asks for what happened on its days and nothing else. *is_now*: today is the only day it names, and
+    it does not ask what happened ("what's the weather today").
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too, *characters* are parts of
     words that memory may not have so, *joined* are compounds of memory with the words of the question that they are made of.
@@ -210,7 +207,6 @@ class Query:
     refers_back: bool = field(default=False)
     asked: tuple[tuple[str, ...], ...] = ()
     is_own: bool = False
-    is_question: bool = False
     only_days: bool = False
     is_now: bool = False
     respelled: frozenset[str] = frozenset()
@@ -252,7 +248,6 @@ def parse_query(
     if is_small_talk(question) or (is_chatter(question) and not due_days(folded, today)):
         return Query({})
     asking, others = _parts(folded)
-    is_question = len(asking) == 1 and not others and bool(_ASKS.search(asking[0])) and not _LEADS_UP.search(asking[0])
     asking = [part for sentence in asking for part in questions_in(sentence)]
     text = " ".join(asking)
     days, asked, meant, told = _days_and_words(asking, today, first_day)
@@ -282,7 +277,7 @@ def parse_query(
     is_own = bool(role) or is_about_oneself(text, question)
     borrowed = frozenset(before) & words.keys()
     is_now = is_now and not only_days
-    query = Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now)
+    query = Query(words, rarity, days, role, question, back, each, is_own, only_days, is_now)
     return replace(query, borrowed=borrowed, meant=meant & words.keys(), occasions=told)
 
 

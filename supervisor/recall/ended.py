@@ -21,7 +21,7 @@ from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from recalld.supervisor.index.hit import Hit, Passage
     from recalld.supervisor.protocol.paths import WorkspacePaths
@@ -98,49 +98,26 @@ def take_ended_back(files: Files, paths: WorkspacePaths, kind: str, name: str) -
 def of_today(
     hits: Sequence[Hit], query: Query, today: date, files: Files, paths: WorkspacePaths, *, sees_all: bool
 ) -> list[Hit]:
-    """Return the hits as of *today*, by `as_of_now`; only who *sees_all* is shown lines that were not found."""
-    is_past = asks_past(query.text, query.days, today)
-    if not is_past or not sees_all:
-        return as_of_now(hits, read_ended(files, paths), is_past=is_past, standing=lambda _: None)
-    passages: list[Passage] = []
-
-    def standing(unit: Passage) -> Passage | None:
-        if unit.tier != "long_term" or not read_struck(unit.text):
-            return None
-        if not passages:
-            version = files.read_shown(paths.root / unit.path)
-            text = decoded(version.data) if version else ""
-            passages.extend(chunk.passage for chunk in chunk_note(unit.path, text, None, "long_term"))
-        number = in_place_of(unit.start, [Dated(one.start, one.day, one.text) for one in passages])
-        return next((one for one in passages if one.start == number), None)
-
-    return as_of_now(hits, read_ended(files, paths), is_past=is_past, standing=standing)
-
-
-def as_of_now(hits: Sequence[Hit], ended: Ended, *, is_past: bool, standing: Callable[[Passage], Passage | None]) -> list[Hit]:
     """
     Return the hits without what is no longer true; where the past is asked for, with it, and with the day on which it ended.
 
-    What a person has struck without a day comes behind the best hit that stands, and is never the only hit. *standing*
-    returns the passage that stands in the place of a line of memory.md, if one does.
+    What a person has struck without a day comes behind the best hit that stands, and is never the only hit. Where the past is
+    asked for, who *sees_all* gets the line that stands in the place of a struck one of memory.md as well.
     """
+    ended = read_ended(files, paths)
     if not ended.messages and not ended.lines and not any("~~" in hit.unit.text for hit in hits):
         return list(hits)
-    stand: list[Hit] = []
-    gone: list[tuple[Hit, Struck]] = []
-    for hit in hits:
-        found = ended.of(hit.unit)
-        if found:
-            gone.append((hit, found))
-        elif left := _text_now(hit.unit, ended, is_past=is_past):
-            stand.append(hit if left == hit.unit.text else replace(hit, unit=replace(hit.unit, text=left)))
-    if is_past:
+    is_past = asks_past(query.text, query.days, today)
+    gone = [(hit, found) for hit in hits if (found := ended.of(hit.unit))]
+    others = [hit for hit in hits if not ended.of(hit.unit)]
+    stand = [
+        hit if left == hit.unit.text else replace(hit, unit=replace(hit.unit, text=left))
+        for hit in others
+        if (left := _text_now(hit.unit, ended, is_past=is_past))
+    ]
+    if is_past and sees_all:
         there = {(hit.unit.path, hit.unit.start) for hit in stand}
-        for hit, _ in gone:
-            passage = standing(hit.unit)
-            if passage and (passage.path, passage.start) not in there:
-                there.add((passage.path, passage.start))
-                stand.append(replace(hit, unit=passage).reaching(hit.rank * _BEHIND, "days"))
+        stand += [hit for hit in _in_their_place(files, paths, gone) if (hit.unit.path, hit.unit.start) not in there]
     is_alone, best = not stand, max((hit.rank for hit in stand), default=0.0)
     for hit, found in gone:
         if is_past if found.until else not is_alone:  # a day says for itself that this is over
@@ -148,6 +125,17 @@ def as_of_now(hits: Sequence[Hit], ended: Ended, *, is_past: bool, standing: Cal
             rank = hit.rank if found.until else min(hit.rank, best * _BEHIND)
             stand.append(replace(hit, unit=unit).reaching(rank, "days"))
     return sorted(stand, key=lambda hit: -hit.rank)
+
+
+def _in_their_place(files: Files, paths: WorkspacePaths, gone: Sequence[tuple[Hit, Struck]]) -> Iterator[Hit]:
+    """Yield the lines that stand in the place of the struck ones of memory.md, each once and right behind that one."""
+    struck = [hit for hit, _ in gone if hit.unit.tier == "long_term"]
+    version = files.read_shown(paths.root / struck[0].unit.path) if struck else None
+    text = decoded(version.data) if version else ""
+    lines = {one.passage.start: one.passage for one in chunk_note(struck[0].unit.path, text, None, "long_term")} if text else {}
+    dated = [Dated(one.start, one.day, one.text) for one in lines.values()]
+    in_place = {in_place_of(hit.unit.start, dated): hit for hit in reversed(struck)}  # of several the best
+    yield from (replace(hit, unit=lines[n]).reaching(hit.rank * _BEHIND, "days") for n, hit in in_place.items() if n in lines)
 
 
 def _text_now(unit: Passage, ended: Ended, *, is_past: bool) -> str:

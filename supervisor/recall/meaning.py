@@ -56,7 +56,7 @@ _STANDS_OUT: Final = 2.5
 _OF_MOST: Final = 0.5
 #: The cosine of a text with itself, in 8-bit numbers; and from how many deviations on two statements are of the same thing.
 _THE_SAME: Final = 0.995
-_ALIKE: Final = 3.0
+_ALIKE: Final = 2.5
 #: How much of what all passages have in common is taken out.
 _TAKEN: Final = 0.8
 _SHORTEST: Final = 0.001
@@ -98,16 +98,16 @@ class Near:
         self._middle, self._spread = (float(cosines.mean()), float(cosines.std()) or 1.0) if len(cosines) else (0.0, 1.0)
         above = self._deviations(found)
         order = np.argsort(-above)[:_NEAREST]
-        self._highest = float(above[order[0]]) if len(order) else 0.0
+        self.highest = float(above[order[0]]) if len(order) else 0.0
         #: The most standard deviations that one of so few texts can be away.
         self.most = math.sqrt(max(0, len(cosines) - 1))
-        self.stands_out = self._highest >= min(_STANDS_OUT, _OF_MOST * self.most)
+        self.stands_out = self.highest >= min(_STANDS_OUT, _OF_MOST * self.most)
         names = np.concatenate([one.units[some] for one, some in zip(segments, rows, strict=True)])
         self.nearest: Mapping[int, float] = dict(zip(names[order].tolist(), above[order].tolist(), strict=True))
         self.nearest = {unit: far for unit, far in self.nearest.items() if far > _FROM}
 
     def like(self, unit: int) -> frozenset[int]:
-        """Return what stands out as near to this passage: nine of ten changes of a fact, one of ten of anything else."""
+        """Return what stands out as near to this passage."""
         rows = [(one, one.rows(np.array([unit], np.uint64))[1]) for one in self._segments]
         vector = next((one.vectors(row)[0] for one, row in rows if len(row)), None)
         if vector is None or not vector.any():
@@ -122,7 +122,7 @@ class Near:
         for one in self._segments:
             places, rows = one.rows(wanted)
             above[places] = np.maximum(0, self._deviations(one.vectors(rows)) - _FROM)
-        found: list[float] = (self._weight * np.minimum(1, above / max(_LEAST_SPAN, self._highest - _FROM))).tolist()
+        found: list[float] = (self._weight * np.minimum(1, above / max(_LEAST_SPAN, self.highest - _FROM))).tolist()
         return found
 
     def _deviations(self, vectors: Array) -> Array:

@@ -22,7 +22,7 @@ COSTS = "took the first levothyroxine, 50 micrograms, the gp wants bloods"
 COSTS_NOW = "the gp rang about the bloods, up to 75 micrograms levothyroxine"
 
 
-def ordered(question, *texts, roles=(), days=(), scores=(), alike=()):
+def ordered(question, *texts, roles=(), days=(), scores=(), alike=None):
     """Return the texts, of one day after another and each scored half of the one before, in the order of the answer."""
     found = []
     for n, text in enumerate(texts):
@@ -34,8 +34,8 @@ def ordered(question, *texts, roles=(), days=(), scores=(), alike=()):
             term_numbers(words), " ".join(words), size, str(n), day, role, text.endswith("?"), False, ("", passage), n + 1
         )
         found.append(Scored(one, ScoreParts(scores[n] if scores else 8.0 * 0.5**n)))
-    query = parse_query(question, TODAY)
-    return [texts[int(one.candidate.group)] for one in newest_first(query, users_first(query, found), {n + 1 for n in alike})]
+    query, near = parse_query(question, TODAY), None if alike is None else {n + 1 for n in alike}
+    return [texts[int(one.candidate.group)] for one in newest_first(query, users_first(query, found), near)]
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,12 @@ def ordered(question, *texts, roles=(), days=(), scores=(), alike=()):
 )
 def test_newest_first_puts_a_correction_of_the_same_day_first(question, old, new):
     assert ordered(question, old, new, days=(0, 0)) == [new, old]
+
+
+def test_newest_first_needs_nearness_by_meaning_where_that_is_known():
+    question, old, new = "when is the launch", "the launch is on the 1st of December", "Ben is late for the launch"
+    assert ordered(question, old, new) == ordered(question, old, new, alike=(1,)) == [new, old]
+    assert ordered(question, old, new, alike=()) == [old, new]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from recalld.supervisor.text.tokenizer import tokens
 from tests.world import message
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from recalld.supervisor.query.parse import Query
 
 TODAY = date(2026, 1, 31)
@@ -29,13 +31,28 @@ def candidate(text: str, n: int, session: str = "") -> Candidate:
     return Candidate(term_numbers(words), " ".join(words), size, str(n), TODAY, "user", False, False, ("", passage))
 
 
-def ranked(query: Query, texts: list[str], session: str = "") -> dict[str, float]:
+@dataclass
+class Standing:
+    """How far the nearest passage stands out by meaning, where nothing else of it counts."""
+
+    highest: float
+    stands_out: bool = True
+    nearest: Mapping[int, float] = field(default_factory=dict)
+
+    def like(self, _unit: int) -> frozenset[int]:
+        return frozenset()
+
+    def worth(self, units: Sequence[int]) -> Sequence[float]:
+        return [0.0] * len(units)
+
+
+def ranked(query: Query, texts: list[str], session: str = "", near: Standing | None = None) -> dict[str, float]:
     """Return the texts as they answer, best first, each of a day of its own and without neighbours, with its share of the best."""
     documents = [set(tokens(text)) for text in texts]
     average = sum(map(len, documents)) / len(documents)
     corpus = Corpus(len(texts), average, lambda word: sum(word in words for words in documents))
     found = rank(query, [candidate(text, n, session) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
-    if not verdict(query, found, corpus).is_strong:
+    if not verdict(query, found, corpus, near).is_strong:
         return {}
     return {texts[int(one.candidate.group)]: one.score / found[0].score for one in found}
 
@@ -65,6 +82,12 @@ def test_ranking_prefers_the_speaker_to_the_person_addressed(question, about, be
 
 def test_verdict_is_weak_when_no_part_of_a_question_is_answered():
     assert ranked(parse_query("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}
+
+
+@pytest.mark.parametrize(("highest", "is_strong"), [(3.4, False), (3.5, True)])
+def test_verdict_is_strong_where_a_passage_stands_out_by_meaning(highest, is_strong):
+    query = parse_query("How many hours does the archive script of Zwickau keep the database of Chemnitz busy?", TODAY)
+    assert bool(ranked(query, ["the script is slow", "we had soup", "the cat sleeps"], near=Standing(highest))) is is_strong
 
 
 def test_ranking_scores_a_word_by_itself_or_by_a_related_one():

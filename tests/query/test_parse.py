@@ -135,19 +135,6 @@ def test_parse_query_detects_a_question_about_oneself(question, is_own):
     assert parse_query(question, TODAY).is_own is is_own
 
 
-@pytest.mark.parametrize(
-    ("question", "is_question"),
-    [
-        ("When did Agnes move?", True),
-        ("Agnes has moved. When was that?", False),
-        ("a letter to Agnes", False),
-        ("阿格尼丝什么时候搬的家？", False),  # its words stand together
-    ],
-)
-def test_parse_query_detects_a_plain_question(question, is_question):
-    assert parse_query(question, TODAY).is_question is is_question
-
-
 def test_parse_query_weights_asking_sentences_above_statements():
     query = parse_query("今天的火锅很辣。钢琴老师叫什么？", TODAY)
     assert query.words["钢琴"] == 1.0
