@@ -18,9 +18,9 @@ import argparse
 import json
 import os
 import random
-import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -31,7 +31,7 @@ from coverage import CoverageData
 from tests.crash.proof import is_found, prove
 from tests.gate import without_comparison
 from tests.matrix.faults import Fault, changed_lines, every_fault, place_of
-from tests.matrix.plugin import MUTANT, suite_of
+from tests.matrix.plugin import FAILED, MUTANT, suite_of
 from tests.process.rounds import Rounds, commit
 from tests.undone.__main__ import ROOT, make_tree
 
@@ -96,7 +96,7 @@ class Covered:
     def tests_of(self, lines: Mapping[str, range | None]) -> set[str]:
         """The tests that run one of these lines."""
         return {
-            context.partition("|")[0]
+            context.rpartition("|")[0]  # before its phase, such as "|run"
             for data in self._data
             for path, wanted in lines.items()
             for line, contexts in data.contexts_by_lineno(str(ROOT / path)).items()
@@ -119,13 +119,15 @@ def failing(tests: list[str], **environ: str) -> set[str]:
     """Those of these tests that fail, the first one of each suite."""
     if not tests:
         return set()
-    try:
-        done = pytest("--tb=no", "-rfE", "--timeout=300", *tests, **environ)
-    except subprocess.TimeoutExpired:
-        return {"tests/hangs"}
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"the tests could not be run\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
-    return set(re.findall(r"^(?:FAILED|ERROR) (\S+?::.+?)(?: - .*)?$", done.stdout, re.MULTILINE))
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder) / "failed"
+        try:
+            done = pytest("--tb=no", "--timeout=300", *tests, **environ, **{FAILED: str(told)})
+        except subprocess.TimeoutExpired:
+            return {"tests/hangs"}
+        if done.returncode not in (0, 1):
+            raise SystemExit(f"the tests could not be run\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+        return {json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()} if told.exists() else set()
 
 
 class InPlace:

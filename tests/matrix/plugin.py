@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 #: The name of the mutant that the tests run with, in the environment.
 MUTANT: Final = "RECALLD_MATRIX_MUTANT"
+#: The file to which the name of each test that fails is added, as a line of JSON, in the environment.
+FAILED: Final = "RECALLD_MATRIX_FAILED"
 
 _failed: Final[set[str]] = set()
 
@@ -37,3 +41,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.failed:
         _failed.add(suite_of(report.nodeid))
+        if name := os.environ.get(FAILED):
+            with Path(name).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(report.nodeid) + "\n")
