@@ -98,7 +98,9 @@ class Workspace(NamedTuple):
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     root = tmp_path_factory.mktemp("contract") / "工作区"
-    command = Command.made(root, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_NOW="2026-01-31T02:00:00Z")
+    environ = {"RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai", "RECALLD_NOW": "2026-01-31T02:00:00Z"}
+    # by words alone: a supervisor may have loaded its model for one of two answers, and not for the other
+    command = Command.made(root, **environ, RECALLD_RECALL_BACKEND="bm25")
     private = [
         message("a", "2026-01-10T09:00", "我对青霉素过敏。"),
         message("b", "2026-01-10T09:01", "Penicillin makes me ill."),
