@@ -2,8 +2,7 @@
 The background jobs of an open workspace, which keep recall ready between its rounds (docs/explanation/recall.md).
 
 One updates the index when files change; one prepares the context of the input that waits in inbox.json; one makes the vectors
-by which memories are found by meaning. A job that fails never stops the rounds.
-docs/decisions/0030 says why these are jobs in a few threads.
+by which memories are found by meaning. A job that fails never stops the rounds. Why jobs in a few threads: docs/decisions/0030.
 """
 
 from __future__ import annotations
@@ -76,6 +75,7 @@ class Background:
         self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S)
         if ws.meaning:
             ws.meaning.wake = lambda: threads.wake(self._vectors)
+            ws.meaning.is_wanted = True  # the first question of a supervisor is by meaning, too
         self._contexts = (
             Job("answers", turns.step, ws.events.report)
             if turns

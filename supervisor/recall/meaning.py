@@ -151,7 +151,7 @@ class Meaning:
         #: The units of each group whose vectors are made, by the name and the contents of the group.
         self._done: dict[object, list[int]] = {}
         self._is_proved = False
-        #: Whether a question waits for the model.
+        #: Whether the model is to be loaded, once there are vectors to compare a question with.
         self.is_wanted = False
         self.wake: Callable[[], None] = lambda: None
         self.fault = ""
@@ -283,7 +283,7 @@ class Meaning:
         deadline: Deadline,
     ) -> int:
         done = 0
-        if self.is_wanted:
+        if self.is_wanted and store.segments():
             embedder.load()
             self.is_wanted = False
         for key, texts in groups:

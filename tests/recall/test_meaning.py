@@ -230,6 +230,20 @@ def test_the_maker_rests_three_times_as_long_as_it_works(ready, monkeypatch):
     assert vectors(ready) == made
 
 
+def test_a_supervisor_loads_the_model_though_no_vector_lacks(ready, unloaded):
+    world = supervise(ready)
+    world.ws.meaning.is_wanted = True
+    VectorMaker(world.ws, world.clock, lambda: True).step(UNLIMITED, UNLIMITED)
+    assert world.search(QUESTION).how == "hybrid"
+
+
+def test_a_supervisor_of_an_empty_memory_loads_no_model(tmp_path, unloaded):
+    world = supervise(World(tmp_path, at("2026-01-31T10:00"), WITHOUT_MODEL))
+    world.ws.meaning.is_wanted = True
+    VectorMaker(world.ws, world.clock, lambda: True).step(UNLIMITED, UNLIMITED)
+    assert embedders._LOADED == {}
+
+
 def test_the_maker_waits_for_the_index(ready, unloaded):
     maker = VectorMaker(ready.ws, ready.clock, lambda: False)
     assert maker.step(UNLIMITED, UNLIMITED) > 0
