@@ -14,7 +14,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.hit import NEWEST, OLDEST
+from recalld.supervisor.index.hit import LATER, NEWEST, OLDEST
 from recalld.supervisor.index.ranking import LOOKED_AT, begins_with_a_word
 from recalld.supervisor.query.tense import TENSE_WORDS, asks_before, asks_past
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -70,6 +70,7 @@ def newest_first(query: Query, found: Sequence[Scored], alike: Collection[int] |
     later.sort(key=when, reverse=True)
     for one in later[:_MOST]:
         one.parts = one.parts.reaching(max(one.score, best.score * _BEHIND), "days")
+        one.because.append(LATER)
     kept = [best, *later[:_MOST], *(one for one in found[1:] if one not in later[:_MOST])]
     if first is best:
         return kept

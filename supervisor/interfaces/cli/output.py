@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 #: Renders a text of the catalogue in the language of the reader, with the commands in it as they must be typed.
 Render: TypeAlias = "Callable[[object], str]"
 #: How a search ended, for people; the other values are names of `recall.backend`.
-_HOW: Final = {"none": Text("search.found_none"), "failed": Text("search.failed"), "literal": Text("search.literal")}
+_HOW: Final = {
+    "none": Text("search.found_none"),
+    "failed": Text("search.failed"),
+    "literal": Text("search.literal"),
+    "bm25": Text("search.by_words"),
+    "hybrid": Text("search.by_words_and_meaning"),
+}
 #: The labels of keys that say little to people: the values of the flag `archived`, and words of the code. JSON has the keys.
 _LABELS: Final = {
     "false": "to do",

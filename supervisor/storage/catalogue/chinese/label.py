@@ -132,7 +132,7 @@ TEXTS: Final = {
     "question": "问题",
     "searched": "搜索",
     "spent": "用量",
-    "pinned": "memory.md",
+    "pinned": "置顶",
     "summary": "会话摘要",
     "memory": "记忆",
     "window": "附近的话",

@@ -30,6 +30,7 @@ TEXTS: Final = {
     "meaning": "意思相近",
     "wish": "长期的要求",
     "newest": "同一件事里最新的",
+    "later": "后来说的，意思和最好的一条相近",
     "oldest": "同一件事里最早的",
     "overtaken": "后来改了或取消了",
     "weekly-1": "每周一",
@@ -45,6 +46,6 @@ TEXTS: Final = {
     "words": "字词：{words}",
     "related": "相近的字词：{words}",
     "day": "日期 {label}",
-    "role": "角色 {label}",
+    "role": "问的是 {label} 说过的话",
     "spent_of": "{count} / {most} token",
 }

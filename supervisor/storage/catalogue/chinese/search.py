@@ -37,6 +37,8 @@ TEXTS: Final = {
     "nearest": "最接近的是 {place}，达到所需的 {share:.0%}",
     "elsewhere": "在记忆别处：{words}",
     "nowhere": "记忆里没有：{words}（一种语言的字词找不到另一种语言的记忆）",
+    "by_words": "按字词",
+    "by_words_and_meaning": "按字词和意思",
     "took": "（{how}，{files} 个文件，{ms:.1f} 毫秒）",
     "no_question": "还没有提问；请用 `--query` 给出问题，或写进 inbox.json。",
     "nothing_to_show": "没有可以在这个会话里展示的相符内容。",

@@ -38,6 +38,8 @@ TEXTS: Final = {
     "nearest": "nearest is {place}, with {share:.0%} of what it needs",
     "elsewhere": "elsewhere in memory: {words}",
     "nowhere": "nowhere in memory: {words} (words of one language do not find those of another)",
+    "by_words": "by words",
+    "by_words_and_meaning": "by words and meaning",
     "took": "({how}, {files} files, {ms:.1f} ms)",
     "no_question": "nothing was asked; give the question with `--query`, or put it into inbox.json.",
     "nothing_to_show": "nothing in memory matches that may be shown in this chat.",
