@@ -21,11 +21,6 @@ PartName: TypeAlias = Literal["words", "meaning", "days", "who"]
 _ASKS: Final = ("?", "？")
 #: The reason of a long answer of the assistant, which has lost a part of its score.
 LONG: Final = "long"
-#: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
-NEWEST: Final = "newest"
-OLDEST: Final = "oldest"
-#: The reason of a passage that comes with an older one because it is near to it by meaning.
-LATER: Final = "later"
 #: How a search has found (`SearchResult.how`): by words alone, or by meaning too.
 WORDS: Final = "bm25"
 BOTH: Final = "hybrid"

@@ -14,7 +14,6 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.hit import LATER, NEWEST, OLDEST
 from recalld.supervisor.index.ranking import LOOKED_AT, begins_with_a_word
 from recalld.supervisor.query.tense import TENSE_WORDS, asks_before, asks_past
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.ranking import Scored
     from recalld.supervisor.query.parse import Query
 
+#: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
+_NEWEST: Final = "newest"
+_OLDEST: Final = "oldest"
 #: The share of the best score from which a passage may go before the best one, and the user's before an assistant's.
 _NEAR: Final = 0.5
 _USERS: Final = 0.6
@@ -70,11 +72,11 @@ def newest_first(query: Query, found: Sequence[Scored], alike: Collection[int] |
     later.sort(key=when, reverse=True)
     for one in later[:_MOST]:
         one.parts = one.parts.reaching(max(one.score, best.score * _BEHIND), "days")
-        one.because.append(LATER)
+        one.because.append("later")
     kept = [best, *later[:_MOST], *(one for one in found[1:] if one not in later[:_MOST])]
     if first is best:
         return kept
-    first.because.append(OLDEST if is_of_before else NEWEST)
+    first.because.append(_OLDEST if is_of_before else _NEWEST)
     return _ahead(first, kept, "days")
 
 

@@ -38,13 +38,6 @@ if TYPE_CHECKING:
 #: Renders a text of the catalogue in the language of the reader, with the commands in it as they must be typed.
 Render: TypeAlias = "Callable[[object], str]"
 #: How a search ended, for people; the other values are names of `recall.backend`.
-_HOW: Final = {
-    "none": Text("search.found_none"),
-    "failed": Text("search.failed"),
-    "literal": Text("search.literal"),
-    "bm25": Text("search.by_words"),
-    "hybrid": Text("search.by_words_and_meaning"),
-}
 #: The labels of keys that say little to people: the values of the flag `archived`, and words of the code. JSON has the keys.
 _LABELS: Final = {
     "false": "to do",
@@ -200,7 +193,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     from recalld.supervisor.context.render import tag
 
     words = render([*receipt.terms, *receipt.dates]) or render(Text("label.nothing"))
-    cost = render(Text("search.took", how=_HOW.get(receipt.how, receipt.how), files=receipt.files, ms=receipt.ms))
+    cost = render(Text("search.took", how=because(receipt.how), files=receipt.files, ms=receipt.ms))
     spent = (
         f"{render(word(name))} {render(Text('receipt.spent_of', count=n, most=receipt.budgets.get(name, 0)))}"
         for name, n in receipt.tokens.items()
