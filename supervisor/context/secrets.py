@@ -2,7 +2,7 @@
 Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that are only next to them.
 
 A question asks for a secret if it has a word of its label ("the wifi password is …"), or another word for a password and one of
-its sentence ("wifi code"); for a secret without a label, if it has a word of `_ASKING`. Of several that it asks for, those are
+its sentence ("wifi code"); the label of a key is who issues it, "OpenAI key". Of several that it asks for, those are
 shown whose sentence shares the most words with it: the password of the bank is not shown beside that of the wifi. A group sees
 none.
 """
@@ -32,15 +32,6 @@ _SENTENCE_CHARS: Final = 200
 #: edges that are dropped, since half a secret does not look like one.
 _MOST_CHARS: Final = 100_000
 _EDGE_CHARS: Final = 4_000
-#: Tokens that ask for a secret without a label: a key, an account, a card, an address.
-_ASKING: Final = frozenset(
-    """
-    password key token secret login credenti account card iban number email mail address url link hash commit id
-    wifi contact reach otp verif
-    登录 凭据 账号 帐号 账户 帐户 卡号 银行卡 信用卡 号码 单号 编号 工号 证号 身份证 护照
-    邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码 联系 联系方式
-    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
-)
 #: Words for a password, as tokens.
 _PASSWORD: Final = frozenset(
     "password passwd passphras passcod pwd pw pass pin code combin login 密码 口令 暗号 登录 门禁码 パスワード".split()  # noqa: SIM905
@@ -75,7 +66,7 @@ def redactor(
         """Return how many words of its sentence the question has; 0: it does not ask for it."""
         label, sentence = {*tokens(secret.label.lower())}, {*tokens(secret.before[-_SENTENCE_CHARS:].lower())}
         is_called_otherwise = question & _PASSWORD and label & _PASSWORD and question & sentence
-        is_asked = may_reveal and (question & (label or _ASKING) or is_called_otherwise)
+        is_asked = may_reveal and (question & label or is_called_otherwise)
         return 1 + len(question & (label | sentence)) if is_asked else 0
 
     secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.forms))

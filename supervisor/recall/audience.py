@@ -63,7 +63,7 @@ class Audience:
 
     def may_not_read(self, text: str) -> bool:
         """True if others than the user read the answer, and the text has the label of a secret."""
-        from recalld.supervisor.text.secret_labels import names_secret  # here: a chat with the user alone never needs it
+        from recalld.supervisor.text.redact import names_secret  # here: a chat with the user alone never needs it
 
         return not self.chat.is_direct and names_secret(text)
 

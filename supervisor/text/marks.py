@@ -37,14 +37,13 @@ def marked(text: str, patterns: Iterable[str] = (), language: Language | None = 
 
     >>> marked("登录 password: hunter2-demo 即可"), marked("the pin of my card is 8841")
     ('登录 [已隐去：password] 即可', 'the [redacted: pin of my card]')
-    >>> marked("门锁是 4471-kestrel，在楼下")
-    '门锁是 [已隐去]，在楼下'
+    >>> marked("用 AKIAIOSFODNN7EXAMPLE 这个")
+    '用 [已隐去] 这个'
     """
 
     def mark(secret: Secret) -> str:
         of = language or language_of(text)
-        said = secret.named or (secret.label if secret.label in text else "")  # else these are the words of a question for it
-        label = said or kind_of(text[secret.start : secret.end], known, of)
+        label = secret.named or kind_of(text[secret.start : secret.end], known, of)
         return _MARKS[of][0].format(label=label) if label else _MARKS[of][1]
 
     known = tuple(patterns)
@@ -52,7 +51,7 @@ def marked(text: str, patterns: Iterable[str] = (), language: Language | None = 
 
 
 def has_secret(text: str, patterns: Iterable[str] = ()) -> bool:
-    """Return whether a mark would stand in the text."""
+    """True if a mark would stand in the text."""
     known = tuple(patterns)
     return any(not _is_kept(text, one, known) for one in find_secrets(text, known))
 
@@ -80,6 +79,6 @@ class Marks:
 
 
 def _is_kept(text: str, secret: Secret, patterns: tuple[str, ...]) -> bool:
-    """Return whether it is a mail address that no pattern asks for."""
+    """True if it is a mail address that no pattern asks for."""
     found = text[secret.start : secret.end]
     return bool(_MAIL.fullmatch(found)) and not any(re.fullmatch(pattern, found) for pattern in patterns)

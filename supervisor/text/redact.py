@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.language import ROLES
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
-from recalld.supervisor.text.secret_forms import found_secrets
-from recalld.supervisor.text.secret_labels import Found
+from recalld.supervisor.text.secret_forms import found_secrets, keys
+from recalld.supervisor.text.secret_labels import Found, has_label, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.text.language import Language
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
-RULES: Final = 10
+RULES: Final = 11
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final[Mapping[Language, str]] = {"zh": "[已隐去]", "en": "[hidden]"}
 #: Full-width letters, digits and signs are matched as ASCII, characters without width are skipped. Chinese punctuation stays.
@@ -31,13 +30,6 @@ _FOLDED: Final = {
     **dict.fromkeys([0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE0080)]),
 }
 _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
-#: The label of a speaker, with which a line of an extract, a session or a summary begins, or goes on behind "→" and ";". Before
-#: "oz / …" it may be a person's word for a login, and stays.
-_SPEAKER: Final = lazy_re(
-    r"(?:(?:\A|(?<=\n))[ \t>*_+-]{0,8}(?:[(\[（]?(?:\d\d-\d\d )?\d?\d[:：]\d\d[)\]）]? |\d\d-\d\d )?|[→;|\]] ?|；)"
-    rf"(?P<label>(?:{'|'.join([*ROLES, *ROLES.values()])})[*_]{{0,3}} ?[:：])(?!\s?[\w.@+-]{{1,64}}\s?/)",
-    re.IGNORECASE | re.ASCII,
-)
 #: The end of a sentence; a full stop ends one only before a blank, since addresses and numbers contain them.
 _SENTENCE_END: Final = lazy_re(r"[\n。！？；!?;]|\.(?=\s)")
 
@@ -76,22 +68,32 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
             found.append(Secret(last.start, max(last.end, end), last.label or label, last.before, last.named))
             continue
         before = text[found[-1].end if found else 0 : start]
-        if found and before.strip() == "/":  # "Disney login: oz@example.org / wobbly-12": the sentence of both
-            before = f"{found[-1].before} {before}"
         found.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + of, named))
     return found
 
 
 def _matches(text: str) -> list[Found]:
-    """Return the matches in the folded text without the labels of speakers, with their places in *text*."""
-    folded = text.translate(_FOLDED) if not _FOLDED_CHARS.isdisjoint(set(text)) else text
+    """Return the matches in the folded text, with their places in *text*."""
+    folded = _folded(text)
     places: Sequence[int] = range(len(text))
     if len(folded) < len(text):
         places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
-    for label in reversed(list(_SPEAKER.finditer(folded))):
-        start, end = label.span("label")
-        folded, places = folded[:start] + folded[end:], [*places[:start], *places[end:]]
     return [one._replace(start=places[one.start], end=places[one.end - 1] + 1) for one in found_secrets(folded)]
+
+
+def _folded(text: str) -> str:
+    return text if _FOLDED_CHARS.isdisjoint(text) else text.translate(_FOLDED)
+
+
+def names_secret(text: str) -> bool:
+    """
+    True if the text has a label for a secret, whether a value follows it or not, or a key: a group is shown none of it.
+
+    >>> names_secret("门禁码写在门后"), names_secret("the pin is otter"), names_secret("the cookie jar, the spin")
+    (True, True, False)
+    """
+    folded = _folded(text)
+    return has_label(folded) or any(True for _ in labelled(folded)) or any(True for _ in keys(folded))
 
 
 def redacted(
