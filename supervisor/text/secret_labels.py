@@ -49,7 +49,8 @@ _LABEL: Final = lazy_re(
     | (?P<code>(?:{_OPENED})(?:'s)?[ _-]codes?|code(?=\ (?:for|to|of)\ the\ (?:{_OPENED}))|combination
         |pin(?![a-z])(?:[ -]?(?:code|number))?码?|puk(?![a-z])|otp(?![a-z])|cv[vc]2?(?![a-z])|(?:{_OPENED_ZH})(?:的)?(?:代)?[码碼]|门码|暗証番号)
     | (?P<key>api[_ -]?key|(?:access|secret|private|encryption|licen[cs]e|signing)[_ -]?key|(?:client|app)[_ -]secret
-        |(?:access|api|auth|bot)[_ -]token|(?:wi-?fi|wlan|network|hotspot)[ ]key|密[钥鑰]|私[钥鑰]|令牌)
+        |(?:access|api|auth|bot)[_ -]token
+        |(?:wi-?fi|wlan|network|hotspot)[ ]key|密[钥鑰]|私[钥鑰]|令牌)
     | (?P<bare>(?:key|token|secret|cookie)(?![a-z])|钥匙)
     | (?P<seed>(?:seed|recovery|mnemonic|backup)[_ -](?:phrase|words)|助记词)
     | (?P<number>(?:(?:credit|debit|bank)[ -])?card(?![a-z])(?:\ (?:number|no\.?))?|visa|mastercard|amex
