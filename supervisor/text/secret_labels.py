@@ -47,7 +47,8 @@ _LABEL: Final = lazy_re(
       (?P<password>pass(?:word|wd|phrase|code|wort)s?|kennwort|contrase[ñn]a|mot\ de\ passe|senha|wachtwoord|парол[ьяюе]|pwd
         |(?:pass|pw)(?![a-z])|口令|密[码碼]|パスワード|비밀번호)
     | (?P<code>(?:{_OPENED})(?:'s)?[ _-]codes?|code(?=\ (?:for|to|of)\ the\ (?:{_OPENED}))|combination
-        |pin(?![a-z])(?:[ -]?(?:code|number))?码?|puk(?![a-z])|otp(?![a-z])|cv[vc]2?(?![a-z])|(?:{_OPENED_ZH})(?:的)?(?:代)?[码碼]|门码|暗証番号)
+        |pin(?![a-z])(?:[ -]?(?:code|number))?码?|puk(?![a-z])|otp(?![a-z])|cv[vc]2?(?![a-z])
+        |(?:{_OPENED_ZH})(?:的)?(?:代)?[码碼]|门码|暗証番号)
     | (?P<key>api[_ -]?key|(?:access|secret|private|encryption|licen[cs]e|signing)[_ -]?key|(?:client|app)[_ -]secret
         |(?:access|api|auth|bot)[_ -]token
         |(?:wi-?fi|wlan|network|hotspot)[ ]key|密[钥鑰]|私[钥鑰]|令牌)
