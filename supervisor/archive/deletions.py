@@ -202,8 +202,9 @@ class Deletions:
         wanted = frozenset(names)
         if version != (self._journal.version, wanted):
             recorded = {name: [] for name in wanted}
-            for name, key in self._journal.written.keys_in(wanted):
-                recorded[name].append(key)
+            for key, name in [*self._journal.written.items()] if wanted else ():
+                if name in wanted:
+                    recorded[name].append(key)
             self._by_file = (self._journal.version, wanted), recorded
         return recorded
 

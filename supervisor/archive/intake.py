@@ -272,7 +272,7 @@ def _match_formatted(history: History, journal: SeenJournal, memory: MemoryFolde
     While the journal knows the words as they were, nothing has to be matched.
     """
     others = {message.id: message for message in _unseen(history, journal) if journal.has_written(message.id)}
-    for name in sorted(journal.written.files_of(others)):
+    for name in sorted(journal.files_of(others)):
         file = memory.parsed(name)
         for block in file.blocks if file and file.is_edited else ():
             message = others.get(block.key[0])

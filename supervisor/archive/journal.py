@@ -101,12 +101,10 @@ class SeenJournal(JournalState):
         """
         with self._reading:
             before, self._holder = self._holder, threading.get_ident()
-            self._written.keep_answers(kept=True)
         try:
             yield
         finally:
             self._holder = before
-            self._written.keep_answers(kept=before is not None)
 
     def _read_on(self) -> None:
         stat = self._files.disk.stat(self._paths.seen)

@@ -11,7 +11,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.identity import Known
-from recalld.supervisor.archive.seen_tables import Fingerprints, Ids, Written
 from recalld.supervisor.protocol.message import Key, Message, read_message
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.storage.clock import from_wire, to_wire
@@ -26,6 +25,13 @@ _GARBAGE: Final = 2_000
 _WORTH_A_LINE: Final = 16
 
 
+class _Ids(dict[str, tuple[str, ...]]):
+    """The fingerprints of each id, in the order of first sight; another thread may add one while they are iterated over."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self.keys()])
+
+
 class JournalState:
     """What the lines of the journal say, applied one by one; times without an offset are of *zone*."""
 
@@ -34,9 +40,11 @@ class JournalState:
         self._lines = 0
         #: The format that the first line names.
         self.format = 0
-        self._ids = Ids()
-        self._written = Written(self._ids)
-        self._by_fingerprint = Fingerprints(self._ids)
+        self._ids = _Ids()
+        self._by_fingerprint: dict[str, list[str] | tuple[str, ...]] = {}  # ids in the order in which they were added
+        #: The dated file of every written message.
+        self.written: dict[Key, str] = {}
+        self._words: dict[str, str] = {}  # by id, the digest of the words that were written last
         self._times: dict[str, str] = {}
         self.in_history: dict[Key, None] = {}  # what history.json held when it was last read, in its order
         self.unwritten: dict[Key, Message] = {}
@@ -51,25 +59,25 @@ class JournalState:
 
     def file_of(self, key: Key) -> str | None:
         """Return the dated file that holds, or once held, this message; None when it is not written."""
-        return self._written.file_of(key)
+        return self.written.get(key)
+
+    def files_of(self, identities: Iterable[str]) -> list[str]:
+        """Return the dated files that hold messages with these ids, each once."""
+        wanted = {*identities}
+        return [*dict.fromkeys(file for (identity, _), file in [*self.written.items()] if identity in wanted)]
 
     def holds(self, key: Key) -> bool:
         """Return whether the message is safe from other programs: it is written, or the journal has its words."""
-        return key in self.unwritten or self._written.file_of(key) is not None
+        return key in self.unwritten or key in self.written
 
     def has_written(self, identity: str) -> bool:
         """Return whether a message with this id is written, whatever its text."""
-        return bool(self._written.words(identity))
+        return identity in self._words
 
     @property
     def known(self) -> Known:
         """The messages seen before, as `assign_ids` needs them."""
         return Known(self._by_fingerprint, self.in_history, self._times, self._ids, self.holds)
-
-    @property
-    def written(self) -> Written:
-        """The dated file of every written message."""
-        return self._written
 
     def is_bloated(self) -> bool:
         """Return whether most of its lines are obsolete."""
@@ -110,7 +118,7 @@ class JournalState:
                     self._times[str(identity)] = to_wire(from_wire(time))
             case "lost":
                 for identity, digest in value:
-                    self._written.lose((str(identity), str(digest)))
+                    self.written.pop((str(identity), str(digest)), None)
             case "renumbered":
                 for raw, identity, digest in value:
                     self._apply_seen(raw)
@@ -135,7 +143,7 @@ class JournalState:
         self.in_history.setdefault(message.key)
         if "createdAtFound" in message.raw and message.created_at:
             self._times[message.id] = to_wire(message.created_at)
-        if message.key not in self._written:
+        if message.key not in self.written:
             self.unwritten[message.key] = message
 
     def _apply_dropped(self, identity: str, digest: str) -> None:
@@ -144,7 +152,7 @@ class JournalState:
 
     def _apply_here(self, one: object) -> None:
         """Add an id and the digest of its words behind those before it; an older line has the id alone."""
-        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), self._written.words(str(one)))
+        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), self._words.get(str(one), ""))
         if digest:
             self.in_history.pop((identity, digest), None)
             self.in_history[identity, digest] = None
@@ -163,23 +171,31 @@ class JournalState:
             return  # neither a dated file nor a note can have this name
         for identity, digest, *fingerprints in messages:
             key = str(identity), str(digest)
-            owner = self._learn(key[0], fingerprints)
-            self._written.put(owner, key[1], file, moved=moved)
+            self._learn(key[0], fingerprints)
+            if moved or key not in self.written:
+                self.written[key] = file
+            self._words[key[0]] = key[1]
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
             self.removed.discard(key)
         (self.notes if is_note else self.names).add(file)
 
-    def _learn(self, identity: str, fingerprints: Iterable[str]) -> int:
-        """Note the fingerprints of the id, and return its number."""
-        owner = self._ids.add(identity)
-        for fingerprint in fingerprints:
-            self._by_fingerprint.add(fingerprint, owner)
-        return owner
+    def _learn(self, identity: str, fingerprints: Iterable[str]) -> None:
+        known = self._ids.setdefault(identity, ())
+        new = tuple(one for one in map(str, fingerprints) if one not in known)
+        if new:
+            self._ids[identity] = (*known, *new)
+        alone = (identity,)  # of most fingerprints, and one object for all of an id
+        for fingerprint in new:
+            known_ids = self._by_fingerprint.setdefault(fingerprint, alone)
+            if isinstance(known_ids, list):
+                known_ids.append(identity)
+            elif known_ids is not alone:
+                self._by_fingerprint[fingerprint] = [*known_ids, identity]
 
     def drop(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
         """Forget these messages, and give dated files other names, "" for those of which nothing is left."""
-        tables: tuple[Mapping[Key, Any], ...] = (self._written, self.unwritten, self.in_history)
+        tables: tuple[Mapping[Key, Any], ...] = (self.written, self.unwritten, self.in_history)
         dropped = {key for known in (*tables, self.removed, self.reinserted) for key in known if is_unwanted(key)}
         gone = {key[0] for key in dropped}
         gone.difference_update(key[0] for known in tables for key in known if key not in dropped)
@@ -198,19 +214,12 @@ class JournalState:
 
     def _make_again(self, dropped: Collection[Key], gone: Collection[str], renamed: Mapping[str, str]) -> None:
         """Make the tables again without what was dropped, and all about the ids that are gone."""
-        ids = Ids()
-        for identity in self._ids:
+        self.written = {key: renamed.get(name, name) for key, name in self.written.items() if key not in dropped}
+        self._words = dict(self.written.keys())
+        ids, self._ids, self._by_fingerprint = self._ids, _Ids(), {}
+        for identity, fingerprints in ids.items():
             if identity not in gone:
-                ids.add(identity)
-        files, fingerprints = Written(ids), Fingerprints(ids)
-        for key, name in self._written.items():
-            if key not in dropped:
-                files.put(ids.row(key[0]), key[1], renamed.get(name, name))
-        for fingerprint, known in self._by_fingerprint.items():
-            for identity in known:
-                if identity not in gone:
-                    fingerprints.add(fingerprint, ids.row(identity))
-        self._ids, self._written, self._by_fingerprint = ids, files, fingerprints
+                self._learn(identity, fingerprints)
         for identity in gone:
             self._times.pop(identity, None)
 
@@ -218,20 +227,19 @@ class JournalState:
 
     def lines(self) -> Iterator[Mapping[str, Any]]:
         """Yield the fewest lines that say all of this, without the head."""
-        by_id, by_file, listed = self._by_fingerprint.by_id(), self._written.rows_by_file(), bytearray(len(self._ids))
-        for row in chain.from_iterable(by_file.values()):
-            listed[self._written.owner(row)] = True
-        for key in self.unwritten:
-            listed[self._ids.row(key[0])] = True
+        by_file: dict[str, list[Key]] = {}
+        for key, file in self.written.items():
+            by_file.setdefault(file, []).append(key)
+        listed = {identity for identity, _ in chain(self.written, self.unwritten)}
 
         def written(file: str) -> list[list[str]]:
-            return [[*self._written.key(row), *by_id(self._written.owner(row))] for row in by_file.get(file, ())]
+            return [[*key, *self._ids[key[0]]] for key in by_file.get(file, ())]
 
         yield from ({"written": written(file), "file": file} for file in sorted(self.names))
         yield from ({"written": written(file), "file": file, "by": "another"} for file in sorted(self.notes))
         yield from ({"seen": message.raw} for message in self.unwritten.values())
-        left = (owner for owner, is_listed in enumerate(listed) if not is_listed)
-        yield from line_of("known", [[self._ids.text(owner), *by_id(owner)] for owner in left])
+        left = (identity for identity in self._ids if identity not in listed)
+        yield from line_of("known", [[identity, *self._ids[identity]] for identity in left])
         yield from line_of("times", [list(pair) for pair in sorted(self._times.items())])
         yield from line_of("here", [list(key) for key in self.in_history])
         yield from line_of("back", [list(key) for key in sorted(self.reinserted)])

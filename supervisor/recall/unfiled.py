@@ -193,7 +193,7 @@ class Unfiled:
         yield from (block_of(one) for one in self.searched(now) if one.id in {wanted, identity})
         journal.refresh()
         yield from (
-            block for name in journal.written.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted
+            block for name in journal.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted
         )
 
     def _days(

@@ -151,6 +151,36 @@ def test_journal_keeps_the_first_file_of_a_message(paths):
     assert journal.file_of(ONE.key) == NAME
 
 
+def test_journal_knows_the_file_of_a_message_that_was_moved_or_lost(paths):
+    journal = open_journal(paths)
+    journal.record_written(NAME, [block_of(ONE), block_of(TWO)])
+    journal.record_moved("2026-01-30-moved.md", [block_of(ONE)])
+    assert journal.files_of(["1", "2"]) == ["2026-01-30-moved.md", NAME]
+    journal.record_lost([ONE])
+    assert journal.file_of(ONE.key) is None
+    assert journal.has_written("1")
+    journal.record_written("2026-01-30-again.md", [block_of(ONE)])
+    assert journal.files_of(["1", "3"]) == ["2026-01-30-again.md"]
+
+
+def test_journal_names_equal_messages_in_the_order_of_first_sight(paths):
+    journal = open_journal(paths)
+    equal = [parsed({"id": f"{n}", "role": "user", "text": "早"}) for n in (2, 1, 3)]
+    journal.record_seen(equal)
+    journal.record_written(NAME, [block_of(with_timestamp(equal[1], at("2026-01-30T10:00")))])
+    for known in (journal.known, open_journal(paths).known):
+        assert [*known.by_fingerprint[equal[0].fingerprint]] == ["2", "1", "3"]
+
+
+def test_journal_ids_can_be_read_while_another_thread_adds_one(paths):
+    journal = open_journal(paths)
+    journal.record_seen([ONE, TWO])
+    ids = iter(journal.known.ids)
+    assert next(ids) == "1"
+    journal.record_seen([UNTIMED])
+    assert [*ids] == ["2"]
+
+
 def test_journal_drop_removes_an_unwritten_message(paths):
     journal = open_journal(paths)
     journal.record_seen([ONE])
