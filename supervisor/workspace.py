@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.archive.prune import Trash
     from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.archive.replaced import ReplacedHistories
     from recalld.supervisor.archive.unread import UnreadStore
     from recalld.supervisor.context.receipts import ReceiptStore
     from recalld.supervisor.conversation.groups import Groups
@@ -198,12 +197,6 @@ class Workspace:
         from recalld.supervisor.storage.replaced_texts import ReplacedTexts
 
         return ReplacedTexts(self.files, self.paths.previous)
-
-    @store
-    def replaced(self) -> ReplacedHistories:
-        from recalld.supervisor.archive.replaced import ReplacedHistories
-
-        return ReplacedHistories(self.files, self.paths, self.config.care.quarantine_limit, self.config.archive.quiet)
 
     @store
     def unread(self) -> UnreadStore:

@@ -30,10 +30,10 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=3_930, goal=2_300),
-    Room("supervisor/storage", most=2_575, goal=1_900),
+    Room("supervisor/storage", most=2_570, goal=1_900),
     Room("supervisor/storage/catalogue", most=3_930, goal=0),
     Room("supervisor/protocol", most=5_505, goal=4_100),
-    Room("supervisor/archive", most=5_320, goal=3_900),
+    Room("supervisor/archive", most=5_150, goal=3_900),
     Room("supervisor/extracts", most=1_750, goal=950),
     Room("supervisor/summaries", most=2_490, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_909, goal=8_000),
@@ -50,7 +50,7 @@ ROOMS: Final = (
         most=1_500,
         goal=950,
     ),
-    Room("supervisor/host", most=3_275, goal=2_200),
+    Room("supervisor/host", most=3_260, goal=2_200),
     Room("supervisor/checks", most=3_830, goal=2_100),
     Room("supervisor/importing", most=1_760, goal=1_400),
     Room("supervisor/operations", most=2_400, goal=1_800),
@@ -66,8 +66,8 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together: lines, and modules.
-ALL: Final = Room("all", most=72_350, goal=48_000)
-MODULES: Final = Room("modules", most=501, goal=270)
+ALL: Final = Room("all", most=72_150, goal=48_000)
+MODULES: Final = Room("modules", most=500, goal=270)
 
 
 def _lines(path: Path) -> int:

@@ -368,11 +368,7 @@ class ShownHistory:
 def history_copies(files: Files, paths: WorkspacePaths, zone: tzinfo) -> Iterator[Message]:
     """Yield the messages of every copy of history.json that is kept, and its own, the newest copies last."""
     quarantined = (name for name in files.disk.names(paths.quarantine) if name.startswith("history.json."))
-    kept = [
-        *(paths.quarantine / name for name in quarantined),
-        *(paths.replaced / name for name in files.disk.names(paths.replaced)),
-    ]
-    for path in (*kept, paths.history_backup, paths.history):
+    for path in (*(paths.quarantine / name for name in quarantined), paths.history_backup, paths.history):
         yield from _messages(files, path, zone)
 
 

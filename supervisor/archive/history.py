@@ -11,7 +11,6 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.archive.replaced import keep_open_file
 from recalld.supervisor.protocol.message import History, parse_history, read_message, render_history
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, Conflict, SupervisorError
@@ -159,7 +158,6 @@ class HistoryStore:
         except RecursionError:
             raise BadFile(self._paths.history, Text("file.nested")) from None
         self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
-        self._keep_overtaken(version)
         # the next read looks at the bytes, which another program may have put back meanwhile; where they are these, what they
         # say is known: of the entries that were read only the others are read again
         known = {id(entry) for entry in before}
@@ -167,13 +165,6 @@ class HistoryStore:
         self._known = (None, digest_of(data), tuple(read))
         if threading.get_ident() != self._follower:
             self._is_alone = False
-
-    def _keep_overtaken(self, version: FileVersion | None) -> None:
-        """Keep the version that was replaced if a program has begun to write to it since it was looked at last."""
-        backup = self._paths.history_backup
-        old = self._files.disk.stat(backup)
-        if version and old and old.inode == version.stat.inode and old != version.stat:
-            keep_open_file(self._files, backup, old, self._paths.replaced)
 
     def _parse(self, version: FileVersion | None) -> History:
         if version is None:

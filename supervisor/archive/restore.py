@@ -1,7 +1,7 @@
 """
 Restore a damaged or lost history.json, and take in the messages of another version of it (docs/reference/protocol.md, 5).
 
-Nothing is overwritten before it has a copy and a second name. Whether the file counts as damaged is decided by `history`; when
+Nothing is overwritten before it has a copy. Whether the file counts as damaged is decided by `history`; when
 to restore it, by the service.
 """
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.history import HistoryStore
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.archive.replaced import ReplacedHistories
     from recalld.supervisor.archive.unread import Unread, UnreadStore
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
@@ -43,7 +42,6 @@ def restore_history(
     history: HistoryStore,
     journal: SeenJournal,
     quarantine: Quarantine,
-    replaced: ReplacedHistories,
     unread: UnreadStore,
     settings: Archive,
     events: Events,
@@ -63,7 +61,7 @@ def restore_history(
             why = error.why
         else:
             return 0
-        is_kept = keep_damaged(history, quarantine) and (version is None or replaced.keep(version))
+        is_kept = keep_damaged(history, quarantine)
         events.transition("quarantine_full", not is_kept)
         if not is_kept:
             return 0
@@ -76,8 +74,6 @@ def restore_history(
         missed = _record_unread(version.data, messages, quarantine, unread) if version else None
         journal.record_changed(backup, messages)
         history.overwrite(messages, version)
-        if version:
-            replaced.mark_taken(version)
     counts = {"unread": missed.messages, "bytes": missed.bytes, "kept": missed.name} if missed else {}
     events.emit("history_restored", messages=len(messages), why=why, **counts)
     return len(messages)
@@ -114,34 +110,6 @@ def add_missing(
     if missed is None:
         unread.settle(source, found.elements)
     return len(after) - before, missed
-
-
-def take_in_replaced(
-    *,
-    replaced: ReplacedHistories,
-    history: HistoryStore,
-    journal: SeenJournal,
-    quarantine: Quarantine,
-    unread: UnreadStore,
-    settings: Archive,
-    events: Events,
-    now: datetime,
-) -> int:
-    """
-    Add to history.json what programs have written into a file that was replaced meanwhile; returns how many messages were new.
-
-    A file that can't be read counts as far as it can once it is abandoned, and a copy goes to the quarantine.
-    """
-    new = 0
-    for version in replaced.finished(now):
-        journal.refresh()
-        new += _add_entries(version.data, history, journal, settings, now)
-        _record_unread(version.data, history.read(), quarantine, unread)
-        replaced.mark_taken(version)
-    if new:
-        events.emit("seen", messages=new, written_elsewhere=0)
-    replaced.release(now, quarantine)
-    return new
 
 
 def _known_messages(backup: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:

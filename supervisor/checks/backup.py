@@ -254,8 +254,6 @@ class _State:
 
     def _is_not_kept(self, path: Path) -> bool:
         paths = self._paths
-        if path.parent == paths.replaced:
-            return path not in self._ws.replaced.untaken()
         place = place_of(paths.relative(path))
         is_passed = place is not None and not place.in_backup
         return is_passed or path.name == ".git" or path in (paths.root / LIST, paths.root / LOST_AND_FOUND)

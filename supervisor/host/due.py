@@ -46,8 +46,6 @@ def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
         yield quiet_end
     if retry := next_retry(ws, now):
         yield retry
-    if ws.files.disk.names(ws.paths.replaced):
-        yield now  # a program may go on writing to the file that was replaced
     history = ws.history.read()
     waiting = unwritten(history, ws.journal)
     overflowing = is_overflowing(history, ws.journal, ws.caps)

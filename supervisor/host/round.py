@@ -110,21 +110,6 @@ def restore_history(ws: Workspace, now: datetime) -> int:
         history=ws.history,
         journal=ws.journal,
         quarantine=ws.quarantine,
-        replaced=ws.replaced,
-        unread=ws.unread,
-        settings=ws.config.archive,
-        events=ws.events,
-        now=now,
-    )
-
-
-def take_in_replaced(ws: Workspace, now: datetime) -> int:
-    """Add what programs have written into a replaced damaged file to history.json; returns how many messages were new."""
-    return archive_restore.take_in_replaced(
-        replaced=ws.replaced,
-        history=ws.history,
-        journal=ws.journal,
-        quarantine=ws.quarantine,
         unread=ws.unread,
         settings=ws.config.archive,
         events=ws.events,
@@ -269,8 +254,7 @@ def _run_steps(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]
         return otherwise if control.should_stop() else scope.attempt(name, step, otherwise)
 
     run_step("forget", lambda: forget(ws, now), 0)
-    done.seen = run_step("replaced", lambda: take_in_replaced(ws, now), 0)
-    done.seen += run_step("intake", lambda: intake(ws, now, control), 0)
+    done.seen = run_step("intake", lambda: intake(ws, now, control), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)
     done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs, control), 0)
     run_step("groups", lambda: ws.groups.keep(now), None)

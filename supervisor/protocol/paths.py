@@ -98,7 +98,7 @@ class WorkspacePaths:
     sessions = _Below(".recalld", "sessions")  # how far sessions are summed up into long-term lines, a file each
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries
     quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
-    replaced = _Below(".recalld", "replaced")  # damaged histories that were replaced, by a second name
+    replaced = _Below(".recalld", "replaced")  # damaged histories, by a second name: only 0.28 and before wrote there
     unread = _Below(".recalld", "unread.json")  # what could not be read of damaged histories, until a person deals with it
     previous = _Below(".recalld", "previous")  # summaries that newer ones replaced
     archive_request = _Below(".recalld", "archive.now")  # asks the supervisor to archive everything, and is deleted then
@@ -115,7 +115,7 @@ class WorkspacePaths:
     @property
     def folders(self) -> tuple[Path, ...]:
         """Every folder that recalld writes to, outermost first."""
-        state = (self.previous, self.quarantine, self.replaced, self.sessions)
+        state = (self.previous, self.quarantine, self.sessions)
         inner = (self.summaries, self.originals, *state, self.drop_box)
         return (self.memory, self.attachments, self.turns, self.state, *inner, *(self.worker / name for name in QUEUE_FOLDERS))
 

@@ -192,9 +192,7 @@ class Unfiled:
         wanted = unquote(identity, errors="surrogatepass")
         yield from (block_of(one) for one in self.searched(now) if one.id in {wanted, identity})
         journal.refresh()
-        yield from (
-            block for name in journal.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted
-        )
+        yield from (block for name in journal.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted)
 
     def _days(
         self, messages: Sequence[Message], deadline: Deadline, skip: Callable[[Message], bool]

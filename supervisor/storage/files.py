@@ -224,12 +224,6 @@ class Files:
             raise
         self.disk.sync_folder(path.parent)
 
-    def link(self, path: Path, second: Path) -> None:
-        """Give the file a second name, durably; FileExistsError when the name is taken."""
-        self.changes += 1
-        self.disk.link(path, second)
-        self.disk.sync_folder(second.parent)
-
     def append(self, path: Path, line: bytes) -> None:
         """Append one or more whole lines, durably. A line that a crash left without its end gets a line break first."""
         found = self.disk.stat(path)

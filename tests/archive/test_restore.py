@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,8 +15,6 @@ from recalld.supervisor.storage.errors import BadFile
 from tests.world import FaultyDisk, message, talk, without
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.world import World
 
 DAMAGED = {
@@ -288,83 +285,21 @@ def test_supervisor_restores_a_deleted_history_at_once(world):
     assert len(world.history()) == 2
 
 
-# ── a program still has it open ──────────────────────────────────────────────
-
-
-def truncated(world: World) -> IO[str]:
-    """history.json, open in a program that has emptied it and not yet written; the supervisor restores it meanwhile."""
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    file = world.paths.history.open("w", encoding="utf-8")
-    supervisor = world.supervisor()
-    supervisor.tick(world.clock())
-    world.clock.forward(seconds=61)
-    supervisor.tick(world.clock())
-    assert len(world.history()) == 2
-    return file
-
-
-def held(world: World) -> list[Path]:
-    """The damaged files that were replaced; their writers wrote last at the time of the world's clock."""
-    found = sorted(world.paths.replaced.glob("*"))
-    for path in found:
-        os.utime(path, (world.clock().timestamp(),) * 2)
-    return found
-
-
-def test_round_takes_in_once_what_a_program_stripped_of_its_id_meanwhile(world):
-    with truncated(world) as file:
-        world.append(message("手机", "2026-01-31T09:00", "手机说的话。"))
-        said = world.history()
-        file.write(json.dumps(said))
-    world.write(without(said, "id", "archived"))
-    world.settle()
-    assert sorted(world.archived_texts()) == sorted(raw["text"] for raw in said)
+# ── ids that a program takes away ────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("fields", [("id",), ("id", "createdAt")])
-def test_take_in_replaced_knows_a_restored_message_without_its_id(world, fields):
-    """A day later the damaged file is read once more, when a program has just stripped the ids of the restored one."""
+def test_add_missing_knows_a_message_without_its_id(world, tmp_path, fields):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     world.append(*talk("2026-01-31T09:00", 2))
-    world.write(world.paths.history.read_bytes()[:-9])
-    world.restore()
-    assert len(world.history()) == 4
-    world.clock.forward(days=1)
-    held(world)
-    world.clock.forward(days=1)
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(world.paths.history.read_bytes())
     world.write(without(world.history(), *fields))
+    assert world.add_missing(copy) == 0
     world.settle()
     assert len(world.history()) == 4
     assert world.archived_texts() == sorted(raw["text"] for raw in world.history())
-
-
-def test_take_in_replaced_knows_a_message_that_never_had_an_id(world):
-    """Nothing was known when its file was damaged: what its slow writer writes is that file and history.json."""
-    said = [message("", "2026-01-31T09:00", text) for text in ("备份在哪？", "备份在哪？", "在 /srv/backup。")]
-    world.write(b"")
-    world.restore()
-    assert len(held(world)) == 1
-    world.write(without(said, "id"))
-    world.settle()
-    assert len(world.history()) == 3
-    assert world.archived_texts() == sorted(raw["text"] for raw in said)
-
-
-def test_take_in_replaced_gives_a_stripped_message_its_id_back(world):
-    """It waits while the journal can't be told of it; before the next look a program wrote what is there without ids."""
-    with truncated(world) as file:
-        json.dump([*world.history(), message("慢", "2026-01-31T09:00", "想了很久。", "assistant")], file)
-    ids = world.ids()
-    world.reopen(disk=FaultyDisk("open_append", refuses=lambda _, path: path.name == "seen.jsonl"))
-    world.round()
-    assert world.ids() == ids
-    world.write(without(world.history(), "id", "archived"))
-    world.reopen()
-    world.settle()
-    assert world.ids() == [*ids, "慢"]
-    assert len(world.archived()) == 3
 
 
 @pytest.mark.parametrize("is_restored", [False, True])
@@ -392,150 +327,6 @@ def test_intake_tells_the_journal_of_an_id_before_history_has_it(world, is_resto
     world.restore()
     world.settle()
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
-
-
-def test_round_takes_in_what_a_slow_writer_writes_after_a_restore(world):
-    with truncated(world) as file:
-        known = world.history()
-        ids = world.ids()
-        text = json.dumps([*known, message("慢", "2026-01-31T09:00", "想了很久。", "assistant")])
-        file.write(text[:-9])
-        file.flush()
-        for _ in range(2):
-            world.round()
-            assert world.ids() == ids
-        file.write(text[-9:])
-    world.settle()
-    assert world.ids() == [*ids, "慢"]
-    assert len(world.archived()) == 3
-    assert len(held(world)) == 1
-    world.clock.forward(seconds=61)
-    world.settle()
-    assert held(world) == []
-    assert len(world.archived()) == 3
-
-
-def test_round_takes_in_what_a_writer_left_half_written_after_a_day(world):
-    half = json.dumps([message("慢", "2026-01-31T09:00", "只写了一半。", "assistant"), {"id": "断"}])[:-4]
-    with truncated(world) as file:
-        file.write(half)
-    world.settle()
-    assert len(held(world)) == 1
-    world.clock.forward(days=1)
-    world.settle()
-    assert (world.ids()[-1], len(world.archived()), held(world)) == ("慢", 3, [])
-    assert half.encode() in [path.read_bytes() for path in world.paths.quarantine.iterdir()]
-
-
-@pytest.mark.parametrize("is_slow", [False, True], ids=["at once", "an hour later"])
-def test_take_in_replaced_finds_what_is_written_at_the_moment_of_a_rename(world, is_slow):
-    """A program that ignores the lock empties history.json after it was looked at last, and before the new one is in its place."""
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    opened: list[IO[str]] = []
-    slow = json.dumps([*world.history(), message("慢", "2026-01-31T09:00", "想了很久。", "assistant")])
-
-    def empties(call: str, path: Any) -> bool:
-        if call == "rename" and path == world.paths.history and not opened:
-            opened.append(world.paths.history.open("w", encoding="utf-8"))
-        return False
-
-    world.reopen(disk=FaultyDisk("rename", refuses=empties))
-    world.append(message("快", "2026-01-31T08:00", "手机说的话。"))
-    world.reopen()
-    (file,) = opened
-    if is_slow:
-        world.round()
-        world.clock.forward(hours=1)
-    file.write(slow)
-    file.close()
-    held(world)
-    world.settle()
-    assert world.archived_texts().count("想了很久。") == world.archived_texts().count("手机说的话。") == 1
-    world.clock.forward(days=1)
-    world.settle()
-    assert len(world.archived()) == 4
-
-
-def window(*texts: str) -> list[dict[str, str]]:
-    """What a program writes that knows neither ids nor times."""
-    return [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(texts)]
-
-
-WINDOW = ("继续", "好", "继续", "好", "继续")
-
-
-@pytest.mark.parametrize("cut", [None, -1], ids=["whole", "torn"])
-def test_take_in_replaced_takes_every_repeated_word_in_once(world, cut):
-    with truncated(world) as file:
-        file.write(json.dumps(window(*WINDOW))[:cut])
-    held(world)
-    for days in (0, 1, 0):
-        world.clock.forward(days=days)
-        world.settle()
-    assert [text for text in world.archived_texts() if text in WINDOW] == sorted(WINDOW)
-    assert sum(told["messages"] for told in world.events.of("seen")) == len(world.history()) == 2 + len(WINDOW)
-
-
-@pytest.mark.parametrize("is_restarted", [False, True], ids=["running", "restarted"])
-@pytest.mark.parametrize("cut", [None, -1], ids=["whole", "torn"])
-def test_take_in_replaced_reads_a_version_once_whatever_comes_later(world, cut, is_restarted):
-    """Its file stays for a minute, or until the quarantine has room; another talk has the same words meanwhile."""
-    limit = world.ws.config.care.quarantine_limit
-    with truncated(world) as file:
-        file.write(json.dumps(window(*WINDOW))[:cut])
-    for n in range(limit if cut else 0):
-        world.put(f".recalld/quarantine/history.json.{n}", "")
-    held(world)
-    world.clock.forward(days=1 if cut else 0)
-    world.settle()
-    world.write(window("另一件事。", "继续", "继续"))
-    world.settle()
-    if is_restarted:
-        world.reopen()
-    world.settle()
-    assert len([*world.paths.replaced.iterdir()]) == 1
-    assert [text for text in world.archived_texts() if text in WINDOW] == sorted((*WINDOW, "继续", "继续"))
-
-
-def test_take_in_replaced_leaves_what_was_restored_already(world):
-    """A writer died in the middle; a day later another talk has the same words."""
-    world.write(json.dumps(window(*WINDOW))[:-1].encode())
-    os.utime(world.paths.history, (world.clock().timestamp(),) * 2)
-    assert world.restore() == len(WINDOW)
-    world.settle()
-    world.write(window("另一件事。", "继续", "继续"))
-    world.settle()
-    world.clock.forward(days=1)
-    world.settle()
-    assert [*world.paths.replaced.iterdir()] == []
-    assert [text for text in world.archived_texts() if text in WINDOW] == sorted((*WINDOW, "继续", "继续"))
-
-
-def test_take_in_replaced_leaves_messages_of_others_to_intake(world):
-    """A program that numbers its window has written history.json meanwhile: only intake knows its messages by other numbers."""
-    said = [message("", f"2026-01-31T09:0{n}", f"第 {n} 句。") for n in range(6)]
-    with truncated(world) as file:
-        world.write([{**raw, "id": str(n)} for n, raw in enumerate(said)])
-        world.settle()
-        json.dump([message("慢", "2026-01-31T10:00")], file)
-    world.write([{**raw, "id": str(n)} for n, raw in enumerate(said[2:])])
-    world.settle()
-    assert len(world.archived()) == 2 + len(said) + 1
-    assert sum(told["messages"] for told in world.events.of("seen")) == 2 + len(said) + 1
-
-
-def test_restore_history_waits_when_too_many_files_may_be_open(world):
-    limit = world.ws.config.care.quarantine_limit
-    for _ in range(limit):
-        truncated(world).close()
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    with world.paths.history.open("w", encoding="utf-8") as file:
-        assert world.restore() == 0
-        file.write(json.dumps([message("慢", "2026-01-31T09:00")]))
-    world.settle()
-    assert (world.ids(), len(held(world)), len(world.events.of("quarantine_full"))) == (["慢"], limit, 1)
 
 
 # ── strange, yet readable ────────────────────────────────────────────────────

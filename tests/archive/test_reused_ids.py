@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from datetime import timedelta
 from typing import Any
@@ -86,26 +85,20 @@ def test_restore_history_knows_messages_whose_place_was_their_id(world, runs):
             world.round(runs)
     world.write(world.paths.history.read_bytes()[:-9])
     world.restore()
-    for path in world.paths.replaced.iterdir():
-        os.utime(path, (world.clock().timestamp(),) * 2)
-    world.clock.forward(days=1)
     settled(world, seen=8)
     assert sorted(world.archived_texts()) == texts(talk[:8])
-    assert [*world.paths.replaced.iterdir()] == []
 
 
 @pytest.mark.parametrize("timed", [True, False])
-def test_take_in_replaced_knows_what_has_another_number_now(world, timed):
-    """A damaged file is looked at for the last time just when a program has numbered its window anew."""
+def test_add_missing_knows_what_has_another_number_now(world, tmp_path, timed):
+    """A copy of history.json is taken in just when a program has numbered its window anew."""
     talk = numbered("窗口", 8, timed=timed)
     world.write([{**raw, "id": n} for n, raw in enumerate(talk[:6])])
     world.round("none")
-    world.write(world.paths.history.read_bytes()[:-9])
-    world.restore()
-    for path in world.paths.replaced.iterdir():
-        os.utime(path, (world.clock().timestamp(),) * 2)
-    world.clock.forward(days=1)
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(world.paths.history.read_bytes()[:-9])
     world.write([{**raw, "id": n} for n, raw in enumerate(talk[1:])])
+    world.add_missing(copy)
     settled(world, seen=8)
     assert sorted(world.archived_texts()) == texts(talk)
 

@@ -112,15 +112,6 @@ def test_backup_has_no_locks_sockets_index_links_or_temporary_files(lived, place
     assert set(made.left_out) == {"memory/链接.md", "照片", "管道"}
 
 
-def test_backup_leaves_out_a_replaced_history_that_was_taken_in(lived, place):
-    lived.put(".recalld/replaced/history.json.1.2", "[")
-    path = lived.put(".recalld/replaced/x", "[]")
-    stat = path.stat()
-    path.rename(path.with_name(f"history.json.{stat.st_ino}.{stat.st_mtime_ns}.{stat.st_size}"))
-    paths = {entry.path for entry in created(lived, place / "一.tar").contents.files}
-    assert [path for path in paths if "replaced" in path] == [".recalld/replaced/history.json.1.2"]
-
-
 def test_restored_workspace_is_settled_already_when_nothing_was_due(lived, place):
     lived.settle()
     lived.ws.events.all.clear()

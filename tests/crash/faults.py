@@ -103,19 +103,6 @@ def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., 
     return empty_and_remove
 
 
-def released_first(finished: Callable[..., Any]) -> Callable[..., Any]:
-    """Release a replaced history before its messages are taken in."""
-
-    def release_and_yield(self: Any, now: Any) -> Any:
-        for version in finished(self, now):
-            for path, stat in self._kept():
-                if stat.inode == version.stat.inode:
-                    self._files.remove(path)
-            yield version
-
-    return release_and_yield
-
-
 def intake_telling_texts(intake: Callable[..., Any]) -> Callable[..., Any]:
     """Put the texts of un-written messages into the event `seen`."""
 

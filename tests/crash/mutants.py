@@ -27,7 +27,6 @@ from recalld.supervisor.archive.history import HistoryStore
 from recalld.supervisor.archive.journal import JournalState, SeenJournal
 from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.archive.quarantine import Quarantine
-from recalld.supervisor.archive.replaced import ReplacedHistories
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.protocol.lease import Lease
 from recalld.supervisor.protocol.queue import TaskQueue
@@ -94,24 +93,6 @@ MUTANTS = (
         others.Damaged,
         "is gone from the conversation",
         ((HistoryStore, "_parse", faults.damaged_is_empty(_PARSE)),),
-    ),
-    Mutant(
-        "a damaged history is replaced for good",
-        others.Slow,
-        "LOST: 慢",
-        ((ReplacedHistories, "keep", lambda *_: True),),
-    ),
-    Mutant(
-        "a replaced history is released before its messages are in the new one",
-        others.Slow,
-        "LOST: 慢",
-        ((ReplacedHistories, "finished", faults.released_first(ReplacedHistories.finished)),),
-    ),
-    Mutant(
-        "a replaced history is released before the journal has its messages",
-        others.SlowSwiped,
-        "LOST: 慢",
-        ((JournalState, "holds", lambda *_: True),),
     ),
     Mutant("no .bak", others.Damaged, "is gone from the conversation", ((Files, "_second_name", faults.nothing),)),
     Mutant(
@@ -276,7 +257,7 @@ MUTANTS = (
         "other words are the same message",
         talking.Revision,
         "its words are in no dated file",
-        ((JournalState, "file_of", lambda self, key: next((f for k, f in self._written.items() if k[0] == key[0]), None)),),
+        ((JournalState, "file_of", lambda self, key: next((f for k, f in self.written.items() if k[0] == key[0]), None)),),
     ),
     # ── roll-up and coverage ──
     Mutant(

@@ -353,37 +353,6 @@ class Damaged(Workload):
         return super().judge(disk, acks) + wrong + ([] if copied else ["no copy was kept of the damaged file"])
 
 
-class Slow(Workload):
-    """A program opens history.json and asks its model what to write; recalld restores the emptied file meanwhile."""
-
-    losing = True
-    ordered = False
-    before: ClassVar = (JANUARY, TOLD)
-    answer = Acked("慢", "想了很久才说的话。", "2026-01-28T01:00:00.000Z", "assistant")
-
-    def happen(self, life: Program) -> None:
-        disk, entries, opened = life.disk, entries_of(life.disk), life.disk.live[""]["history.json"]
-        disk.scribble("history.json", b"")
-        life.at(self.now).round()
-        said = [*entries, message(self.answer.id, self.answer.created_at, self.answer.text, self.answer.role)]
-        data = json.dumps(said).encode()
-        disk.inodes[opened] = disk.inodes[opened]._replace(data=data, durable=len(data), mtime_ns=disk.tick())
-        life.voice.said.add(self.answer.text)
-        disk.ack(self.answer)
-
-
-class SlowSwiped(Slow):
-    """As it is done with the replaced file, a program without the lock writes history.json anew, without what was in it."""
-
-    def work(self, disk: ModelDisk) -> None:
-        def swipe(text: str) -> None:
-            if text.startswith("unlink .recalld/replaced/"):
-                rewrite(disk, [])
-
-        disk.meanwhile = swipe
-        super().work(disk)
-
-
 class Missing(Damaged):
     """history.json is deleted by mistake: its backup says that it was there."""
 

@@ -44,8 +44,6 @@ WORKLOADS: tuple[type[Workload], ...] = (
     others.Window,
     others.Respelled,
     others.Damaged,
-    others.Slow,
-    others.SlowSwiped,
     others.Missing,
     people.Edited,
     people.Written,

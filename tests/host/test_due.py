@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.host.due import AGAIN, LONGEST, next_due
+from recalld.supervisor.host.due import LONGEST, next_due
 from tests.world import FaultyDisk, at, message, message_on, talk
 
 QUIET = '[archive]\ntimezone = "Asia/Shanghai"\n[care]\nquiet_hours = "22:00-07:00"\n'
@@ -55,12 +55,6 @@ def test_due_is_when_the_wait_after_a_failure_is_over(world):
     now = world.clock()
     world.ws.task_queue.fail("day-2026-01-10", 1, now, now + timedelta(minutes=10), "provider")
     assert next_due(world.ws, now) == now + timedelta(minutes=10)
-
-
-def test_due_is_soon_while_a_program_may_write_to_a_replaced_history(world):
-    world.files.make_folder(world.paths.replaced, lasting=True)
-    (world.paths.replaced / "history.json.7.7").write_bytes(b"[]")
-    assert next_due(world.ws, world.clock()) == world.clock() + AGAIN
 
 
 # ── the promises of the thirty seconds, with due times ───────────────────────

@@ -135,45 +135,6 @@ class Typed(Program):
         return found
 
 
-class SlowWriter(Program):
-    """Opens history.json for writing, which empties it, and writes after a while."""
-
-    def __init__(self, root: Path, chance: random.Random) -> None:
-        super().__init__(root, chance)
-        self.file = -1
-        self.data = b""
-        self.new = ""
-        self.orphans = 0
-
-    def act(self) -> None:
-        self.note_met()
-        if self.file >= 0:
-            self._close()
-            return
-        with contextlib.suppress(ValueError, OSError):
-            found = json.loads((self.root / "history.json").read_bytes())
-            said = self.say()
-            self.new = str(said["text"])
-            self.data = json.dumps([*found, said], ensure_ascii=False).encode()
-            self.file = os.open(self.root / "history.json", os.O_WRONLY | os.O_TRUNC)
-
-    def end(self) -> None:
-        if self.file >= 0:
-            self._close()
-        super().end()
-        if self.orphans > 1:  # one may have fallen between a look of ours and a rename
-            self.wrong.append(f"{self.orphans} times what a slow writer held open was put out of reach")
-
-    def _close(self) -> None:
-        os.write(self.file, self.data)
-        if os.fstat(self.file).st_nlink:
-            self.said[self.new] = (1, 1)  # it can be found, and has to be
-        else:
-            self.orphans += 1
-        os.close(self.file)
-        self.file = -1
-
-
 class OneName(Program):
     """Moves each message into the drop-box by the same name. Promised is what it has not itself replaced."""
 
@@ -336,5 +297,5 @@ def _wire(time: datetime) -> str:
 
 
 #: Of those that write history.json anew a storm has one, of the others at most one.
-WRITERS: Final = (BySession, ByPosition, Sliding, Typed, SlowWriter)
+WRITERS: Final = (BySession, ByPosition, Sliding, Typed)
 OTHERS: Final = (OneName, Formatter, Synchroniser, Mover)

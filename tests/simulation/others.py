@@ -300,8 +300,6 @@ def is_all_in_files(world: SimulatedWorld) -> bool:
     here = {(str(one.get("id")), one.get("text")) for one in world.history() or ()}
     here |= world.filed().keys()
     texts = {text for _, text in here}
-    if world.disk.live.get(".recalld/replaced"):
-        return False  # a program may still be writing what is nowhere else
     if world.boxed.keys() - world.in_drop_box():
         return False  # what was dropped has been taken in, and may stand in the journal alone
     return not (

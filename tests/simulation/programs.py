@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _WINDOW: Final = 12
 #: What no two messages of a program share, however often it speaks within an hour.
 _MOMENT: Final = timedelta(milliseconds=137)
-#: How long a program may hold a replaced history.json open (docs/reference/protocol.md, 5.4).
-_PATIENCE: Final = timedelta(days=1)
 #: How other programs spell a time.
 _SPELLINGS: Final[tuple[Callable[[datetime], Any], ...]] = (
     lambda time: time.isoformat(timespec="milliseconds"),
@@ -223,13 +221,12 @@ class SlowWriter(Program):
     """
     Opens history.json to write it, which empties it, and writes when its model has answered; recalld looks meanwhile.
 
-    What it then writes has to be taken in, though recalld may have put another file in the place of the empty one.
+    What it then writes has to be taken in, unless another file is in the place of the empty one meanwhile.
     """
 
     def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
         super().__init__(world, talker)
-        self.held: tuple[SimulatedDisk, int, int] | None = None  # the file, and how often others had written when it was opened
-        self.opened = world.clock()
+        self.held: tuple[SimulatedDisk, int] | None = None
         self.raws: list[dict[str, Any]] = []
         self.said: list[WindowMessage] = []
 
@@ -253,12 +250,11 @@ class SlowWriter(Program):
         world.disk.overwrite(number, b"")
         world.in_order, world.rude = False, True
         world.rewrites += 1
-        self.held = world.disk, number, world.rewrites
-        self.opened = world.clock()
+        self.held = world.disk, number
 
     def close(self) -> None:
         assert self.held
-        world, (disk, number, rewrites), self.held = self.world, self.held, None
+        world, (disk, number), self.held = self.world, self.held, None
         if disk is not world.disk:
             return  # the crash has ended it as well
         disk.overwrite(number, json.dumps(self.raws, ensure_ascii=True).encode())
@@ -266,9 +262,6 @@ class SlowWriter(Program):
             world.rude = True
             world.rewrites += 1
             world.unseen += self.said
-        elif world.rewrites == rewrites and world.clock() - self.opened < _PATIENCE:
-            # else another program put a file of its own there, or the writer took longer than any is waited for
-            world.owed += self.said
         come(world, self.said)
 
 

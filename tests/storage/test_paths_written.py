@@ -50,18 +50,22 @@ PATHS = WorkspacePaths(Path("workspace"))
 PROPERTIES = sorted(name for name in vars(WorkspacePaths) if isinstance(getattr(PATHS, name, None), Path) and name != "root")
 
 #: What WorkspacePaths names and recalld only reads, and why.
-READ_ONLY = {"inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)"}
+READ_ONLY = {
+    "inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)",
+    "replaced": "0.28 and before wrote there; a forgetting deletes what has the words",
+}
 #: Places that this life has no files in, and why.
 NOT_OF_THIS_LIFE = {
     "temporary": "a file has such a name for as long as it is written",
     "inbox": "the assistant writes it",
     "notes": "a person writes them",
     "prompts": "a person writes them",
+    "replaced": "0.28 and before wrote it",
     "chats": "the extra llamaindex writes them (tests/llamaindex)",
     "unread": "an import that can't read all of its source writes it (tests/importing)",
 }
 #: Folders in which every file belongs to what the folder is named for.
-FOLDERS = ("attachments", "turns", "pieces", "quarantine", "previous", "drop_box", "replaced", "vectors")
+FOLDERS = ("attachments", "turns", "pieces", "quarantine", "previous", "drop_box", "vectors")
 
 
 @dataclass(frozen=True)

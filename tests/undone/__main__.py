@@ -59,25 +59,7 @@ ROWS: Final = (
         "what a program stripped of its id is not there",
         "    present = assign_ids(present, journal.known, now, settings.future_limit)",
         "",
-        "tests/archive/test_restore.py::test_take_in_replaced_knows_a_restored_message_without_its_id",
-    ),
-    Undone(
-        "a version of a replaced history is taken in again",
-        "                self._files.move(path, self._path_of_taken(version.stat))",
-        "                pass",
-        "tests/archive/test_restore.py::test_take_in_replaced_reads_a_version_once_whatever_comes_later",
-    ),
-    Undone(
-        "what is written at the moment of a rename is in the backup alone",
-        "        self._keep_overtaken(version)\n",
-        "",
-        "tests/archive/test_restore.py::test_take_in_replaced_finds_what_is_written_at_the_moment_of_a_rename",
-    ),
-    Undone(
-        "what a damaged history held at first is taken in again a day later",
-        "        if version:\n            replaced.mark_taken(version)\n",
-        "",
-        "tests/archive/test_restore.py::test_take_in_replaced_leaves_what_was_restored_already",
+        "tests/archive/test_restore.py::test_add_missing_knows_a_message_without_its_id",
     ),
     Undone(
         "a stripped message that the journal was not told of is another",
@@ -101,7 +83,7 @@ ROWS: Final = (
         "what has another number when a damaged history is taken in is another message",
         " and message.key not in renamed",
         "",
-        "tests/archive/test_reused_ids.py::test_take_in_replaced_knows_what_has_another_number_now",
+        "tests/archive/test_reused_ids.py::test_add_missing_knows_what_has_another_number_now",
     ),
     Undone(
         "a power cut leaves a message under two numbers",
