@@ -433,7 +433,6 @@ class World:
             files=self.files,
             history=self.ws.history,
             journal=self.ws.journal,
-            unread=self.ws.unread,
             settings=self.ws.config.archive,
             now=self.clock(),
         )[0]

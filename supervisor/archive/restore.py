@@ -71,7 +71,9 @@ def restore_history(
         messages = _with_missing(messages, entries, journal, settings, now)
         if version and not messages:
             return 0
-        missed = _record_unread(version.data, messages, quarantine, unread) if version else None
+        missed = unread_of(quarantine.name_of("history.json", version.data), version.data, messages) if version else None
+        if missed:
+            unread.add(missed)
         journal.record_changed(backup, messages)
         history.overwrite(messages, version)
     counts = {"unread": missed.messages, "bytes": missed.bytes, "kept": missed.name} if missed else {}
@@ -85,14 +87,13 @@ def add_missing(
     files: Files,
     history: HistoryStore,
     journal: SeenJournal,
-    unread: UnreadStore,
     settings: Archive,
     now: datetime,
 ) -> tuple[int, Unread | None]:
     """
     Add to history.json the messages of *source*, a copy of it, that are nowhere else; returns how many, and what was not read.
 
-    Where all of it was read, what it mends is no longer unread. BadRequest when it does not exist, or holds no message.
+    BadRequest when it does not exist, or holds no message.
     """
     version = files.read_stable(source)
     if version is None:
@@ -106,10 +107,7 @@ def add_missing(
     before = len(history.read())
     _add_entries(version.data, history, journal, settings, now)
     after = history.read()
-    missed = unread_of(str(source), version.data, after)
-    if missed is None:
-        unread.settle(source, found.elements)
-    return len(after) - before, missed
+    return len(after) - before, unread_of(str(source), version.data, after)
 
 
 def _known_messages(backup: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:
@@ -118,14 +116,6 @@ def _known_messages(backup: History, journal: SeenJournal, settings: Archive, no
     messages = assign_ids(backup, journal.known, now, settings.future_limit)  # the backup may be older than the ids
     held = {*_first_keys(messages, journal).values()}
     return messages + tuple(journal.original(message) for key, message in journal.unwritten.items() if key not in held)
-
-
-def _record_unread(data: bytes, known: History, quarantine: Quarantine, unread: UnreadStore) -> Unread | None:
-    """Record what can't be read of a damaged history, and is in none of the *known* messages; return it."""
-    missed = unread_of(quarantine.name_of("history.json", data), data, known)
-    if missed:
-        unread.add(missed)
-    return missed
 
 
 def _add_entries(data: bytes, history: HistoryStore, journal: SeenJournal, settings: Archive, now: datetime) -> int:

@@ -7,36 +7,30 @@ The bytes are in the quarantine; this says in which of its files, how many, and 
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.storage.lenient_json import recover, render_json
+from recalld.supervisor.storage.lenient_json import recover
 from recalld.supervisor.text.decoding import encoding_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from recalld.supervisor.protocol.message import History
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.files import Files
 
-#: A field of a half message, whose value may be cut off.
-_FIELD: Final = lazy_re(r'"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\\?$)')
-#: What is left of a half message without its fields, where no words are in it.
-_BARE: Final = lazy_re(
-    r'[\s\[,]*\{[\s,]*(?:"(?:archived|createdAt)"\s*:\s*(?:true|false|null)?[\s,]*)*(?:"\w{0,12}"?\s*:?\s*)?'
-)
-#: The fields that hold no words.
-_WORDLESS: Final = frozenset({"id", "role", "createdAt", "timestamp", "archived"})
-#: A character that is cut off, as "surrogateescape" decodes it; an escape that is.
-_HALF_CHARACTER: Final = lazy_re(r"[\udc80-\udcff]{1,3}$")
-_HALF_ESCAPE: Final = lazy_re(r"\\(?:u[0-9a-fA-F]{0,3})?$")
+#: The words of a message, which may be cut off, also in the middle of a character or an escape.
+_WORDS: Final = lazy_re(r'"(?:text|content)"\s*:\s*"((?:[^"\\]|\\.)*)')
+_CUT_OFF: Final = lazy_re(r"(?:[\udc80-\udcff]{1,3}|\\(?:u[0-9a-fA-F]{0,3})?)$")
+#: The beginning of one message, and the name of its words where they have not begun.
+_NAME_LAST: Final = lazy_re(r'"(?:text|content)"?\s*:?\s*$')
+_BARE: Final = lazy_re(r"[\s\[,]*\{[^{}]*")
 
 
 @record(kw_only=True)
@@ -81,20 +75,6 @@ class UnreadStore:
         """Return the path of the file that holds what was not read."""
         return self._paths.quarantine / unread.name
 
-    def settle(self, source: Path, elements: Sequence[object]) -> None:
-        """
-        Forget what a person has mended: *source*, which was read to its end and holds *elements*.
-
-        It mends a file of the quarantine if it is this file, or holds all that could be read of it and more.
-        """
-        there = {render_json(element) for element in elements}
-        for one in self.read():
-            path = self.path_of(one)
-            version = self._files.read_stable(path)
-            read = {render_json(element) for element in recover(version.data).elements} if version else set()
-            if path == source or read < there:
-                self.remove(one.name)
-
     def _all(self) -> list[Unread]:
         version = self._files.read_stable(self._paths.unread)
         with suppress(ValueError, TypeError):  # a file that somebody has written over
@@ -108,10 +88,9 @@ class UnreadStore:
 
 
 def unread_of(name: str, data: bytes, known: History) -> Unread | None:
-    """Return what can't be read of a damaged history and is in none of the *known* messages; None if that is nothing."""
-    pieces = recover(data).unread
-    texts = sorted(entry.text for entry in known if isinstance(entry, Message)) if pieces else []
-    pieces = [piece for piece in pieces if not _is_known(piece, texts)]
+    """Return what can't be read of a damaged history, but for words that are *known*; None if that is nothing."""
+    texts = [entry.text for entry in known if isinstance(entry, Message)]
+    pieces = [piece for piece in recover(data).unread if not _is_known(piece, texts)]
     if not pieces:
         return None
     encoding = encoding_of(data)
@@ -123,28 +102,20 @@ def unread_of(name: str, data: bytes, known: History) -> Unread | None:
     )
 
 
-def _is_known(piece: str, texts: Sequence[str]) -> bool:
-    """
-    Return whether a piece is the beginning of one message whose words are known, or has no words yet.
-
-    *texts* are the known words, sorted: what is cut off is looked for by how it begins.
-    """
-    piece = _HALF_CHARACTER.sub("", piece)
-    fields = _FIELD.findall(piece)
-    if piece.count('"role"') > 1 or not _BARE.fullmatch(_FIELD.sub("", piece)):
+def _is_known(piece: str, texts: Collection[str]) -> bool:
+    """True if the piece is of one message whose words are known as far as they go, or has no words yet."""
+    if piece.count('"role"') > 1:
         return False
-    for name, value in fields:
-        words = _unescaped(value)
-        at = bisect_left(texts, words)
-        begins = at < len(texts) and texts[at].startswith(words)
-        if not (name in _WORDLESS or begins):
-            return False
-    return True
+    if not any(name in _NAME_LAST.sub("", piece) for name in ("text", "content")):
+        return bool(_BARE.fullmatch(piece))
+    words = _WORDS.findall(piece)
+    begun = _unescaped(words[0]) if len(words) == 1 else None
+    return begun is not None and any(text.startswith(begun) for text in texts)
 
 
-def _unescaped(value: str) -> str:
-    """Return what the inside of a JSON string says, as far as it goes."""
+def _unescaped(words: str) -> str | None:
+    """Return what the inside of a JSON string says, as far as it goes; None if it is none."""
     try:
-        return str(json.loads(f'"{_HALF_ESCAPE.sub("", value)}"', strict=False))
+        return str(json.loads(f'"{_CUT_OFF.sub("", words)}"', strict=False))
     except ValueError:
-        return value
+        return None

@@ -62,7 +62,7 @@ class RestoreRequest:
     """
     A *source* is a copy of history.json, damaged or not; its messages that are nowhere else are added.
 
-    *give_up* is a file in the quarantine whose unread messages are no longer wanted.
+    *give_up* is a file in the quarantine whose unread messages are no longer wanted, or are in *source*.
     """
 
     source: Path | None = None
@@ -174,22 +174,24 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
 
     ws, now = memory.ws, memory.caller.clock()
     ws.prepare()
-    if request.give_up and not ws.unread.remove(request.give_up.name):
-        raise BadRequest("--give-up", Text("file.not_recorded", name=request.give_up.name))
+    mended = request.give_up.name if request.give_up else ""
+    if mended and mended not in {one.name for one in ws.unread.read()}:
+        raise BadRequest("--give-up", Text("file.not_recorded", name=mended))
     restored = restore_history(ws, now)
     if not restored:
         _refuse_unreadable(ws)
-    if request.source is None:
-        return RestoreAnswer(restored=restored, unread=tuple(ws.unread.read()))
-    added, missed = add_missing(
-        request.source.expanduser().absolute(),
-        files=ws.files,
-        history=ws.history,
-        journal=ws.journal,
-        unread=ws.unread,
-        settings=ws.config.archive,
-        now=now,
-    )
+    added, missed = None, None
+    if request.source:
+        added, missed = add_missing(
+            request.source.expanduser().absolute(),
+            files=ws.files,
+            history=ws.history,
+            journal=ws.journal,
+            settings=ws.config.archive,
+            now=now,
+        )
+    if mended and not missed:  # a copy that can't be read to its end mends nothing
+        ws.unread.remove(mended)
     unread = [*ws.unread.read(), *([missed] if missed else [])]
     return RestoreAnswer(restored=restored, added=added, unread=tuple(unread))
 

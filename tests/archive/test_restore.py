@@ -151,18 +151,11 @@ def test_restore_history_says_what_it_could_not_read_until_it_is_mended(world, t
     mended = tmp_path / "修好的.json"
     mended.write_bytes(kept.read_bytes().replace("“".encode(), b'"'))
     assert world.add_missing(mended) == 1
+    assert len(wrong(world)) == 1
+    assert world.ws.unread.remove(kept.name)
     assert wrong(world) == []
     world.settle()
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
-
-
-def test_restore_history_takes_another_copy_for_no_mended_one(world, tmp_path):
-    spoilt(world, 5, '"role": "user"', '"role": “user"')
-    world.restore()
-    other = tmp_path / "别的.json"
-    other.write_text(json.dumps(talk("2026-01-30T09:00", 9)))
-    world.add_missing(other)
-    assert len(wrong(world)) == 1
 
 
 def test_restore_history_says_nothing_of_a_half_message_that_it_knows(world):

@@ -101,11 +101,15 @@ def test_restore_exits_65_until_a_person_ends_what_it_could_not_read(recalld: Co
     done = recalld("restore")
     assert (done.code, said in done.err) == (65, True)
     (name,) = re.findall(r"--give-up (history\.json\.[0-9a-f]{12})", done.err)
+    kept = recalld.root / ".recalld" / "quarantine" / name
+    assert recalld("restore", "--give-up", name, "--from", str(kept)).code == 65
     assert name in recalld("status").out
-    assert recalld("restore", "--give-up", name).code == 0
+    mended = recalld.root.parent / "mended.json"
+    mended.write_text(json.dumps(told), encoding="utf-8")
+    assert recalld("restore", "--give-up", name, "--from", str(mended)).code == 0
     assert name not in recalld("status").out
     assert recalld("restore", "--give-up", name).code == 64
-    assert [one["id"] for one in json.loads((recalld.root / "history.json").read_bytes())] == ["木0", "木1", "木3"]
+    assert {one["id"] for one in json.loads((recalld.root / "history.json").read_bytes())} == {"木0", "木1", "木2", "木3"}
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "nothing was restored"), ("zh", "什么都没有恢复")])
