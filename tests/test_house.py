@@ -29,14 +29,14 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=3_930, goal=2_300),
+    Room("supervisor/text", most=3_140, goal=2_300),
     Room("supervisor/storage", most=2_570, goal=1_900),
     Room("supervisor/storage/catalogue", most=3_930, goal=0),
     Room("supervisor/protocol", most=5_505, goal=4_100),
     Room("supervisor/archive", most=5_110, goal=3_900),
     Room("supervisor/extracts", most=1_750, goal=950),
     Room("supervisor/summaries", most=2_490, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_909, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_900, goal=8_000),
     Room("supervisor/longterm", most=1_240, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_055, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_320, goal=1_400),
@@ -66,8 +66,8 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together: lines, and modules.
-ALL: Final = Room("all", most=72_110, goal=48_000)
-MODULES: Final = Room("modules", most=500, goal=270)
+ALL: Final = Room("all", most=71_310, goal=48_000)
+MODULES: Final = Room("modules", most=498, goal=270)
 
 
 def _lines(path: Path) -> int:
