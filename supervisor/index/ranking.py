@@ -17,8 +17,8 @@ from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.gate import BY_MEANING, gate_of
 from recalld.supervisor.index.hit import LONG, MEANING, ScoreParts
 from recalld.supervisor.query.calendar import day_tokens, is_day
+from recalld.supervisor.query.parse import weighed
 from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
-from recalld.supervisor.query.weight import weighed
 from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:

@@ -36,10 +36,10 @@ from recalld.supervisor.index.ranking import (
 from recalld.supervisor.index.segments import segment_files, verify_checksums
 from recalld.supervisor.query.calendar import day_tokens
 from recalld.supervisor.query.dates import spans
+from recalld.supervisor.query.parse import weighed
 from recalld.supervisor.query.recurring import FEW
 from recalld.supervisor.query.related_words import other_spellings, with_related_words
 from recalld.supervisor.query.unknown_words import known_words
-from recalld.supervisor.query.weight import weighed
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, SupervisorError
 

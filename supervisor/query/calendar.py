@@ -1,7 +1,13 @@
-"""Days as people count them: spans, the parts of months and years, and the way from one day to another."""
+"""
+Days as people count them: spans, their names in both languages, the parts of months and years, the way from day to day.
+
+What is outside of the calendar (30 February, the year 10000) raises `ValueError` or `OverflowError`.
+"""
 
 from __future__ import annotations
 
+from calendar import monthrange
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -42,7 +48,7 @@ class Days:
 
 # ── words of an index ────────────────────────────────────────────────────────
 
-_DAY: Final = lazy_re(r"(?:within-)?\d{4}-\d\d(?:-\d\d)?|(?:weekly|monthly)-\d+(?:-\d)?")
+_DAY: Final = lazy_re(r"(?:within-)?\d{4}-\d\d(?:-\d\d)?|(?:weekly|monthly)-\d+")
 #: A span of at most so many days is about each of them, a longer one about its months.
 LONGEST: Final = 9
 
@@ -80,7 +86,14 @@ COUNTS: Final = {
 }  # fmt: skip
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-#: The weekdays of Chinese; the last is the sixth by another name.
+#: The names of months and weekdays as patterns: 周二 and 星期二 are `HAN_WEEK` with one of `HAN_WEEKDAYS`.
+MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b"
+)
+WEEKDAY: Final = r"(?:mon|tues?|wed(?:nes|s)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
+HAN_WEEK: Final = "(?:周|星期|礼拜)"
+#: The last is the sixth by another name.
 HAN_WEEKDAYS: Final = "一二三四五六日天"
 
 
@@ -118,17 +131,26 @@ def _by_word(*rows: tuple[str, _T]) -> dict[str, _T]:
 #: Parts of a month, in both languages, by their first and last day; 31 means the last day of the month.
 PARTS: Final = _by_word(
     ("", (1, 31)),
-    ("初|第一|beginning|start|first week", (1, 7)),
+    ("初|beginning|start|first week", (1, 7)),
     ("上旬|early", (1, 10)),
-    ("第二|second week", (8, 14)),
+    ("second week", (8, 14)),
     ("中旬|中|mid|middle", (11, 20)),
-    ("第三|third week", (15, 21)),
+    ("third week", (15, 21)),
     ("下旬|late", (21, 31)),
-    ("第四|fourth week", (22, 28)),
-    ("底|末|最后|end|last week", (25, 31)),
+    ("fourth week", (22, 28)),
+    ("底|末|end|last week", (25, 31)),
 )
-#: Seasons by their first month, on the northern hemisphere.
-SEASONS: Final = _by_word(("春|spring", 3), ("夏|summer", 6), ("秋|autumn|fall", 9), ("冬|winter", 12))
+#: Parts of a year by first and last month; a season is one of the northern hemisphere, and 14 the February after it.
+YEAR_PARTS: Final = _by_word(
+    ("春|spring", (3, 5)),
+    ("夏|summer", (6, 8)),
+    ("秋|autumn|fall", (9, 11)),
+    ("冬|winter", (12, 14)),
+    ("初", (1, 2)),
+    ("上半", (1, 6)),
+    ("下半", (7, 12)),
+    ("底|末", (11, 12)),
+)
 #: Holidays of the solar calendar by first and last day. Those of the lunar one (春节, 中秋) are only found as words.
 HOLIDAYS: Final = _by_word(
     ("跨年|new year's eve", ((12, 31), (12, 31))),
@@ -141,84 +163,84 @@ HOLIDAYS: Final = _by_word(
     ("平安夜|christmas eve", ((12, 24), (12, 24))),
     ("圣诞|christmas|xmas", ((12, 24), (12, 26))),
 )
-#: Parts of a year by first and last month.
-YEAR_PARTS: Final = _by_word(("初", (1, 2)), ("上半", (1, 6)), ("下半", (7, 12)), ("底|末", (11, 12)))
 
 
-def single_day(year: int, month: int, day: int) -> Days | None:
-    """Return a single day; None if the calendar has no such day."""
-    try:
-        return Days(date(year, month, day), date(year, month, day))
-    except ValueError:
-        return None
+def single_day(year: int, month: int, day: int) -> Days:
+    """Return a single day."""
+    return Days(date(year, month, day), date(year, month, day))
 
 
-def month_of(year: int, month: int, part: str = "") -> Days | None:
-    """Return a month, or a *part* of it; None outside of the calendar."""
-    if not (1 <= month <= 12 and 1 <= year <= 9998):
-        return None
-    length = (date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)).day
+def month_of(year: int, month: int, part: str = "") -> Days:
+    """Return a month, or a *part* of it."""
     first, last = PARTS[part]
-    return Days(date(year, month, first), date(year, month, min(last, length)))
+    return Days(date(year, month, first), date(year, month, min(last, monthrange(year, month)[1])))
 
 
-def year_of(year: int) -> Days | None:
-    """Return a whole year; None outside of the calendar."""
+def months_of(year: int, first: int, last: int) -> Days:
+    """Return the months *first* to *last* of a year; 13 is the January after it."""
+    return Days(month_of(year, first).first, month_of(year + (last - 1) // 12, (last - 1) % 12 + 1).last)
+
+
+def year_of(year: int) -> Days:
+    """Return a whole year."""
     return months_of(year, 1, 12)
 
 
-def months_of(year: int, first: int, last: int) -> Days | None:
-    """Return the months *first* to *last* of a year; 13 is the January after it. None outside of the calendar."""
-    begin, end = month_of(year, first), month_of(year + (last - 1) // 12, (last - 1) % 12 + 1)
-    return Days(begin.first, end.last) if begin and end else None
-
-
-def holiday_of(year: int, feast: str) -> Days | None:
+def holiday_of(year: int, feast: str) -> Days:
     """Return the days of the holiday in that year."""
-    first, last = (single_day(year, *day) for day in HOLIDAYS[feast])
-    return Days(first.first, last.last) if first and last else None
+    first, last = HOLIDAYS[feast]
+    return Days(date(year, *first), date(year, *last))
 
 
 #: In so many years before and after there is a 29 February.
 _LEAP: Final = 8
 
 
-def each_year(of_year: Callable[[int], Days | None], day: date) -> list[Days]:
-    """Return what is once a year, in order, in the years around *day*; *of_year* returns that of a year, or None."""
-    return [days for year in range(day.year - _LEAP, day.year + _LEAP + 1) if (days := of_year(year))]
+def each_year(of_year: Callable[[int], Days], day: date) -> list[Days]:
+    """Return what is once a year, in order, in the years around *day*; *of_year* returns that of a year."""
+    return _those_that_exist(of_year, range(day.year - _LEAP, day.year + _LEAP + 1))
+
+
+def each_month(wanted: int, day: date) -> list[Days]:
+    """Return the day *wanted* of the months around that of *day*, in order: the one before, its own, and the two after."""
+    return _those_that_exist(lambda months: numbered_from(day, months, wanted), range(-1, 3))
+
+
+def _those_that_exist(days_of: Callable[[int], Days], numbers: Iterable[int]) -> list[Days]:
+    found = []
+    for each in numbers:
+        with suppress(ValueError, OverflowError):
+            found.append(days_of(each))
+    return found
 
 
 # ── the way from a day ───────────────────────────────────────────────────────
 
 
-def days_from(day: date, ahead: int, around: int = 0) -> Days | None:
-    """Return the day *ahead* days after *day*, with *around* days on both sides; None outside of the calendar."""
-    try:
-        there = day + timedelta(days=ahead)
-        return Days(there - timedelta(days=around), there + timedelta(days=around))
-    except OverflowError:
-        return None
+def days_from(day: date, ahead: int, around: int = 0) -> Days:
+    """Return the day *ahead* days after *day*, with *around* days on both sides."""
+    return Days(day + timedelta(days=ahead - around), day + timedelta(days=ahead + around))
 
 
-def week_from(day: date, weeks: int, first: int = 0, last: int = 6) -> Days | None:
+def week_from(day: date, weeks: int, first: int = 0, last: int = 6) -> Days:
     """Return the days *first* to *last* (0 = Monday) of the week *weeks* after that of *day*."""
-    begin, end = (days_from(day, 7 * weeks - day.weekday() + there) for there in (first, last))
-    return Days(begin.first, end.last) if begin and end else None
+    begin, end = (day + timedelta(days=7 * weeks - day.weekday() + weekday) for weekday in (first, last))
+    return Days(begin, end)
 
 
-def month_from(day: date, months: int, part: str = "") -> Days | None:
+def month_from(day: date, months: int, part: str = "") -> Days:
     """Return the month, or a part of it, *months* after that of *day*."""
     index = day.year * 12 + day.month - 1 + months
     return month_of(index // 12, index % 12 + 1, part)
 
 
-def numbered_from(day: date, months: int, wanted: int) -> Days | None:
-    """Return the day *wanted* of the month *months* after that of *day*; None if it has no such day."""
-    month = month_from(day, months)
-    return month and single_day(month.first.year, month.first.month, wanted)
+def numbered_from(day: date, months: int, wanted: int) -> Days:
+    """Return the day *wanted* of the month *months* after that of *day*."""
+    first = month_from(day, months).first
+    return single_day(first.year, first.month, wanted)
 
 
-def units_from(day: date, ahead: int, unit: str) -> Days | None:
+def units_from(day: date, ahead: int, unit: str) -> Days:
     """
     Return what is *ahead* units away: a day, seven days around it for weeks ago, a month, or a year.
 
@@ -230,6 +252,8 @@ def units_from(day: date, ahead: int, unit: str) -> Days | None:
             return days_from(day, ahead)
         case "week":
             return days_from(day, 7 * ahead, around=0 if ahead > 0 else 3)
+        case "fortnight":
+            return days_from(day, 14 * ahead)
         case "month":
             return month_from(day, ahead)
         case _:

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import replace
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query import meanings
-from recalld.supervisor.query.calendar import COUNTS, HOLIDAYS, LONGEST, SEASONS, Days, day_tokens, month_tokens
-from recalld.supervisor.query.meanings import Said
-from recalld.supervisor.query.recurring import (
-    FEW,
-    MONTHLY_EN,
-    MONTHLY_ZH,
-    NTH_EN,
-    NTH_ZH,
-    NTHS_EN,
-    NTHS_ZH,
-    WEEKLY_EN,
-    WEEKLY_ZH,
-    WITHIN,
-    recurring,
+from recalld.supervisor.query.calendar import (
+    COUNTS,
+    HAN_WEEK,
+    HAN_WEEKDAYS,
+    HOLIDAYS,
+    LONGEST,
+    MONTH,
+    WEEKDAY,
+    YEAR_PARTS,
+    Days,
+    day_tokens,
+    month_tokens,
 )
+from recalld.supervisor.query.meanings import Said
+from recalld.supervisor.query.recurring import FEW, MONTHLY, NTH, WEEKLY, WITHIN, recurring
 from recalld.supervisor.query.tense import asks_to_do
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
@@ -52,60 +52,53 @@ _DAY_ZH: Final = (
     f"(?:(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线))?"
 )
 _NEAR_ZH: Final = "(?P<near>上上|上|下下|下|这|本)"
-_WEEK: Final = "个?(?:周|星期|礼拜)"
+_WEEK: Final = f"个?{HAN_WEEK}"
 #: What may not come before a week: 两周, 双周.
 _NO_WEEK: Final = "(?<![一二两双单三四五六七八九十几半每隔逢0-9])"
-_HAN_DAY: Final = "(?P<weekday>[一二三四五六日天])"
+_HAN_DAY: Final = f"(?P<weekday>[{HAN_WEEKDAYS}])"
 _FEAST_ZH: Final = "|".join(feast for feast in HOLIDAYS if not feast.isascii())
-_UNIT_ZH: Final = "(?P<unit>天|日|周|星期|礼拜|月|年)"
-_MONTH: Final = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
+_UNIT_ZH: Final = f"(?P<unit>天|日|月|年|{HAN_WEEK})"
+_MONTH: Final = rf"(?P<month>{MONTH})\.?"
 _DAY: Final = r"(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)?\b(?![:.]?[0-9])"
 _YEAR: Final = r"(?:,?\s*(?:of\s+)?(?P<year>(?:19|20)[0-9]{2}|(?:last|this|next)\s+year))?\b"
 _THAT_YEAR: Final = r"(?P<year>(?:19|20)[0-9]{2})\b"
 _NEAR: Final = "(?P<near>last|this|next|past|previous)"
-_ANY_WEEKDAY: Final = r"(?:mon|tues?|wed(?:nes|s)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
-_WEEKDAY: Final = f"(?P<weekday>{_ANY_WEEKDAY})"
-_SEASON: Final = f"(?P<season>{'|'.join(filter(str.isascii, SEASONS))})"
+_WEEKDAY: Final = f"(?P<weekday>{WEEKDAY})"
+_SEASON: Final = f"(?P<part>{'|'.join(filter(str.isascii, YEAR_PARTS))})"
 _FEAST: Final = "|".join(filter(str.isascii, HOLIDAYS))
 _PART: Final = (
     r"(?P<part>early|mid|late|beginning|start|middle|end|(?:first|second|third|fourth|last) week)(?:[\s-]+(?:of|in))?[\s-]+"
 )
-_COUNT: Final = rf"(?P<n>[0-9]{{1,3}}|{'|'.join(COUNTS)}|a few|a couple(?: of)?|couple of)"
+_COUNTS: Final = rf"[0-9]{{1,3}}|{'|'.join(COUNTS)}|a few|a couple(?: of)?|couple of"
 _UNIT: Final = "(?P<unit>day|week|month|year)"
 _NEAR_DAY: Final = (
     r"\b(?:the\s+)?(?P<near>day\s+before\s+yesterday|day\s+after\s+tomorrow|yesterday|tomm?orr?ow|tomoz|tmr?w?|2mor+o?w?|to(?=day|ni(?:ght|te))"
     r"|last(?=\s+(?:night|evening)\b)|this(?=\s+(?:morning|afternoon|evening)\b))(?:day|ni(?:ght|te)|\s+(?:night|morning|afternoon|evening))?\b"
 )
-_ORD: Final = r"(?:st|nd|rd|th)\b"
 #: By figures, in any language. Month first, as 5/2 is read in Chinese and American English; day first if there is no such
-#: month.
+#: month. A fraction and 24/7 are no dates.
 _FIGURES: Final[_Rules] = (
-    (lazy_re(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)"), meanings.full),
-    (lazy_re(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])"), meanings.whole_month),
+    (
+        lazy_re(r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d)"),
+        meanings.day_of_year,
+    ),
+    (lazy_re(r"(?<![\d-])(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])(?![\d/-])"), meanings.month),
     (
         lazy_re(
-            r"(?<![\d/.$€£¥￥])(?:(?P<where>on|since|from|by|until|before|after|[在从到于是])\s*)?"
-            r"(?<![\d/.])(?P<month>\d\d?)/(?P<day>\d\d?)(?:/(?P<year>20\d\d|\d\d))?(?![\d/%])",
-            re.IGNORECASE,
+            r"(?<![\d/.$€£¥￥])(?!(?:1/[23458]|2/3|3/4|24/7)(?![\d/]))"
+            r"(?P<month>\d\d?)/(?P<day>\d\d?)(?:/(?P<year>20\d\d|\d\d))?(?![\d/%])"
         ),
         meanings.slashed,
     ),
 )
-#: Chinese, English, what it means; a phrase that one of the languages does not have is empty there.
+#: Chinese, English, what it means; a phrase that one of the languages does not have is empty there. A habit has no date, and
+#: those of the lunar calendar are only found as words.
 _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
-    (
-        f"{WEEKLY_ZH}|{MONTHLY_ZH}|{_WEEK}[一二三四五六日天](?:到|至|[-~—])(?:{_WEEK})?[一二三四五六日天]",
-        f"{WEEKLY_EN}|{MONTHLY_EN}",
-        meanings.none,
-    ),
-    (NTHS_ZH, NTHS_EN, meanings.none),
+    (f"{_WEEK}[{HAN_WEEKDAYS}](?:到|至|[-~—])(?:{_WEEK})?[{HAN_WEEKDAYS}]", "", meanings.none),
+    *((zh, en, meanings.none) for zh, en in (NTH, WEEKLY, MONTHLY)),
+    ("", rf"\b(?:a\s+week\s+on\s+{WEEKDAY}|{WEEKDAY}\s+week\b)", meanings.none),
     (f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?", "", meanings.none),
-    (f"{_NEAR_ZH}个?月的?{NTH_ZH}", rf"{NTH_EN}\s+(?:of|in)\s+{_NEAR}\s+month\b", meanings.nth_weekday),
-    (f"(?<![0-9])(?P<month>{_N})月份?的?{NTH_ZH}", rf"{NTH_EN}\s+(?:of|in)\s+{_MONTH}{_YEAR}", meanings.nth_weekday),
-    ("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)", rf"\b{_COUNT}\s+years?\s+ago\s+today\b", meanings.today_in),
+    ("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)", rf"\b(?P<n>{_COUNTS})\s+years?\s+ago\s+today\b", meanings.today_in),
     (
         f"{_NEAR_ZH}个?月的?(?P<day>{_N})[日号](?!线)",
         rf"\b{_NEAR}\s+month,?\s+(?:on\s+)?the\s+{_DAY}",
@@ -113,17 +106,13 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
     ),
     ("", rf"\bthe\s+{_DAY}\s+of\s+{_NEAR}\s+month\b", meanings.day_of_near_month),
     (
-        f"(?:{_YEAR_ZH})?(?P<month>{_N})月份?(?P<day>{_N}){_DAY_ZH}(?:[，,、(（]?{_WEEK}[一二三四五六日天])?",
-        rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}(?:,?\s+\(?{_ANY_WEEKDAY})?",
+        f"(?:{_YEAR_ZH})?(?P<month>{_N})月份?(?P<day>{_N}){_DAY_ZH}(?:[，,、(（]?{_WEEK}[{HAN_WEEKDAYS}])?",
+        rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}(?:,?\s+\(?{WEEKDAY})?",
         meanings.day_of_year,
     ),
-    ("", rf"\b(?:{_ANY_WEEKDAY},?\s+(?:the\s+)?)?{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", meanings.day_of_year),
+    ("", rf"\b(?:{WEEKDAY},?\s+(?:the\s+)?)?{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", meanings.day_of_year),
     # subtle: "may", "march" and "sun" are words too: a month needs a preposition or the like before it, or a year after it
-    (
-        f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月份?的?(?P<part>第[一二三四]|最后)一?{_WEEK}",
-        rf"\b{_PART}{_MONTH}{_YEAR}",
-        meanings.month,
-    ),
+    ("", rf"\b{_PART}{_MONTH}{_YEAR}", meanings.month),
     (
         f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)",
         rf"\b{_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}}|(?:last|next)\s+year)\b",
@@ -137,11 +126,11 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
     ),
     ("(?<![个年一二三四五六七八九十0-9])月(?P<part>[底末])", "", meanings.near_month),
     (
-        f"(?:{_YEAR_ZH})?(?P<season>[春夏秋冬])(?:天|季)",
+        f"(?:{_YEAR_ZH})?(?P<part>[春夏秋冬])(?:天|季)",
         rf"\b(?:(?P<near>last|this|next|in|during)\s+)?(?:the\s+)?{_SEASON}\s+(?:of\s+)?{_THAT_YEAR}",
-        meanings.season,
+        meanings.part_of_year,
     ),
-    ("", rf"\b{_NEAR}\s+{_SEASON}\b", meanings.season),
+    ("", rf"\b{_NEAR}\s+{_SEASON}\b", meanings.part_of_year),
     (
         f"(?:{_YEAR_ZH})?(?P<feast>{_FEAST_ZH})(?:节|假期|期间|那天)?",
         rf"\b(?:{_NEAR}\s+)?(?P<feast>{_FEAST})(?:\s+day)?\b{_YEAR}".replace("'", "['’]"),
@@ -154,20 +143,26 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
     ),
     (f"(?:{_YEAR_ZH})?(?P<part>[上下]半)年", "", meanings.part_of_year),
     (_YEAR_ZH, rf"\b(?:in|during|since|of|back in|year)\s+{_THAT_YEAR}", meanings.year),
-    (f"(?:最近|过去|近)这?(?P<n>{_N}|几)个?{_UNIT_ZH}(?![前号])", rf"\b(?:last|past)\s+{_COUNT}\s+{_UNIT}s\b", meanings.so_far),
+    (
+        f"(?:最近|过去|近)这?(?P<n>{_N}|几)个?{_UNIT_ZH}(?![前号])",
+        rf"\b(?:last|past)\s+(?P<n>{_COUNTS})\s+{_UNIT}s\b",
+        meanings.so_far,
+    ),
     (
         "(?<![以之目提从早有])(?P<near>大前|大后|前|昨|今|明|后)(?:天|日(?!子|报)|晚|早(?!已)|儿(?![子童媳女])|夜)",
         _NEAR_DAY,
         meanings.near_day,
     ),
-    ("(?<![提以])前[几些两](?P<unit>天)|[几两]天前", "", meanings.few_ago),
     (
         f"(?<![0-9十])(?P<n>{_N})[号日][，,、(（]?{_WEEK}{_HAN_DAY}",
-        rf"\b{_WEEKDAY},?\s+(?:the\s+)?(?P<n>\d\d?){_ORD}",
+        rf"\b{_WEEKDAY},?\s+(?:the\s+)?(?P<n>\d\d?)(?:st|nd|rd|th)\b",
         meanings.numbered_weekday,
     ),
-    (f"{_WEEK}{_HAN_DAY}[，,、(（]?(?P<n>{_N})[号日]", rf"\b(?P<n>\d\d?){_ORD},?\s+\(?{_WEEKDAY}", meanings.numbered_weekday),
-    ("", rf"\b(?:a\s+week\s+on\s+{_WEEKDAY}|{_WEEKDAY.replace('weekday', 'other')}\s+week\b)", meanings.week_after_weekday),
+    (
+        f"{_WEEK}{_HAN_DAY}[，,、(（]?(?P<n>{_N})[号日]",
+        rf"\b(?P<n>\d\d?)(?:st|nd|rd|th)\b,?\s+\(?{_WEEKDAY}",
+        meanings.numbered_weekday,
+    ),
     ("", rf"\b(?:on\s+)?{_WEEKDAY}\s+(?:of\s+)?{_NEAR}\s+week\b", meanings.weekday_of_week),
     ("", rf"\bthe\s+{_WEEKDAY}\s+(?P<near>before\s+last)\b", meanings.weekday),
     (
@@ -179,19 +174,17 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
     (f"{_NEAR_ZH}?{_NO_WEEK}{_WEEK}末", r"\b(?P<near>the)\s+weekend\b(?!\s+(?:after|before|of)\b)", meanings.weekend),
     (f"{_NEAR_ZH}{_WEEK}", r"\bthe\s+(?P<unit>weekend|week|month|year)\s+(?P<near>before\s+last)\b", meanings.stretch),
     ("", rf"\b{_NEAR}\s+(?P<unit>weekend|week|month|year)\b(?!\s+(?:after|before|of)\b)", meanings.stretch),
-    ("半个?(?P<unit>[月年])(?:之|以)?前", r"\bhalf\s+a\s+(?P<unit>year)\s+ago\b", meanings.half_ago),
     (
-        f"(?<![0-9一二三四五六七八九十百千万.])(?P<n>[0-9]{{1,3}}|{_N})个?{_UNIT_ZH}(?:之|以)?前",
-        rf"\b{_COUNT}\s+{_UNIT}s?\s+(?:ago|back)\b",
+        f"(?<![0-9一二三四五六七八九十百千万.])(?P<n>[0-9]{{1,3}}|{_N}|[几半])个?{_UNIT_ZH}(?:之|以)?前",
+        rf"\b(?P<n>half\s+a|{_COUNTS})\s+{_UNIT}s?\s+(?:ago|back)\b",
         meanings.ago,
     ),
-    ("", r"\bin\s+a\s+fortnight\b", meanings.fortnight),
+    ("(?<![提以])前[几些两](?P<unit>天)", "", meanings.ago),
     (
-        f"(?<![第0-9])(?P<n>{_N})个?(?P<unit>天|周|星期|礼拜)(?:之?后|以后)",
-        rf"\b(?:in\s+)(?!a\s+few|few|several){_COUNT}\s+(?P<unit>day|week)s?(?:['’]?\s+time)?\b(?!\s+(?:ago|of|or))",
+        f"(?<![第0-9])(?P<n>{_N})个?(?P<unit>天|{HAN_WEEK})(?:之?后|以后)",
+        rf"\bin\s+(?!a\s+few|few|several)(?P<n>{_COUNTS})\s+(?P<unit>day|week|fortnight)s?(?:['’]?\s+time)?\b(?!\s+(?:ago|of|or))",
         meanings.later,
     ),
-    ("", rf"\b(?!a\s+few|few|several){_COUNT}\s+(?P<unit>day|week)s?\s+from\s+(?:now|today)\b", meanings.later),
     (meanings.ALONE_ZH, meanings.ALONE_EN, meanings.number_alone),
 )
 #: Each phrase needs one of these; a text without them is spared all of them.
@@ -216,7 +209,7 @@ def _english() -> _Rules:
     return tuple((lazy_re(phrase, re.IGNORECASE), days_of) for _, phrase, days_of in _TABLE if phrase)
 
 
-def _rules(text: str) -> tuple[tuple[re.Pattern[str], _Meaning], ...]:
+def _rules(text: str) -> _Rules:
     """Return the phrases that can be in the text."""
     is_chinese = not text.isascii() and _HINT_ZH.search(text)
     is_english = _LATIN.search(text) and _HINT_EN.search(text)
@@ -237,7 +230,7 @@ _APART: Final = lazy_re(rf"(?<=[0-9]) (?=[{HAN}])(?!(?<=[0-9]{{3}} )月)|(?<=[{H
 
 @record
 class Span:
-    """Days that a text names, and their place in the text as it is given."""
+    """Days that a text names, and their place in it as `plain` has it."""
 
     days: Days
     start: int
@@ -314,23 +307,29 @@ def due_days(sentence: str, today: date) -> tuple[Span, ...]:
     return tuple(Span(Days(max(span.days.first, today), span.days.last), span.start, span.end) for span in ahead)
 
 
+def plain(text: str) -> str:
+    """Return the text as it is read: in NFKC, and without the blanks between numbers and Chinese."""
+    text = unicodedata.normalize("NFKC", text)
+    return _APART.sub("", text) if " " in text and not text.isascii() else text
+
+
 def _read(text: str, said: Said) -> tuple[Span, ...]:
-    plain, placed_in_text = _in_nfkc(text)
-    rest, placed = _set_solid(plain)
+    rest = plain(text)
     spans: list[Span] = []
     for pattern, days_of in _rules(rest):
         rest = _read_rule(pattern, days_of, rest, said, spans)
-    return tuple(placed_in_text(placed(span)) for span in _joined(sorted(spans, key=lambda span: span.start), rest))
+    return tuple(_joined(sorted(spans, key=lambda span: span.start), rest))
 
 
 def _read_rule(pattern: re.Pattern[str], days_of: _Meaning, text: str, said: Said, spans: list[Span]) -> str:
     """Add the days that the phrase names in the text to *spans*, and return the text without it."""
 
     def taken(match: re.Match[str]) -> str:
-        days = days_of(match, said)
-        if days and (said.is_ahead or days.first <= said.day or _HAS_YEAR.search(match[0])):
-            spans.append(Span(days, match.start(), match.end()))
-        return "\0" * len(match[0])  # a day that does not exist (2月30日) must not be read as another date
+        with suppress(ValueError, OverflowError):  # a day that does not exist must not be read as another date: 2月30日
+            days = days_of(match, said)
+            if days and (said.is_ahead or days.first <= said.day or _HAS_YEAR.search(match[0])):
+                spans.append(Span(days, match.start(), match.end()))
+        return "\0" * len(match[0])
 
     return pattern.sub(taken, text)
 
@@ -347,28 +346,6 @@ def _joined(spans: Iterable[Span], text: str) -> Iterator[Span]:
             held = span
     if held:
         yield held
-
-
-def _in_nfkc(text: str) -> tuple[str, Callable[[Span], Span]]:
-    """Return the text in NFKC, which is longer where ㎏ or ① is in it, and what gives a span of it its place in *text*."""
-    if unicodedata.is_normalized("NFKC", text):
-        return text, lambda span: span
-    starts = [place for place, char in enumerate(text) if not (place and unicodedata.combining(char))]
-    pieces = [(start, end) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-    plain = [unicodedata.normalize("NFKC", text[start:end]) for start, end in pieces]
-    places = [piece for piece, chars in zip(pieces, plain, strict=True) for _ in chars]
-    return "".join(plain), lambda span: replace(span, start=places[span.start][0], end=places[span.end - 1][1])
-
-
-def _set_solid(text: str) -> tuple[str, Callable[[Span], Span]]:
-    """Return the text without the blanks between numbers and Chinese, and what gives a span of it its place in *text*."""
-    gaps = frozenset(match.start() for match in _APART.finditer(text)) if " " in text and not text.isascii() else ()
-    if not gaps:
-        return text, lambda span: span
-    kept = [place for place in range(len(text)) if place not in gaps]
-    return "".join(text[place] for place in kept), lambda span: replace(
-        span, start=kept[span.start], end=kept[span.end - 1] + 1
-    )
 
 
 # ── the first conversation ───────────────────────────────────────────────────

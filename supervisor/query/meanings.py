@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query import recurring
 from recalld.supervisor.query.calendar import (
     HAN_DIGITS,
     LONGEST,
-    SEASONS,
     YEAR_PARTS,
     Days,
     days_from,
+    each_month,
     each_year,
     holiday_of,
     month_from,
@@ -33,6 +32,7 @@ from recalld.supervisor.query.calendar import (
     weekday_number,
     year_of,
 )
+from recalld.supervisor.query.recurring import CLAUSE_END, USUAL
 from recalld.supervisor.query.tense import AHEAD, OVER
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
@@ -73,8 +73,9 @@ def _word(match: re.Match[str], group: str) -> str:
     return " ".join((match.groupdict().get(group) or "").lower().replace("’", "'").split())
 
 
-def _near(match: re.Match[str]) -> int | None:
-    return _NEAR.get(_word(match, "near"))
+def _near(match: re.Match[str]) -> int:
+    """Return how far away the month, the week or the year of the phrase is: -1 for the last, 0 without a word for it."""
+    return _NEAR.get(_word(match, "near"), 0)
 
 
 def _unit(match: re.Match[str]) -> str:
@@ -85,7 +86,7 @@ def _unit(match: re.Match[str]) -> str:
 # ── once a year ──────────────────────────────────────────────────────────────
 
 
-def _in_year(match: re.Match[str], said: Said, of_year: Callable[[int], Days | None]) -> Days | None:
+def _in_year(match: re.Match[str], said: Said, of_year: Callable[[int], Days]) -> Days | None:
     """Return what is once a year in the year of the phrase; without one in that which its direction, or "last", says."""
     year = _word(match, "year")
     if year in _YEARS:
@@ -93,36 +94,37 @@ def _in_year(match: re.Match[str], said: Said, of_year: Callable[[int], Days | N
     if year:
         return of_year(int("".join(str(HAN_DIGITS.get(char, char)) for char in year.removesuffix("年"))))
     every, near = each_year(of_year, said.day), _near(match)
-    begun = [days for days in every if days.first <= said.day]
-    if near == 1:
-        return every[len(begun)] if every[len(begun) :] else None
-    if near == -1:
-        return next((days for days in reversed(begun) if said.day not in days), None)
-    if not said.is_ahead or not every:
-        return begun[-1] if begun else None
-    if every[0].length > LONGEST:
+    if near > 0:
+        return next((days for days in every if days.first > said.day), None)
+    if near < 0:
+        return next((days for days in reversed(every) if days.last < said.day), None)
+    if not said.is_ahead:
+        return next((days for days in reversed(every) if days.first <= said.day), None)
+    if every and every[0].length > LONGEST:
         return next((days for days in every if days.last >= said.day), None)
-    return min(every, key=lambda days: abs(days.away(said.day)))
+    return min(every, key=lambda days: abs(days.away(said.day)), default=None)
 
 
 def day_of_year(match: re.Match[str], said: Said) -> Days | None:
-    """5月2号, 去年1月3号到5号, "May 2nd, 2023"."""
+    """5月2号, 去年1月3号到5号, "May 2nd, 2023", 2025.5.2."""
     month, day = month_number(match["month"]), number(match["day"])
-    first = _in_year(match, said, lambda year: single_day(year, month, day))
-    last = first and _word(match, "to") and single_day(first.first.year, month, number(match["to"]))
-    return Days(first.first, last.first) if first and last and first.first <= last.first else first
+    days = _in_year(match, said, lambda year: single_day(year, month, day))
+    to = _word(match, "to")
+    if days and to and number(to) > day:
+        return Days(days.first, days.first.replace(day=number(to)))
+    return days
 
 
 def month(match: re.Match[str], said: Said) -> Days | None:
-    """五月, 12月中旬, 五月第一周, "in June 2023", "early May"."""
+    """五月, 12月中旬, "in June 2023", "early May", 2023-05."""
     month, part = month_number(match["month"]), _word(match, "part")
     return _in_year(match, said, lambda year: month_of(year, month, part))
 
 
-def season(match: re.Match[str], said: Said) -> Days | None:
-    """去年夏天, "last summer"."""
-    first = SEASONS[_word(match, "season")]
-    return _in_year(match, said, lambda year: months_of(year, first, first + 2))
+def part_of_year(match: re.Match[str], said: Said) -> Days | None:
+    """去年夏天, 去年底, 上半年, "last summer"."""
+    months = YEAR_PARTS[_word(match, "part")]
+    return _in_year(match, said, lambda year: months_of(year, *months))
 
 
 def feast(match: re.Match[str], said: Said) -> Days | None:
@@ -131,38 +133,22 @@ def feast(match: re.Match[str], said: Said) -> Days | None:
     return _in_year(match, said, lambda year: holiday_of(year, feast))
 
 
-def part_of_year(match: re.Match[str], said: Said) -> Days | None:
-    """去年底, 上半年."""
-    months = YEAR_PARTS[_word(match, "part")]
-    return _in_year(match, said, lambda year: months_of(year, *months))
-
-
 def year(match: re.Match[str], said: Said) -> Days | None:
     """去年, 2025年, "in 2021"."""
     return _in_year(match, said, year_of)
 
 
+def slashed(match: re.Match[str], said: Said) -> Days | None:
+    """5/2, 13/4, 2/5/23: the month is first, if there is such a month."""
+    month, day = number(match["month"]), number(match["day"])
+    month, day = (day, month) if month > 12 else (month, day)
+    return _in_year(match, said, lambda year: single_day(2000 + year % 2000, month, day))
+
+
 def today_in(match: re.Match[str], said: Said) -> Days | None:
     """去年的今天, "a year ago today"."""
-    back = number(match["n"]) if _word(match, "n") else -_YEARS[match["year"]]
-    return single_day(said.day.year - back, said.day.month, said.day.day)
-
-
-def nth_weekday(match: re.Match[str], said: Said) -> Days | None:
-    """下个月第二个周六, "the first Thursday in December"."""
-    nth, weekday = next(recurring.nth_numbers(match)), recurring.nth_weekday(match)
-
-    def of_month(month: Days | None) -> Days | None:
-        if month is None:
-            return None
-        ahead = (weekday - month.first.weekday()) % 7 + 7 * (nth - 1)
-        back = (month.last.weekday() - weekday) % 7
-        return days_from(month.first, ahead) if nth else days_from(month.last, -back)
-
-    if (near := _near(match)) is not None:
-        return of_month(month_from(said.day, near))
-    month = month_number(match["month"])
-    return _in_year(match, said, lambda year: of_month(month_of(year, month)))
+    ahead = -number(match["n"]) if _word(match, "n") else _YEARS[match["year"]]
+    return single_day(said.day.year + ahead, said.day.month, said.day.day)
 
 
 # ── so far away ──────────────────────────────────────────────────────────────
@@ -170,14 +156,14 @@ def nth_weekday(match: re.Match[str], said: Said) -> Days | None:
 
 def day_of_near_month(match: re.Match[str], said: Said) -> Days | None:
     """上个月20号, "the 5th of next month"."""
-    return numbered_from(said.day, _near(match) or 0, number(match["day"]))
+    return numbered_from(said.day, _near(match), number(match["day"]))
 
 
 def near_month(match: re.Match[str], said: Said) -> Days | None:
     """上个月, 月底, "the end of the month"; ahead the end is the last day."""
     part = _word(match, "part")
-    days = month_from(said.day, _near(match) or 0, part)
-    return Days(days.last, days.last) if days and part in _ENDS and said.is_ahead else days
+    days = month_from(said.day, _near(match), part)
+    return Days(days.last, days.last) if part in _ENDS and said.is_ahead else days
 
 
 def near_day(match: re.Match[str], said: Said) -> Days | None:
@@ -201,35 +187,29 @@ def weekday(match: re.Match[str], said: Said) -> Days | None:
     if not said.is_ahead:
         return days_from(said.day, -back)
     sentence = _sentence(match)
-    is_next = ahead and AHEAD.search(sentence) and not recurring.USUAL.search(sentence)
+    is_next = ahead and AHEAD.search(sentence) and not USUAL.search(sentence)
     return days_from(said.day, ahead) if is_next else None
 
 
 def weekday_of_week(match: re.Match[str], said: Said) -> Days | None:
     """上周的周二 as English has it: "Tuesday last week"."""
     weekday = weekday_number(match["weekday"])
-    return week_from(said.day, _near(match) or 0, weekday, weekday)
-
-
-def week_after_weekday(match: re.Match[str], said: Said) -> Days | None:
-    """The weekday after the next: "Friday week", "a week on Friday"."""
-    weekday = weekday_number(match["weekday"] or match["other"])
-    return days_from(said.day, (weekday - said.day.weekday() - 1) % 7 + 8)
+    return week_from(said.day, _near(match), weekday, weekday)
 
 
 def numbered_weekday(match: re.Match[str], said: Said) -> Days | None:
     """12号周四, "Thursday 12th": the nearest such day."""
-    months = (numbered_from(said.day, ahead, number(match["n"])) for ahead in (-1, 0, 1, 2))
-    days = [day for day in months if day and day.first.weekday() == weekday_number(match["weekday"])]
+    days = [day for day in each_month(number(match["n"]), said.day) if day.first.weekday() == weekday_number(match["weekday"])]
     return min(days, key=lambda day: abs(day.away(said.day)), default=None)
 
 
 def weekend(match: re.Match[str], said: Said) -> Days | None:
     """上周末, "the weekend"; without its week the last that has begun, ahead the one to come."""
-    near = _near(match) if _word(match, "near") != "the" else None
-    if near is None and said.is_ahead:
+    if _word(match, "near") not in ("", "the"):
+        return week_from(said.day, _near(match), 5, 6)
+    if said.is_ahead:
         return None if _is_over(match) else week_from(said.day, 0, 5, 6)
-    return week_from(said.day, near if near is not None else -(said.day.weekday() < 5), 5, 6)
+    return week_from(said.day, -(said.day.weekday() < 5), 5, 6)
 
 
 def stretch(match: re.Match[str], said: Said) -> Days | None:
@@ -240,47 +220,35 @@ def stretch(match: re.Match[str], said: Said) -> Days | None:
         case "month":
             return near_month(match, said)
         case "year":
-            return year_of(said.day.year + (_near(match) or 0))
+            return year_of(said.day.year + _near(match))
         case _:
-            return week_from(said.day, _near(match) or 0)
+            return week_from(said.day, _near(match))
 
 
 def so_far(match: re.Match[str], said: Said) -> Days | None:
     """最近三天, "the last 2 weeks"; what was so far is no day of a message."""
     length = number(match["n"]) * {"day": 1, "week": 7, "month": 30, "year": 365}[_unit(match)]
-    first = days_from(said.day, -length)
-    return Days(first.first, said.day) if first and not said.is_ahead else None
-
-
-def ago(match: re.Match[str], said: Said) -> Days | None:
-    """三天前, "two weeks ago", "a few days ago"."""
-    is_few = _word(match, "n").removeprefix("a ") in ("few", "several")
-    return few_ago(match, said) if is_few else units_from(said.day, -number(match["n"]), _unit(match))
+    return None if said.is_ahead else Days(days_from(said.day, -length).first, said.day)
 
 
 #: "A few weeks ago": from so many days ago to so many.
 _FEW: Final = {"day": (7, 2), "week": (35, 14), "month": (180, 60), "year": (2200, 730)}
 
 
-def few_ago(match: re.Match[str], said: Said) -> Days | None:
-    """前几天, 几天前."""
-    first, last = (days_from(said.day, -back) for back in _FEW[_unit(match) or "day"])
-    return Days(first.first, last.last) if first and last else None
-
-
-def half_ago(match: re.Match[str], said: Said) -> Days | None:
-    """半个月前, "half a year ago"."""
-    return days_from(said.day, -15, around=4) if match["unit"] == "月" else month_from(said.day, -6)
+def ago(match: re.Match[str], said: Said) -> Days | None:
+    """三天前, "two weeks ago", 前几天, "a few days ago", 半个月前, "half a year ago"."""
+    count, unit = _word(match, "n").removeprefix("a "), _unit(match)
+    if count in ("", "few", "several", "几"):
+        first, last = _FEW[unit]
+        return Days(days_from(said.day, -first).first, days_from(said.day, -last).last)
+    if count in ("半", "half a"):
+        return days_from(said.day, -15, around=4) if unit == "month" else month_from(said.day, -6)
+    return units_from(said.day, -number(count), unit)
 
 
 def later(match: re.Match[str], said: Said) -> Days | None:
     """两周后, "in 3 days"."""
     return units_from(said.day, number(match["n"]), _unit(match))
-
-
-def fortnight(_match: re.Match[str], said: Said) -> Days | None:
-    """In two weeks: "in a fortnight"."""
-    return days_from(said.day, 14)
 
 
 # ── by its number alone ──────────────────────────────────────────────────────
@@ -326,9 +294,8 @@ _CLAUSE_BEGIN: Final = "，,。；;：:！!？?\n 、(（\0"
 
 def number_alone(match: re.Match[str], said: Said) -> Days | None:
     """12号, "on the 12th": the last, ahead the next; None if it may be no day, was just, or is over."""
-    day = number(match["day"])
-    this = numbered_from(said.day, 0, day)
-    last = this if this and this.first <= said.day else numbered_from(said.day, -1, day)
+    days = each_month(number(match["day"]), said.day)
+    last = next((day for day in reversed(days) if day.first <= said.day), None)
     if not said.is_ahead:
         return last
     is_moved = bool(_word(match, "ahead") or _MOVED_TO.search(match.string, max(0, match.start() - 5), match.start()))
@@ -339,12 +306,11 @@ def number_alone(match: re.Match[str], said: Said) -> Days | None:
         return None
     if last and 0 < (said.day - last.first).days <= _JUST:
         return None
-    months = (numbered_from(said.day, ahead, day) for ahead in range(3))
-    return next((days for days in months if days and days.first >= said.day), None)
+    return next((day for day in days if day.first >= said.day), None)
 
 
 def _is_over(match: re.Match[str]) -> bool:
-    clause = _sentence(match, recurring.CLAUSE_END)
+    clause = _sentence(match, CLAUSE_END)
     return bool(OVER.search(clause)) and not AHEAD.search(clause)
 
 
@@ -359,33 +325,6 @@ def _sentence(match: re.Match[str], ends: re.Pattern[str] = _SENTENCE_END) -> st
     return text[start : end.start() if end else len(text)]
 
 
-# ── by figures, in any language ──────────────────────────────────────────────
-
-_FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
-
-
-def full(match: re.Match[str], _said: Said) -> Days | None:
-    """2026-01-28, 2025.5.2."""
-    year, *months, day = match.groups()
-    return single_day(int(year), int(next(month for month in months if month)), int(day))
-
-
-def slashed(match: re.Match[str], said: Said) -> Days | None:
-    """5/2, 13/4, 2/5/23; fractions and 24/7 are no dates."""
-    month, day, year = match["month"], match["day"], match["year"]
-    if not year and (f"{month}/{day}" == "24/7" or (f"{month}/{day}" in _FRACTIONS and not match["where"])):
-        return None
-    first, second = (int(day), int(month)) if int(month) > 12 else (int(month), int(day))
-    if year:
-        return single_day(int(year) % 2000 + 2000, first, second)
-    return _in_year(match, said, lambda each: single_day(each, first, second)) if first <= 12 else None
-
-
-def whole_month(match: re.Match[str], _said: Said) -> Days | None:
-    """2026-01."""
-    return month_of(int(match[1]), int(match[2]))
-
-
 def none(_match: re.Match[str], _said: Said) -> Days | None:
-    """A habit has no date, and those of the lunar calendar are only found as words."""
+    """Return no days: the phrase names none, though its words alone may seem to."""
     return None

@@ -11,19 +11,18 @@ the others little. Source: docs/explanation/recall.md.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.query.calendar import Days, day_tokens
-from recalld.supervisor.query.dates import days_meant, due_days, first_talk, spans
+from recalld.supervisor.query.dates import days_meant, due_days, first_talk, plain, spans
 from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
 from recalld.supervisor.query.recurring import occasions, recurring
 from recalld.supervisor.query.tense import TENSE_WORDS, is_over, without_asking
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
-from recalld.supervisor.text.tokenizer import HAN, tokens
+from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
 from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
@@ -49,10 +48,9 @@ _BEFORE_ASIDE: Final = (
     rf"(?:^|(?<=[，,。！!；;：:~\s]))(?:(?:{_POLITE})+(?:{_LOOK}|一下)*(?:我的?)?(?:(?:{_MAKE})(?![的过了])(?:{_AMOUNT})?)?"
     rf"|(?:{_LOOK})+|(?:{_MAKE}){_AMOUNT})"
 )
-_AFTER: Final = rf"(?:(?:请|麻烦)?[你您]?帮我?(?:{_LOOK})[吧呗]?|[列说讲数念]一[遍下][吧呗]?|谢谢你?|多谢|感谢)\W*$"
 #: The verb of "what to do" as it is typed: 今天要干啥.
 _SLANG: Final = "[干做整弄]啥|咋[整弄]"
-_CHINESE: Final = (lazy_re(_BEFORE_ASIDE), lazy_re(_AFTER), lazy_re(_SLANG))
+_CHINESE: Final = lazy_re(f"{_BEFORE_ASIDE}|{_SLANG}")
 _ORDER: Final = "(?:recommend|suggest|translate|write|draw|explain|summari[sz]e|describe|draft)"
 _WHAT: Final = r"(?= (?:me|us|an?|the|some|this|that)\b)"
 _ENGLISH: Final = lazy_re(
@@ -61,8 +59,6 @@ _ENGLISH: Final = lazy_re(
     rf"(?:{_ORDER}{_WHAT})?|^{_ORDER}{_WHAT}|\b(?:please|thanks|thank you)\W*$",
     re.IGNORECASE,
 )
-#: What people type for and, you, are, please and thanks, and words that say whose or whether; they are not searched for.
-_SHORTHAND: Final = lazy_re(r"(?<![\w'’.-])(?:n|u|r|ur|pls|plz|thx|ever|mine|ours)(?![\w'’.-])", re.IGNORECASE)
 #: The words that ask what was on a day, or which day or time it is.
 _WHICH: Final = lazy_re(
     r"发生|\bhappen\w*|几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
@@ -76,15 +72,6 @@ _SAYING: Final = frozenset(
     聊 聊聊 聊到 聊天 聊过 提 提到 提过 提起 讲 讲到 讲过 谈 谈到 谈过 谈论 说到 说起 说过 晓得
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
-#: Words that ask for a number or a measure, and are in no answer.
-_HOW_MANY: Final = lazy_re("几(?:年级|班)|多[重大高长远久宽深厚]")
-#: 那 typed for 哪, at the end of a question without another word that asks: 钥匙放那儿了. Not so: 你说的是那个？
-_WHERE: Final = lazy_re(
-    r"(?:(?<=[在放去到住搁丢藏])那(?=[儿里](?:了|的|啊|呀|来着)*[?？\s]*$)|(?<=..)那(?=[儿里个家](?:了|的|来着)*[?？]\s*$))"
-)
-_ASKS_BESIDES: Final = lazy_re("[谁几怎咋啥么吗哪]|多少")
-#: What comes before a name of one character: 小宇 is not 小.
-_LITTLE: Final = lazy_re(rf"[小老阿](?=[{HAN}])(?![的了点些于吗呢])")
 _HAPPENED: Final = lazy_re(
     r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
     r"|\b(?:did|was|were|had|happen\w*|have (?:i|we)|schedul\w*|plan\w*|agenda|appointments?|meetings?)\b"
@@ -100,10 +87,10 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     >>> weight_terms("麻烦帮我查一下我妈生日几号", ())
     {'麻烦': 0.1, '帮': 0.1, '查': 0.1, '妈': 1.0, '生日': 1.0, '几号': 0.1}
     """
-    requests = (*([] if sentence.isascii() else _CHINESE), _ENGLISH, _SHORTHAND, _WHICH, TENSE_WORDS)
+    requests = (*([] if sentence.isascii() else [_CHINESE]), _ENGLISH, _WHICH, TENSE_WORDS)
     undated = _without(sentence, [match.span() for pattern in requests for match in pattern.finditer(sentence)])
     known = tokens(undated)
-    plain = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
+    others = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
     # subtle: the rest may be tokenised differently: 这段话, and 话
     words = dict.fromkeys(known if undated == sentence else tokens(sentence), REQUEST_WEIGHT)
     words |= dict.fromkeys(known, _DATE_WEIGHT)
@@ -112,10 +99,8 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
             words |= {
                 word: _SPAN_WEIGHT for word in tokens(sentence[span.start : span.end]) if word.isascii() and word.isalpha()
             }
-    words |= dict.fromkeys(plain, 1.0)
-    little = [] if sentence.isascii() else _LITTLE.findall(sentence)
-    light = {word for word in words if word in _SAYING or word in little or _HOW_MANY.match(word)}
-    return {word: REQUEST_WEIGHT if word in light else counts for word, counts in words.items()}
+    words |= dict.fromkeys(others, 1.0)
+    return {word: REQUEST_WEIGHT if word in _SAYING else counts for word, counts in words.items()}
 
 
 def asks_which_day(text: str) -> bool:
@@ -167,15 +152,6 @@ _BACK: Final = lazy_re(
 _PERSON: Final = lazy_re(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
 #: A capitalised word inside a sentence is probably a name: whom "she" means, or what the question is about.
 NAMED: Final = lazy_re(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
-#: The most common Chinese surnames, with what is said after or before them: 王医生, 小林. Alone they are common words.
-SURNAMES: Final = (
-    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔"
-    "白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
-)
-SURNAMED: Final = lazy_re(
-    rf"[小老]([{SURNAMES}])|([{SURNAMES}])(?:医生|大夫|护士|老师|教授|导师|博士|律师|教练|经理|主任|总监?|老板|师傅|[院校局处科部队班]长|先生|女士"
-    r"|小姐|太太|同学|阿姨|叔叔?|伯伯|大爷|爷爷|奶奶|哥|姐|嫂|工)"
-)
 #: A nickname in a place for a person or a pet: 给小满挑, 给慢慢的. As words 满 and 慢慢 are common.
 _NICKNAMED: Final = lazy_re(rf"(?:给|跟|陪|替)(?:[小阿]([{HAN}])|(([{HAN}])\3))")
 
@@ -244,7 +220,7 @@ def parse_query(
     conversation" names. A greeting or thanks asks for nothing.
     """
     question = question[:MOST_CHARS]
-    folded = unicodedata.normalize("NFKC", question)
+    folded = plain(question)
     if is_small_talk(question) or (is_chatter(question) and not due_days(folded, today)):
         return Query({})
     asking, others = _parts(folded)
@@ -301,8 +277,7 @@ def _days_and_words(
         else:
             named = spans(sentence, today) or first_talk(sentence, first_day)
             mentioned = days_meant(sentence, today)
-            soon = [span for span in mentioned if 0 < (span.days.first - today).days <= _SOON_DAYS]
-            soon = [] if soon and is_over(sentence) else soon
+            soon = [span for span in mentioned if 0 < (span.days.first - today).days <= _SOON_DAYS and not is_over(sentence)]
             days += [span.days for span in named if not any(map(span.overlaps, soon))]
             words.append(weight_terms(sentence, named))
             for day in _single(sentence, (*named, *mentioned), today):
@@ -319,11 +294,8 @@ def _single(sentence: str, named: Iterable[Span], today: date) -> list[Days]:
 
 
 def _names_in(question: str) -> set[str]:
-    """Return the tokens of the question that are names: with a capital, a surname with a title, a nickname."""
+    """Return the tokens of the question that are names: with a capital, or a nickname."""
     names = {token for name in NAMED.findall(question) for token in tokens(name)}
-    if question.isascii():
-        return names
-    names |= {surname for found in SURNAMED.findall(question) for surname in found}
     return names | {name for found in _NICKNAMED.findall(question) for name in found[:2]}
 
 
@@ -345,8 +317,6 @@ def refers_back(question: str, words: int) -> bool:
     """
     if not words or words > _FEW:
         return not words
-    if not _ASKS_BESIDES.search(question):
-        question = _WHERE.sub("哪", question)
     return bool(_BACK.search(question)) or (bool(_PERSON.search(question)) and not NAMED.search(question))
 
 
@@ -374,3 +344,52 @@ def _telling(recent: Sequence[str]) -> list[str]:
     """Return the rarest words of the *recent* messages; of equally rare ones the latest first."""
     found = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:MOST_CHARS]))
     return sorted(found, key=lambda word: -rarity_asked(word))[:_MAX_BEFORE]
+
+
+# ── what a word weighs ───────────────────────────────────────────────────────
+
+#: The share of its weight that an everyday word of the language loses.
+_EVERYDAY_LOSS: Final = 0.5
+#: Verbs that say little in a question ("where do we go"), as stems and as they are; and what is left of their weight.
+LIGHT_VERBS: Final = frozenset(
+    (
+        *("go", "goe", "went", "gone", "get", "got", "come", "came", "take", "took", "taken", "make", "made"),
+        *("put", "do", "done", "give", "gave", "去", "来", "弄", "搞", "做", "有"),
+    )
+)
+_LIGHT_LEFT: Final = 0.2
+
+#: The most words that are named, the rarest, and the most characters of one.
+_MOST_NAMED: Final = 3
+_MOST_WORD: Final = 40
+#: The share of the rarest word's rarity from which another word is named with it.
+_SHARE_NAMED: Final = 0.5
+
+
+def weighed(query: Query) -> dict[str, float]:
+    """Return the words of the question with their weights where passages are compared."""
+
+    def left(word: str) -> float:
+        return _LIGHT_LEFT if word in LIGHT_VERBS else 1 - _EVERYDAY_LOSS * (1 - query.rarity.get(word, 1.0))
+
+    return {word: counts * left(word) for word, counts in query.words.items()}
+
+
+def subject_of(query: Query) -> tuple[str, ...]:
+    """
+    Return the rarest words of the question as they were typed, in its order; none if it has no word of its own.
+
+    >>> from datetime import date
+    >>> subject_of(parse_query("What did we say about Kubernetes?", date(2026, 1, 31)))
+    ('Kubernetes',)
+    >>> subject_of(parse_query("麻烦帮我查一下花生过敏", date(2026, 1, 31)))
+    ('花生', '过敏')
+    """
+    words = {word: query.rarity.get(word, 1.0) for word, counts in query.words.items() if counts > REQUEST_WEIGHT}
+    least = _SHARE_NAMED * max(words.values(), default=0.0)
+    return as_typed(query.text, [word for word in words if words[word] >= least])[:_MOST_NAMED]
+
+
+def as_typed(text: str, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Return those of the tokens *wanted* that are whole words of the text, as they are written there, in its order."""
+    return tuple(dict.fromkeys(written[:_MOST_WORD] for written, token in spelled(text[:MOST_CHARS]) if token in wanted))

@@ -1,5 +1,5 @@
 """
-The days of what happens every week or month: 每周三晚上吉他课, "swimming on Tuesdays", 每月5号, "the last Friday of the month".
+The days of what happens every week or month: 每周三晚上吉他课, "swimming on Tuesdays", 每月5号, "the 1st of every month".
 
 They have no date. Each is a word of the message, and of a question for what is to be done on such a day.
 """
@@ -7,10 +7,10 @@ They have no date. Each is a word of the message, and of a question for what is 
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.calendar import HAN_WEEKDAYS, day_tokens, number, weekday_number
+from recalld.supervisor.query.calendar import HAN_WEEK, HAN_WEEKDAYS, MONTH, WEEKDAY, day_tokens, number, weekday_number
 from recalld.supervisor.query.tense import AHEAD, OVER
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.tokenizer import HAN
@@ -20,71 +20,54 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.query.calendar import Days
 
-# ── every week ───────────────────────────────────────────────────────────────
+# ── every week, every month ──────────────────────────────────────────────────
 
-_HAN_WEEK: Final = "(?:周|星期|礼拜)"
 #: What follows a number of times or of things: 每周一次, 每周三公里, 每周五百块.
 _COUNTED: Final = r"(?![零两十百千万半次个节堂趟场回遍顿页单篇封本杯瓶包片斤里块元条件套]|小时|分钟|天(?!气)|公里|毫升)"
 _HAN_DAY: Final = rf"(?:[一二三四五六]{_COUNTED}|[日天])"
 #: More weekdays, without 周, are a number where one of these follows: 每周三一节课, 每周五六点.
 _HAN_NEXT: Final = rf"[{HAN_WEEKDAYS}]+(?![0-9{HAN_WEEKDAYS}零两十百千万半个点次节堂号月天小趟场共起直般些时分到至])"
 _DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_EACH: Final = rf"(?:{_DAY}s?|mon|tues?|weds?|thur?s?|fri|sat|sun|week-?ends?|weekdays?)\b"
+_EACH: Final = rf"(?:{_DAY}s\b|{WEEKDAY}|week-?ends?\b|weekdays?\b)"
 _AND: Final = r"(?:\s*(?:,|&|/|-|\u2013|\band\b|\bor\b|\bto\b|\bthrough\b|\buntil\b))+\s*"
-#: Every such day: 每周三, 每周二、四, 每两周的周五, 每周一到周五, 工作日; "every other Friday", "Tuesdays and Thursdays".
-WEEKLY_ZH: Final = (
-    rf"(?:(?:每|隔|逢)个?|(?:每|隔)[两二]个?{_HAN_WEEK}的?){_HAN_WEEK}(?:末|[{HAN_WEEKDAYS}](?:到|至|[-~—]){_HAN_WEEK}?[{HAN_WEEKDAYS}]"
-    rf"|{_HAN_DAY}(?:[、，,和跟与及]?(?:每?{_HAN_WEEK}[{HAN_WEEKDAYS}](?![{HAN_WEEKDAYS}])|{_HAN_NEXT}))*)|(?:每个?|逢)?工作日"
+#: Every such day: 每周三, 每周二、四, 每两周的周五, 每周一到周五, 工作日; "every other Friday", "Tuesdays and Thursdays". Each
+#: of these pairs has a pattern in Chinese and one in English.
+WEEKLY: Final = (
+    (
+        rf"(?:(?:每|隔|逢)个?|(?:每|隔)[两二]个?{HAN_WEEK}的?){HAN_WEEK}(?:末|[{HAN_WEEKDAYS}](?:到|至|[-~—]){HAN_WEEK}?[{HAN_WEEKDAYS}]"
+        rf"|{_HAN_DAY}(?:[、，,和跟与及]?(?:每?{HAN_WEEK}[{HAN_WEEKDAYS}](?![{HAN_WEEKDAYS}])|{_HAN_NEXT}))*)|(?:每个?|逢)?工作日"
+    ),
+    (
+        rf"\b(?:(?:every|each|most)\s+(?:other\s+|second\s+|single\s+)?{_EACH}(?:{_AND}(?:every\s+|each\s+)?{_EACH})*"
+        rf"|(?<!two )(?<!three )(?<!few )(?<!some )(?<!of )(?:{_DAY}|week-?end|weekday)s\b(?:{_AND}(?:{_DAY}|week-?end)s?\b)*)"
+    ),
 )
-WEEKLY_EN: Final = (
-    rf"\b(?:(?:every|each|most)\s+(?:other\s+|second\s+|single\s+)?{_EACH}(?:{_AND}(?:every\s+|each\s+)?{_EACH})*"
-    rf"|(?<!two )(?<!three )(?<!few )(?<!some )(?<!of )(?:{_DAY}|week-?end|weekday)s\b(?:{_AND}(?:{_DAY}|week-?end)s?\b)*)"
+_HAN_NUMBER: Final = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
+_ORDINAL: Final = r"[0-3]?[0-9](?:st|nd|rd|th)"
+_ORDINALS: Final = rf"{_ORDINAL}(?:(?:,|\s+and|\s*&)\s+(?:the\s+)?{_ORDINAL})*"
+#: A day of every month, or several: 每月5号, 每月15日和30日, "the 1st and 15th of every month".
+MONTHLY: Final = (
+    rf"每个?月的?\s?{_HAN_NUMBER}\s?[号日](?:[、，,和与及]\s?{_HAN_NUMBER}\s?[号日])*",
+    (
+        rf"\b(?:{_ORDINALS}\s+of\s+(?:every|each|the)\s+month\b"
+        rf"|(?:every\s+month|each\s+month|monthly),?\s+(?:on|by)\s+the\s+{_ORDINALS}\b)"
+    ),
 )
-_WEEKLY: Final = (lazy_re(WEEKLY_ZH), lazy_re(WEEKLY_EN, re.IGNORECASE))
+#: A weekday by its number in a month names no day: 第二个周六, "the last Friday of the month".
+NTH: Final = (
+    f"(?:第[一二三四1-4](?:个?[、和跟及]第?[一二三四1-4])*|最后一?|头一|首)个?{HAN_WEEK}(?:的?{HAN_WEEK})?[{HAN_WEEKDAYS}]",
+    (
+        rf"\b(?:first|1st|second|2nd|third|3rd|fourth|4th|last)\s+{WEEKDAY}(?=\s+(?:of\s+|in\s+)?"
+        rf"(?:(?:the|every|each|a|this|next|last)\s+month\b|{MONTH}))|\b(?:every|each)\s+(?:first|last)\s+{WEEKDAY}"
+    ),
+)
+_WEEKLY, _MONTHLY, _NTH = ((lazy_re(zh), lazy_re(en, re.IGNORECASE)) for zh, en in (WEEKLY, MONTHLY, NTH))
 _WHICH: Final = lazy_re(
     rf"(?P<weekday>mon|tue|wed|thu|fri|sat|sun|[{HAN_WEEKDAYS}])|(?P<end>末|week-?end)|(?P<working>weekday|工作日)",
     re.IGNORECASE,
 )
 _TO: Final = lazy_re(r"[到至~—–-]|\b(?:to|through|until)\b", re.IGNORECASE)
-
-# ── every month ──────────────────────────────────────────────────────────────
-
-_HAN_NUMBER: Final = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
-_ORDINAL: Final = r"[0-3]?[0-9](?:st|nd|rd|th)"
-_ORDINALS: Final = rf"{_ORDINAL}(?:(?:,|\s+and|\s*&)\s+(?:the\s+)?{_ORDINAL})*"
-#: A day of every month, or several: 每月5号, 每月15日和30日, "the 1st and 15th of every month".
-MONTHLY_ZH: Final = rf"每个?月的?\s?{_HAN_NUMBER}\s?[号日](?:[、，,和与及]\s?{_HAN_NUMBER}\s?[号日])*"
-MONTHLY_EN: Final = (
-    rf"\b(?:{_ORDINALS}\s+of\s+(?:every|each|the)\s+month\b"
-    rf"|(?:every\s+month|each\s+month|monthly),?\s+(?:on|by)\s+the\s+{_ORDINALS}\b)"
-)
-_MONTHLY: Final = (lazy_re(MONTHLY_ZH), lazy_re(MONTHLY_EN, re.IGNORECASE))
 _NUMBER: Final = lazy_re(rf"{_HAN_NUMBER}(?=\s?[号日])|[0-3]?[0-9](?=st|nd|rd|th)", re.IGNORECASE)
-_NTH: Final = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 0, "最后": 0}
-_NTHS: Final = f"(?:{'|'.join(word for word in _NTH if word.isascii())})"
-_WEEKDAY: Final = r"(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*\b"
-#: A weekday by its number in a month: "the last Friday", 第二个周六, 第二、四个周六; "every second Friday" is one of two.
-NTH_EN: Final = rf"\b(?P<nth>{_NTHS}(?:(?:\s*,|\s+and|\s*&)\s+(?:the\s+)?{_NTHS})*)\s+{_WEEKDAY}"
-NTH_ZH: Final = (
-    "(?P<nth>第[一二三四1-4](?:[个]?[、和跟及]第?[一二三四1-4])*|最后一?|头一|首)"
-    rf"个?{_HAN_WEEK}(?:的?{_HAN_WEEK})?(?P<weekday>[{HAN_WEEKDAYS}])"
-)
-NTHS_ZH: Final = rf"每个?月的?{NTH_ZH}"
-NTHS_EN: Final = (
-    rf"{NTH_EN}\s+(?:(?:of|in)\s+)?(?:the|every|each|a)\s+month\b|\b(?:every|each)\s+(?P<every>first|last)\s+"
-    rf"{_WEEKDAY.replace('weekday', 'other')}"
-)
-_NTHS_OF_MONTHS: Final = (lazy_re(NTHS_ZH), lazy_re(NTHS_EN, re.IGNORECASE))
-#: Such a weekday of one month, too, is none of every week.
-_NTHS_OF_ANY: Final = (
-    *_NTHS_OF_MONTHS,
-    lazy_re(NTH_ZH),
-    lazy_re(
-        rf"{NTH_EN}\s+(?:of|in)\s+(?:(?:this|next|last)\s+month|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))",
-        re.IGNORECASE,
-    ),
-)
-_EACH_NTH: Final = lazy_re(f"{_NTHS}|最后|[一二三四1-4头首]", re.IGNORECASE)
 
 # ── a weekday that may be every such day ─────────────────────────────────────
 
@@ -99,7 +82,7 @@ _MOVED: Final = lazy_re(r"[改挪换调][到成在]|\b(?:moved|changed|switched|
 #: A number after a weekday that is its date, and no time of day: "Friday 12", not "Friday 1pm".
 _OF_MONTH: Final = r"\d\d?(?!\d)(?!\s?[ap]\.?m\b)(?![:.]\d)"
 _NAMED: Final = lazy_re(
-    rf"(?<![上下这本个每隔逢号0-9一二两三四五六七八九十])(?<![0-9一二三四五六七八九十]日)(?<![号日][，,(（]){_HAN_WEEK}[{HAN_WEEKDAYS}](?![{HAN_WEEKDAYS}到至])"
+    rf"(?<![上下这本个每隔逢号0-9一二两三四五六七八九十])(?<![0-9一二三四五六七八九十]日)(?<![号日][，,(（]){HAN_WEEK}[{HAN_WEEKDAYS}](?![{HAN_WEEKDAYS}到至])"
     r"|(?<!last )(?<!next )(?<!this )(?<!every )(?<!\d(?:st|nd|rd|th) )(?<!\d(?:st|nd|rd|th) \()"
     rf"\b(?:{_DAY}\b(?!\s+(?:the\s+)?{_OF_MONTH})|(?:mon|tues?|weds?|thur?s?|fri|sat|sun)\b(?=\s+(?:morning|afternoon|evening|night)s?\b))",
     re.IGNORECASE,
@@ -116,23 +99,18 @@ def recurring(text: str) -> list[str]:
     """
     Return the days of *text* on which something happens every week or month, as tokens; Monday is weekly-1.
 
-    The first Thursday of every month is monthly-1-4, the last monthly-0-4.
-
     >>> recurring("每周二、四游泳"), recurring("piano every Wed and Saturdays"), recurring("周五我一般不开会")
     (['weekly-2', 'weekly-4'], ['weekly-3', 'weekly-6'], ['weekly-5'])
     >>> recurring("房租每月5号转"), recurring("book club is the first Thursday of the month")
-    (['monthly-5'], ['monthly-1-4'])
+    (['monthly-5'], [])
     """
-    nths = [match for pattern in _NTHS_OF_MONTHS for match in pattern.finditer(text)]
-    for pattern in _NTHS_OF_ANY:
+    for pattern in _NTH:
         text = pattern.sub(lambda match: " " * len(match[0]), text)
     parts = [match[0] for pattern in _WEEKLY for match in pattern.finditer(text)]
     parts += [match[0] for part in _PART_END.split(text) if _is_of_every(part) for match in _NAMED.finditer(part)]
     weekly = [f"weekly-{day}" for part in parts for day in _weekdays(part)]
     numbers = [day for pattern in _MONTHLY for match in pattern.finditer(text) for day in _NUMBER.findall(match[0])]
-    monthly = [f"monthly-{number(day)}" for day in numbers]
-    monthly += [f"monthly-{nth}-{nth_weekday(match) + 1}" for match in nths for nth in nth_numbers(match)]
-    return list(dict.fromkeys([*weekly, *monthly]))
+    return list(dict.fromkeys([*weekly, *(f"monthly-{number(day)}" for day in numbers)]))
 
 
 def occasions(days: Days) -> dict[str, tuple[str, ...]]:
@@ -143,30 +121,13 @@ def occasions(days: Days) -> dict[str, tuple[str, ...]]:
 
     >>> from recalld.supervisor.query.calendar import Days
     >>> occasions(Days(date(2026, 11, 28), date(2026, 11, 28)))
-    {'2026-11-28': ('within-2026-11-28', 'weekly-6', 'monthly-28', 'monthly-4-6', 'monthly-0-6')}
+    {'2026-11-28': ('within-2026-11-28', 'weekly-6', 'monthly-28')}
     """
     tokens: dict[str, tuple[str, ...]] = {token: (f"{WITHIN}{token}",) for token in day_tokens(days)}
     for token, spans in tokens.items() if days.length <= FEW else ():
         day = date.fromisoformat(token)
-        nths = [(day.day - 1) // 7 + 1, *([0] if (day + timedelta(days=7)).month != day.month else [])]
-        monthly = [f"monthly-{day.day}", *(f"monthly-{nth}-{day.isoweekday()}" for nth in nths)]
-        tokens[token] = (*spans, f"weekly-{day.isoweekday()}", *monthly)
+        tokens[token] = (*spans, f"weekly-{day.isoweekday()}", f"monthly-{day.day}")
     return tokens
-
-
-def nth_numbers(match: re.Match[str]) -> Iterator[int]:
-    """Yield the numbers of a weekday in its month, by a match of `NTH_EN` or `NTH_ZH`; the last is 0."""
-    groups = match.groupdict()
-    for nth in _EACH_NTH.findall(groups["nth"] or groups["every"]):
-        word = nth.lower()
-        yield _NTH[word] if word in _NTH else number(word) or 1
-        if word == "最后":
-            return
-
-
-def nth_weekday(match: re.Match[str]) -> int:
-    """Return the weekday, 0 to 6, of such a match."""
-    return weekday_number(match["weekday"] or match["other"])
 
 
 def _is_of_every(clause: str) -> bool:

@@ -19,8 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.parse import NAMED, REQUEST_WEIGHT
-from recalld.supervisor.query.weight import LIGHT_VERBS
+from recalld.supervisor.query.parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT
 from recalld.supervisor.text.line_table import line_of
 from recalld.supervisor.text.tokenizer import tokens
 

@@ -7,7 +7,7 @@ A question asks what is true now, what was, or what is to be done; a message tel
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.query.calendar import Days
 
 #: English verbs, common ones, that tell of what is over, as part of a pattern.
-PAST_VERBS = r"\w{3,}ed|went|came|got|took|saw|met|paid|bought|sent|gave|spent|left"
+_PAST_VERBS = r"\w{3,}ed|went|came|got|took|saw|met|paid|bought|sent|gave|spent|left"
 #: Signs that a sentence is about the past, or about the future; 天文馆周一闭馆 has neither, it is about every Monday.
-OVER = lazy_re(
-    rf"[了过]|刚|\b(?:was|were|did|had|said|told|sold|spoke|{PAST_VERBS})\b",
-    re.IGNORECASE,
-)
+OVER = lazy_re(rf"[了过]|刚|\b(?:was|were|did|had|said|told|sold|spoke|{_PAST_VERBS})\b", re.IGNORECASE)
 AHEAD = lazy_re(
     r"[要得]|会(?![员议计])|别忘|记得|[之以]?前|截止|约|交|上门|面试|考试|见面|出发|到货|搬|安排|计划|日程|待办|有[空事]|[有干做][什啥嘛]"
     r"|\b(?:[Ww]ill|'ll|going to|have to|has to|needs?|must|due|until|till|by|before|should|[Rr]emind|[Rr]emember|can|could"
@@ -94,11 +91,13 @@ _CHINESE: Final = (
     r"安排|计划|日程|行程|待办|要(?:[干做交办见开]|去(?=哪|什么|啥))|[干做](?:什么|嘛|啥)|有?(?:什么|啥|哪些)(?:事情?|会|活|课|钱|账)|有(?:什么|啥|哪些)[呢呀啊]?[？?]?\s*$|有事|忙[吗不么]"
     "|该[干做交办]|交(?:什么|啥)|没[付交办]|几点[要得该]|谁[要会]?来|截止|到期|提醒|有空|忙(?:什么|啥)"
 )
+_TO_DO: Final = lazy_re(f"{_ENGLISH}|{_CHINESE}")
 _DONE: Final = lazy_re(r"[了过](?![吗么])|\b(?:did|was|were|had|said|told)\b", re.IGNORECASE)
+
+
 #: Who asks what was said, or with a verb in the past, means a day that was.
 _TALKED: Final = lazy_re(
-    r"[聊说谈]|讨论|提到|[来去吃买做看用写拍聚]的|\b(?:talk|discuss"
-    rf"|(?:{PAST_VERBS}|ate|made|wrote|broke|began)\b)",
+    rf"[聊说谈]|讨论|提到|[来去吃买做看用写拍聚]的|\b(?:talk|discuss|(?:{_PAST_VERBS}|ate|made|wrote|broke|began)\b)",
     re.IGNORECASE,
 )
 
@@ -120,15 +119,9 @@ def asks_to_do(sentence: str) -> bool:
     >>> [asks_to_do(text) for text in ("明天有什么安排", "what's due next Tuesday?", "what did I do on Tuesday?")]
     [True, True, False]
     """
-    return bool(_to_do(sentence.isascii()).search(sentence)) and not _DONE.search(sentence)
+    return bool(_TO_DO.search(sentence)) and not _DONE.search(sentence)
 
 
 def without_asking(sentence: str) -> str:
     """Return the sentence with blanks in place of what asks for things to do."""
-    return _to_do(sentence.isascii()).sub(lambda match: " " * len(match[0]), sentence)
-
-
-@cache
-def _to_do(is_english: bool) -> re.Pattern[str]:
-    """Return the pattern of what asks for things to do."""
-    return lazy_re(_ENGLISH if is_english else f"{_ENGLISH}|{_CHINESE}")
+    return _TO_DO.sub(lambda match: " " * len(match[0]), sentence)

@@ -4,14 +4,13 @@ Words of a question that memory does not have, read as words that it has: typos,
 A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is not among
 the common words of English. Its first letter is right: people notice a wrong one. Most such words are not typos but rare words
 (latte, stove, Julia). So the word is kept, the word of memory is added to it, and one of these alone does not carry a request.
-Two letters that changed places are surer. They are looked for in shorter words too (jba for jab), and a stop word that is typed
-so asks for nothing (teh, wehn).
+Two letters that changed places are looked for in shorter words too (jba for jab), and a stop word that is typed so asks for
+nothing (teh, wehn).
 
 A Chinese typo is another character of the same sound: 体捡 for 体检. It is looked for in two neighbouring characters that are
 words by themselves (`same_sound`).
 
-Two English words may be one word of memory: "hair cut" is haircut, and "I backed the laptop up" has backup. No list says which
-words are compounds, but memory.
+Two English words may be one word of memory: "hair cut" is haircut. No list says which words are compounds, but memory.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN, latin_words
 from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from recalld.supervisor.query.parse import Query
 
@@ -39,27 +38,17 @@ _TYPED: Final = range(5, 25)
 _MOST: Final = 3
 #: The number of letters of a word in which only two letters that changed places are looked for.
 _SHORT: Final = range(3, 5)
-#: The most rarity of a guessed word: it carries no request by itself, not even one of a single word. Where two letters changed
-#: places it is surer.
+#: The most rarity of a guessed word: it carries no request by itself, not even one of a single word.
 _GUESSED: Final = 0.47
-_SWAPPED: Final = 0.8
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 #: Characters of a word that is a typo or in no passage (拔牙 where memory has 智齿要拔): the word's length, and their weight.
 _PAIR: Final = 2
 _CHARACTER: Final = 0.5
 _RUN: Final = lazy_re(f"[{HAN}]+")
-#: The last half of a phrasal verb, which is a stop word of the index.
-_PARTICLES: Final = frozenset("up down out off over away back through around along together".split())  # noqa: SIM905 - a list
-#: These are prepositions more often: "less on" is no lesson, "cab in" no cabin. So only after a verb that is used so.
-_PREPOSITIONS: Final = frozenset({"in", "on", "by"})
-_BEFORE_THOSE: Final = frozenset(
-    "log sign check plug break drop walk add clip stand pass fly trade tie cave phone call write sit carry buy built".split()  # noqa: SIM905
-)
-#: The fewest letters of one half of a compound, and how many words may be between a verb and its particle.
+#: The fewest letters of one half of a compound; both halves are in one clause.
 _HALF: Final = 3
-_BETWEEN: Final = 3
 _CLAUSE: Final = lazy_re(r"[^.,;:!?()\n]+")
-_WORD: Final = lazy_re(r"[A-Za-z]+")
+_WORD: Final = lazy_re("[A-Za-z]+")
 
 
 def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:
@@ -69,7 +58,8 @@ def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Cal
     *frequency* returns the number of passages with a word, *relative_idf* its rarity in memory, 1.0 for a word of one passage.
     """
     query = _in_characters(_heard(_respelled(query, frequency), frequency), frequency, relative_idf)
-    return _in_one(query, frequency)
+    joined = joined_words(query.text)
+    return replace(query, joined={word: parts for word, parts in joined.items() if word not in query.words and frequency(word)})
 
 
 def respellings(word: str) -> list[str]:
@@ -102,12 +92,10 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     unknown = [
         word for word in content if not frequency(word) and rarity_asked(word) == 1.0 and typed_words[word] in query.text
     ]
-    sure: set[str] = set()
     stopped = {word for word in unknown if not ENGLISH.isdisjoint(_swapped(typed_words[word]))}
     for word in [word for word in unknown if word not in stopped][:_MOST]:
         typed = typed_words[word]
         likely = [one for one in dict.fromkeys(stems(_swapped(typed))) if frequency(one)]
-        sure |= {*likely}
         if not likely and len(typed) in _TYPED:
             likely = [one for one in dict.fromkeys(stems(respellings(typed))) if frequency(one)]
         if len(likely) == 1:
@@ -115,8 +103,7 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     if not meant and not stopped:
         return query
     words = {**query.words, **{guess: query.words[word] for word, guess in meant.items() if guess not in query.words}}
-    most = {word: _SWAPPED if word in sure else _GUESSED for word in words}
-    rarity = {word: query.rarity.get(word, min(most[word], rarity_asked(word))) for word in words}
+    rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
     asked = tuple((*sentence, *(meant[word] for word in sentence if word in meant)) for sentence in query.asked)
     return replace(query, words=words, rarity=rarity, asked=asked, respelled=frozenset(meant) | stopped)
 
@@ -147,43 +134,19 @@ def _pairs_of(query: Query) -> list[tuple[str, str]]:
     return [(one, other) for one, other in pairs if one in asked and other in asked][:_MOST]
 
 
-def _in_one(query: Query, frequency: Callable[[str], int]) -> Query:
-    """Return the query with what memory writes in one word where the question has two."""
-    joined = {
-        word: parts
-        for word, parts in joined_words(query.text).items()
-        if word not in query.words and {*parts.split()} <= query.words.keys() and frequency(word)
-    }
-    return replace(query, joined=joined) if joined else query
-
-
 def joined_words(text: str) -> dict[str, str]:
     """
     Return the compounds that two words of the text would make, each with the tokens of these.
 
-    >>> joined_words("my hair cut?"), joined_words("is it backed up")
-    ({'haircut': 'hair cut'}, {'backup': 'back'})
+    >>> joined_words("my hair cut?"), joined_words("a road trip up north")
+    ({'haircut': 'hair cut'}, {'roadtrip': 'road trip'})
     """
-    return dict(_pairs(text))
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    found = {}
     for clause in _CLAUSE.findall(unicodedata.normalize("NFKC", text)):
-        words = _WORD.findall(clause.lower())
-        known = stems(words)
-        for n, first in enumerate(words[:-1]):
-            if first in ENGLISH or len(first) < _HALF:
-                continue
-            second = words[n + 1]
-            if len(second) >= _HALF and second not in ENGLISH:
-                yield stem(first + second), f"{known[n]} {known[n + 1]}"
-            for particle in words[n + 1 : n + 2 + _BETWEEN]:
-                if _is_particle(known[n], particle):
-                    yield stem(known[n] + particle), known[n]
-
-
-def _is_particle(verb: str, word: str) -> bool:
-    return word in _PARTICLES or (word in _PREPOSITIONS and verb in _BEFORE_THOSE)
+        for first, second in pairwise(_WORD.findall(clause.lower())):
+            if min(len(first), len(second)) >= _HALF and ENGLISH.isdisjoint((first, second)):
+                found[stem(first + second)] = f"{stem(first)} {stem(second)}"
+    return found
 
 
 def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:

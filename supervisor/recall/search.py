@@ -24,8 +24,7 @@ from recalld.supervisor.index.literal import hits_of, literal_terms, newest_and_
 from recalld.supervisor.index.scan import MOST_BYTES, PATIENCE_S, long_term_name
 from recalld.supervisor.protocol.marks import only_pinned
 from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.query.parse import REQUEST_WEIGHT, Query, parse_query
-from recalld.supervisor.query.weight import as_typed, subject_of
+from recalld.supervisor.query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, subject_of
 from recalld.supervisor.recall.audience import ALONE
 from recalld.supervisor.recall.ended import of_today
 from recalld.supervisor.recall.neighbours import going_on

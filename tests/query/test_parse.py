@@ -111,7 +111,6 @@ def test_parse_query_detects_whose_words_are_asked_for(question, role):
         ("我说过的那部电影叫什么？", True),
         ("What is an index fund? I nod when people say it.", False),
         ("What does one wear at a wedding? I had to look it up.", False),
-        ("tell me something I don't know", False),
         ("What am I allergic to?", True),
         ("我先生叫什么名字", True),
         ("我来自哪里", True),
@@ -128,7 +127,6 @@ def test_parse_query_detects_whose_words_are_asked_for(question, role):
         ("请你推荐几本书", False),
         ("麻烦你教我做红烧肉", False),
         ("Will it hurt if you give aspirin to a dog?", False),
-        ("How should I begin?", False),
     ],
 )
 def test_parse_query_detects_a_question_about_oneself(question, is_own):
@@ -149,12 +147,10 @@ def test_parse_query_takes_days_only_from_the_asking_sentence():
     ("question", "words"),
     [
         ("麻烦帮我看看房租多少", {"房租"}),
-        ("你好，请问我的年糕在哪，谢谢", {"年糕"}),
-        ("房租帮我查一下吧", {"房租"}),
+        ("你好，请问我的年糕在哪", {"年糕"}),
         ("推荐一部电影", {"电影"}),
         ("帮我翻译一下合同", {"合同"}),
         ("今天是几号交房租", {"交", "房租"}),
-        ("坦克多重", {"坦克"}),
         ("could you please help me find the router", {"router"}),
         ("recommend me a restaurant please", {"restaur"}),
         ("11月14号我订的机票", {"订", "机票", "2025-11-14"}),
@@ -258,32 +254,14 @@ def test_weight_terms_keeps_a_word_that_begins_like_a_request(question, word):
         ("啥时候去体检", "体检"),
         ("为啥换医生", "医生"),
         ("房租今天要干啥", "房租"),
-        ("小宇的生日是几号", "宇"),
-        ("阿强的手机号", "强"),
     ],
 )
 def test_parse_query_is_about_what_was_said_not_about_saying(question, about):
     words = parse_query(question, TODAY).words
     assert words[about] == 1.0
-    assert all(words.get(word, 0.0) <= 0.2 for word in ("say", "know", "聊过", "整", "啥", "干", "小", "阿"))
-
-
-@pytest.mark.parametrize("question", ["房子的窗户小吗", "那双小的鞋是几码"])
-def test_parse_query_keeps_small_where_it_is_no_part_of_a_name(question):
-    assert parse_query(question, TODAY).words["小"] == 1.0
+    assert all(words.get(word, 0.0) <= 0.2 for word in ("say", "know", "聊过", "整", "啥", "干"))
 
 
 def test_parse_query_asks_for_the_day_where_only_saying_is_asked():
     assert parse_query("what did we talk about on April 27th?", TODAY).only_days
     assert parse_query("昨天我们聊过什么", TODAY).only_days
-
-
-@pytest.mark.parametrize(
-    ("question", "back"),
-    [
-        ("钥匙放那儿了", False), ("他住那里？", False), ("你推荐的是那个？", False), ("护照搁那里了？", False),
-        ("他还住那里吗？", True), ("那个呢？", True), ("谁住那里？", True), ("那家店几点关门", True),
-    ],
-)  # fmt: skip
-def test_refers_back_reads_there_as_where_at_the_end_of_a_question(question, back):
-    assert refers_back(question, 2) == back

@@ -20,20 +20,20 @@ def known(question, memory):
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant", "most"),
+    ("typed", "meant"),
     [
-        ("alotment", "allotment", 0.5),
-        ("srvice", "service", 0.5),
-        ("boilerr", "boiler", 0.5),
-        ("daugther", "daughter", 0.8),  # two letters changed places
-        ("kowalksi", "kowalski", 0.8),
-        ("jba", "jab", 0.8),
+        ("alotment", "allotment"),
+        ("srvice", "service"),
+        ("boilerr", "boiler"),
+        ("daugther", "daughter"),  # two letters changed places
+        ("kowalksi", "kowalski"),
+        ("jba", "jab"),
     ],
 )
-def test_known_words_reads_a_typo_as_the_word_of_memory_too(typed, meant, most):
+def test_known_words_reads_a_typo_as_the_word_of_memory_too(typed, meant):
     query = known(f"where is the {typed} key?", f"the {meant} key is under the mat")
     assert {*tokens(typed), *tokens(meant)} <= query.words.keys()
-    assert query.rarity[tokens(meant)[0]] <= most
+    assert query.rarity[tokens(meant)[0]] <= 0.5
     assert query.asked == ((*tokens(typed), "key", *tokens(meant)),)
 
 
@@ -76,7 +76,6 @@ def test_known_words_reads_two_characters_as_a_word_that_sounds_so(typed, meant,
 @pytest.mark.parametrize(
     ("question", "memory"),
     [
-        ("小宇的生日", "小鱼汤，小雨"),  # 小 before a name is no word
         ("体捡结果", "体检和替检"),  # cut in characters, 替检 is no word of memory
         ("体检结果", "体检"),  # memory has it
         ("他住哪", "她煮饭"),

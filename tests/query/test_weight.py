@@ -6,9 +6,8 @@ from datetime import date
 
 import pytest
 
-from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.parse import LIGHT_VERBS, parse_query, weighed
 from recalld.supervisor.query.related_words import with_related_words
-from recalld.supervisor.query.weight import LIGHT_VERBS, weighed
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from rank_bm25 import BM25Okapi
 
 from recalld.supervisor.index import documents, ranking, snapshot
 from recalld.supervisor.index.documents import CONTEXT_WIDTHS
-from recalld.supervisor.query import related_words, weight
+from recalld.supervisor.query import parse, related_words
 from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.text.tokenizer import tokens
 from tests.world import WITHOUT_MODEL, World, at
@@ -71,8 +71,8 @@ class Bare:
 def talk(tmp_path, monkeypatch):
     for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS")) and name != "RELATED_WORTH"]:
         monkeypatch.setattr(ranking, name, 0.0)
-    monkeypatch.setattr(weight, "_EVERYDAY_LOSS", 0.0)
-    monkeypatch.setattr(weight, "_LIGHT_LEFT", 1.0)
+    monkeypatch.setattr(parse, "_EVERYDAY_LOSS", 0.0)
+    monkeypatch.setattr(parse, "_LIGHT_LEFT", 1.0)
     monkeypatch.setattr(related_words, "WORTH", 0.0)
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
     monkeypatch.setattr(snapshot, "newest_first", lambda query, found, _alike: found)
