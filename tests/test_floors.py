@@ -96,7 +96,7 @@ PURE: Final = tuple(
         "extracts": "candidates corrections courtesy cues extract lines replies sentences worth",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "line_sources material phrases quality retry schedule shape",
-        "query": "calendar dates intent meanings parse recurring tense unknown_words weight",
+        "query": "calendar dates intent meanings parse recurring tense unknown_words",
         "index": "chunking hit",
         "recall": "audience neighbours",
         "longterm": "lines",

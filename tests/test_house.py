@@ -66,7 +66,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together: lines, and modules.
-ALL: Final = Room("all", most=71_100, goal=48_000)
+ALL: Final = Room("all", most=71_110, goal=48_000)
 MODULES: Final = Room("modules", most=497, goal=270)
 
 

@@ -131,14 +131,14 @@ def _by_word(*rows: tuple[str, _T]) -> dict[str, _T]:
 #: Parts of a month, in both languages, by their first and last day; 31 means the last day of the month.
 PARTS: Final = _by_word(
     ("", (1, 31)),
-    ("初|beginning|start|first week", (1, 7)),
+    ("初|第一|beginning|start|first week", (1, 7)),
     ("上旬|early", (1, 10)),
-    ("second week", (8, 14)),
+    ("第二|second week", (8, 14)),
     ("中旬|中|mid|middle", (11, 20)),
-    ("third week", (15, 21)),
+    ("第三|third week", (15, 21)),
     ("下旬|late", (21, 31)),
-    ("fourth week", (22, 28)),
-    ("底|末|end|last week", (25, 31)),
+    ("第四|fourth week", (22, 28)),
+    ("底|末|最后|end|last week", (25, 31)),
 )
 #: Parts of a year by first and last month; a season is one of the northern hemisphere, and 14 the February after it.
 YEAR_PARTS: Final = _by_word(

@@ -112,7 +112,11 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning], ...]] = (
     ),
     ("", rf"\b(?:{WEEKDAY},?\s+(?:the\s+)?)?{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", meanings.day_of_year),
     # subtle: "may", "march" and "sun" are words too: a month needs a preposition or the like before it, or a year after it
-    ("", rf"\b{_PART}{_MONTH}{_YEAR}", meanings.month),
+    (
+        f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月份?的?(?P<part>第[一二三四]|最后)一?{_WEEK}",
+        rf"\b{_PART}{_MONTH}{_YEAR}",
+        meanings.month,
+    ),
     (
         f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)",
         rf"\b{_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}}|(?:last|next)\s+year)\b",
