@@ -248,9 +248,11 @@ def _quotes(prompt: str, day: Day) -> bool:
     return any(said.text.splitlines()[0][:40] in prompt for said in day.said if len(said.text) >= 40)
 
 
-def run(only: Sequence[str], kinds: Sequence[str], bench: Bench, found: list[Written], out: Path | None) -> None:
+def run(
+    only: Sequence[str], kinds: Sequence[str], bench: Bench, found: list[Written], out: Path | None, folder: Path = FOLDER
+) -> None:
     """Have the bench write what is asked for, and add it to *found* and to the file *out* as it comes."""
-    known = stories()
+    known = stories(folder)
 
     def add(one: Written) -> None:
         found.append(one)
@@ -335,9 +337,9 @@ def by_facts(options: Any) -> None:
     with tempfile.TemporaryDirectory(prefix="summaries-") as folder:
         keep = (options.keep or Path(folder)).resolve()
         if not options.read:
-            run(options.only, options.kinds, Bench(keep), found, options.out)
+            run(options.only, options.kinds, Bench(keep), found, options.out, options.stories)
             if options.model:
                 answers = options.answers or keep / "answers.jsonl"
                 with Recorder(options.server, answers) as recorder:
-                    run(options.only, options.kinds, Bench(keep, options.model, recorder), found, options.out)
+                    run(options.only, options.kinds, Bench(keep, options.model, recorder), found, options.out, options.stories)
     print(*table(found), sep="\n")

@@ -37,6 +37,7 @@ from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.facts import FOLDER
 from bench.measures import WHOLE, Ground, WindowMessage, covered, says_a_sentence, told
 from bench.months import by_facts
 from bench.pieces import bare, pieces
@@ -191,6 +192,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--model", default="", help="the name by which the server knows it")
     options.add_argument("--server", default="http://127.0.0.1:8080/v1")
+    options.add_argument("--stories", type=Path, default=FOLDER, help="a folder of stories, for days and months")
     options.add_argument("--only", nargs="+", default=[], help="stories of bench/questions/summaries")
     options.add_argument("--kinds", nargs="+", default=["day", "month", "line", "running"])
     options.add_argument("--answers", type=Path, help="a file with the answers of the model, which grows")

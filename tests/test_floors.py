@@ -93,7 +93,7 @@ PURE: Final = tuple(
     for package, names in {
         "storage": "errors instant lenient_json",
         "protocol": "attachments connections dated_file inbox lookup_request marks message parts period struck summary_file task turn",
-        "extracts": "candidates corrections courtesy cues extract lines replies sentences worth",
+        "extracts": "candidates courtesy cues extract replies sentences",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "line_sources material phrases quality retry schedule shape",
         "query": "calendar dates intent meanings parse recurring tense unknown_words",

@@ -22,7 +22,6 @@ from recalld.supervisor.conversation.sessions import (
     session_digest,
     source_of,
 )
-from recalld.supervisor.extracts.courtesy import count_words
 from recalld.supervisor.extracts.cues import is_of_self
 from recalld.supervisor.extracts.replies import is_question
 from recalld.supervisor.longterm.lines import one_line
@@ -34,7 +33,7 @@ from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
 from recalld.supervisor.summaries.llm_state import waits_of
 from recalld.supervisor.summaries.phrases import is_greeting
 from recalld.supervisor.text.facts import asks_riddle, is_for_fun, states_fact
-from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.language import count_words, language_of
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.small_talk import is_small_talk
 

@@ -6,39 +6,21 @@ Source: docs/reference/protocol.md, 6.8.
 
 from __future__ import annotations
 
-import math
-import re
-from collections import deque
-from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.cues import cue_worth, event_in
-from recalld.supervisor.extracts.replies import (
-    asks_for_yes,
-    asks_to_tell,
-    denial,
-    is_offer,
-    is_question,
-    is_reply,
-    numbers_in,
-    says_back,
-    taken_up,
-    tells_figure,
-    without_yes,
-)
-from recalld.supervisor.extracts.sentences import clean, cut, end_of, last_clause, sentences, units
-from recalld.supervisor.extracts.worth import weight
+from recalld.supervisor.extracts.courtesy import is_courtesy
+from recalld.supervisor.extracts.cues import cue_worth, has_cue, has_data, has_figures, is_of_self
+from recalld.supervisor.extracts.replies import JUST_BEFORE, is_bare_figure, is_question, is_reply, needs_question, puts_right
+from recalld.supervisor.extracts.sentences import clean, cut, end_of, sentences, units
 from recalld.supervisor.storage.clock import local
-from recalld.supervisor.text.language import ROLES
+from recalld.supervisor.text.language import ROLES, count_words
 from recalld.supervisor.text.lazy_re import lazy_re
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import spelled
-from recalld.supervisor.text.word_frequency import rarity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import tzinfo
+    from collections.abc import Sequence
+    from datetime import datetime, tzinfo
 
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.text.language import Language
@@ -46,32 +28,26 @@ if TYPE_CHECKING:
 #: Who has no label: a person's notes, an earlier summary.
 NOBODY: Final = frozenset({"note", "summary"})
 _NAME_CHARS: Final = 40
-#: A speaker's name before the words, and the share of messages that have one where the conversation is one of named speakers.
-_NAME: Final = lazy_re(r"\s*([^\W\d_][\w.'’-]{0,19}(?: [A-Z][\w.'’-]{0,19})?)[:：]\s*(?=\S)")
-_NAMED: Final = 0.8
-_CAPITAL: Final = lazy_re(r"\b[A-Z]\w+")
-_LABEL: Final = lazy_re(r"^[^：:]*[：:] ?")
-#: A yes or no comes within this time of its question, of which at most so many characters are shown; another answer just after.
-_ANSWER: Final = timedelta(hours=6)
-_SHORT: Final = 90
 #: Lines of an earlier summary that say nothing: what it is, headings, comments.
-_NO_WORDS: Final = lazy_re(r"^\s*(?:>|#{1,6}\s|<!--).*$", re.MULTILINE)
-#: How much the sentences of its message count against a sentence.
-_CROWD: Final = 0.3
-#: In so many messages before stand the numbers of a sum.
-_JUST_SAID: Final = 8
-#: What belongs to what was said just before comes within this time, and among so many sentences.
-JUST_BEFORE: Final = timedelta(minutes=30)
-_RECENT: Final = 12
-#: The rarity of a name or a noun.
-NOUN: Final = 0.45
-#: How a message opens that says of somebody who was named in the one before.
-_PRONOUN: Final = lazy_re(r"(?:and |but |so )?(?:he|she|they|his|her|their)\b|[但而]?[且是]?[他她]", re.IGNORECASE)
+_NO_WORDS: Final = lazy_re(r"(?m)^\s*(?:>|#{1,6}\s|<!--).*$")
+#: Characters of a question that are shown before its answer.
+_QUESTION_CHARS: Final = 90
+#: How much it counts that a sentence has data, and whom it is about; and what the assistant is to do.
+_WITH_DATA: Final = 1.5
+_OF_SELF: Final = 1.4
+_OF_OTHER: Final = 0.3
+_REQUEST: Final = 0.3
+_OTHER: Final = lazy_re(r"(?i)\b(?:you|yours?)\b|[你您]")
+#: How much the words of a machine count: what it has worked out, and other data.
+_RESULT: Final = 0.9
+_OF_MACHINE: Final = 0.35
+#: Words of which a sentence without data has at least so many.
+_WORDS: Final = 4
 
 
 @record
 class Line:
-    """A sentence that may be quoted, with what it is worth to quote it."""
+    """What may be quoted as one, with what it is worth to quote it."""
 
     place: int  # among all lines
     message: int
@@ -83,33 +59,26 @@ class Line:
     weight: float = 0.0
     cues: float = 0.0
     words: tuple[str, ...] = ()
-    event: tuple[str, ...] = ()  # the words that say what changes a life
-    leans: int = -1  # the place of the line before that says who or what it is about
     opens: bool = True  # no words of its message are before it
     closes: bool = True
 
 
 def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest: int) -> list[Line]:
-    """Return the sentences of all messages in the order of time, each of at most *longest* characters."""
-    blocks = sorted(blocks, key=lambda block: block.created_at)
-    names = _speakers(blocks)
+    """Return what may be quoted of all messages in the order of time, each of at most *longest* characters."""
     lines: list[Line] = []
-    before: tuple[Block, str, list[str], str] | None = None
-    numbers: deque[frozenset[float]] = deque(maxlen=_JUST_SAID)  # that people said
-    for number, block in enumerate(blocks):
-        name = _NAME.match(block.text) if names else None
-        who = _label(name[1] if name else str(block.fields.get("name") or ""), block.role, language)
-        words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text[name.end() if name else 0 :]
-        parts = sentences(words)
-        answered = _question_of(before, block, who, parts)
-        if before and before[0].role == "assistant" and not any(map(is_question, before[2])):
-            _unsay(lines, number - 1, "\n".join(parts[:2]))
-        is_person = bool(names) or block.role in {"user", *NOBODY}
-        found = list(units(parts, answered, longest))
-        crowd = 1 if len(found) == 1 and found[0][0][:1].islower() else len(parts)  # in pieces, but one: "he's out. went fine"
-        for i, (text, question) in enumerate(found):
-            counts = weight(_uncalled(text, names), question, person=is_person)
-            counts = 0.0 if counts and not is_person and says_back(text, frozenset().union(*numbers)) else counts
+    before: Block | None = None
+    for number, block in enumerate(sorted(blocks, key=lambda block: block.created_at)):
+        is_person = block.role in {"user", *NOBODY}
+        who = _label(block, language)
+        words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text
+        said = [
+            sentence for sentence in sentences(words) if is_reply(sentence) or has_data(sentence) or not is_courtesy(sentence)
+        ]
+        parts = list(units(said, longest)) if block.role not in NOBODY else said
+        asked = _question_of(before, block, said[0], language) if before and said else ""
+        for i, text in enumerate(parts):
+            question = asked if i == 0 else ""
+            shown = f"{question} {text}" if question else text
             lines.append(
                 Line(
                     place=len(lines),
@@ -119,85 +88,61 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     who=who,
                     text=text,
                     asked=question,
-                    weight=counts / math.pow(crowd, _CROWD),
+                    weight=weight(text, question, person=is_person),
                     cues=cue_worth(text),
-                    words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}" if question else text))),
-                    event=_event_of(text),
-                    leans=_leans_on(text, question, lines, who, block) if i == 0 else -1,
+                    words=tuple(dict.fromkeys(token for _, token in spelled(shown))),
                     opens=i == 0 or block.role in NOBODY,
-                    closes=i == len(found) - 1 or block.role in NOBODY,
-                ),
+                    closes=i == len(parts) - 1 or block.role in NOBODY,
+                )
             )
-        numbers.append(numbers_in(words) if is_person else frozenset())
-        before = block, who, parts, answered
+        before = block
     return lines
 
 
-def _leans_on(text: str, asked: str, lines: Sequence[Line], who: str, block: Block) -> int:
-    """
-    Return the place of the line of this speaker's message before without which *text* is not understood, else -1.
-
-    It says who "she" is, or what a question means that names nothing: "What happened?"
-    """
-    last = next((line for line in reversed(lines) if line.who == who), None)
-    names = [rarity(word) >= NOUN for _, word in spelled(_LABEL.sub("", asked))]
-    leans = not any(names) if asked else bool(_PRONOUN.match(text))
-    if last is None or not leans or block.created_at - last.at > JUST_BEFORE:
-        return -1
-    said = [line for line in lines[-_RECENT:] if line.message == last.message and line.weight]
-    return max(said, key=lambda line: line.weight).place if said else -1
-
-
-def _event_of(text: str) -> tuple[str, ...]:
-    """Return the words that say what changes a life, without everyday ones where there are others."""
-    words = [token for _, token in spelled(event_in(text))]
-    return tuple(word for word in words if rarity(word) >= NOUN) or tuple(words)
-
-
-def _question_of(before: tuple[Block, str, list[str], str] | None, block: Block, who: str, parts: Sequence[str]) -> str:
-    """Return the question of the message *before* that this one answers, with the label of who asked, else ""."""
-    if before is None or not parts or not before[2]:
+def _question_of(before: Block, block: Block, answer: str, language: Language) -> str:
+    """Return the question of the message *before* that an answer needs, with the label of who asked, else ""."""
+    is_same = (before.role, before.speaker) == (block.role, block.speaker)
+    if before.role in NOBODY or is_same or block.created_at - before.created_at > JUST_BEFORE:
         return ""
-    asker, asking, said, answered = before
-    longest = _ANSWER if is_reply(parts[0]) else JUST_BEFORE
-    if (asker.role == block.role and asking == who) or block.created_at - asker.created_at > longest:
-        return ""
-    is_told = asker.role == "assistant"
-    questions = [one for one in said if (is_question(one) or (is_told and asks_to_tell(one))) and not is_offer(one)]
-    if questions and (questions[-1] == said[-1] or is_reply(parts[0]) or any(map(str.isdigit, parts[0]))):
-        return asking + end_of(questions[-1], _SHORT)
-    if is_told and (clause := next(filter(None, (taken_up(one, parts[0]) for one in reversed(said))), "")):
-        return " → ".join(filter(None, [answered, asking + cut(clause, _SHORT)]))
-    clause = without_yes(last_clause(said[-1]))
-    return asking + clause if asks_for_yes(clause, parts[0]) else ""
+    said = sentences(before.text)
+    questions = [sentence for sentence in said if is_question(sentence)]
+    if questions and needs_question(answer):
+        return _label(before, language) + end_of(questions[-1], _QUESTION_CHARS)
+    return _label(before, language) + end_of(said[-1], _QUESTION_CHARS) if said and puts_right(answer, said[-1]) else ""
 
 
-def _unsay(lines: list[Line], message: int, answer: str) -> None:
-    """Have none of the last lines be quoted, those of the message, that the *answer* to it says to be wrong."""
-    wrong = denial(answer)
-    if not wrong or (wrong == "figures" and not tells_figure(answer)):
-        return
-    for at in range(len(lines) - 1, -1, -1):
-        if lines[at].message != message:
-            return
-        if wrong == "all" or tells_figure(lines[at].text):
-            lines[at] = replace(lines[at], weight=0.0)
-
-
-def _speakers(blocks: Sequence[Block]) -> frozenset[str]:
-    """Return the names that messages begin with ("Wang: …") where nearly all do, of a handful of people; else none."""
-    spoken = [block for block in blocks if block.role in {"user", "assistant"}]
-    names = [match[1] for block in spoken if (match := _NAME.match(block.text))]
-    are_speakers = len(spoken) > 1 and len(names) >= _NAMED * len(spoken) and len(set(names)) <= max(2, len(spoken) // 4)
-    return frozenset(names) if are_speakers else frozenset()
-
-
-def _label(name: str, role: str, language: Language) -> str:
+def _label(block: Block, language: Language) -> str:
     """Return the speaker's label before the words, on one line: the name, else the role; "" where there is no speaker."""
-    who = cut(" ".join(clean(name).split()), _NAME_CHARS) or (ROLES.get(role, role) if language == "zh" else role)
-    return "" if role in NOBODY else f"{who}：" if language == "zh" else f"{who}: "
+    name = cut(" ".join(clean(str(block.fields.get("name") or "")).split()), _NAME_CHARS)
+    who = name or (ROLES.get(block.role, block.role) if language == "zh" else block.role)
+    return "" if block.role in NOBODY else f"{who}：" if language == "zh" else f"{who}: "
 
 
-def _uncalled(text: str, names: Collection[str]) -> str:
-    """Return *text* without the names of its speakers, whole or short: that they call each other says nothing."""
-    return _CAPITAL.sub(lambda word: "" if any(name.startswith(word[0]) for name in names) else word[0], text)
+def weight(text: str, asked: str = "", *, person: bool) -> float:
+    """
+    Return how much the words of a sentence count; 0 where it must not be quoted.
+
+    *asked* is the question that it answers, with which it is shown. *person*: a human being says it; of a machine only data
+    counts.
+
+    >>> weight("You've got guts.", person=True), weight("我对花生过敏。", person=True) > 1
+    (0.0, True)
+    >>> weight("帮我写个 sql", person=True) < weight("sql 写好了", person=True)
+    True
+    """
+    shown = f"{asked} {text}"
+    tells_data = has_data(shown)
+    if is_question(text) or text.endswith((":", "：")) or (is_bare_figure(text) and not asked):
+        return 0.0
+    if not person:
+        is_advice = has_cue(text, "advice") and not has_figures(text)
+        counts = _RESULT if has_cue(text, "result") else _OF_MACHINE
+        return 0.0 if not tells_data or is_advice or is_courtesy(text) else counts
+    is_kept = has_cue(shown, "event", "decision", "change", "off", "amendment")
+    is_personal = has_cue(shown, "person", "health")
+    if not (tells_data or is_kept or is_personal) and (count_words(shown) < _WORDS or is_courtesy(text) or is_reply(text)):
+        return 0.0
+    of_self = is_of_self(text)
+    of_other = bool(_OTHER.search(text)) and not (of_self or is_kept)
+    counts = (_WITH_DATA if tells_data or is_kept else 1.0) * (_OF_SELF if of_self else _OF_OTHER if of_other else 1.0)
+    return counts * _REQUEST if has_cue(text, "request") else counts

@@ -19,11 +19,10 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from recalld.supervisor.extracts.candidates import NOBODY, Line, lines_of
-from recalld.supervisor.extracts.corrections import taken_back
 from recalld.supervisor.extracts.courtesy import are_courtesies
 from recalld.supervisor.extracts.cues import has_cue, takes_back
+from recalld.supervisor.extracts.replies import taken_back
 from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, joint
-from recalld.supervisor.extracts.worth import is_of_the_day
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.storage.clock import from_wire, local, local_day
 from recalld.supervisor.text.language import language_of_sentences
@@ -44,26 +43,21 @@ Kind = Literal["day", "month"]
 #: its budget.
 LIMITS: Final = {"day": 4_000, "month": 8_000}
 MONTH_LINES: Final = 40
-_GROWTH: Final = {"day": (120, 12.0), "month": (600, 28.0)}
-#: Worth below which a sentence is not quoted, and that of words and cues below which it says nothing.
-_LEAST: Final = 0.1
-_SAYS_SOMETHING: Final = 1.4
-#: Columns of the messages, below which less is asked of a person's sentence, and up to which there is room for all, and less
-#: asked of the assistant's: of a day of five messages nearly all is kept.
-_LITTLE: Final = 600
+_GROWTH: Final = {"day": (120, 12.0), "month": (500, 26.0)}
+#: Worth below which a sentence is not quoted.
+_LEAST: Final = 0.12
+#: Columns of the messages up to which there is room for all, and below which less is asked of each: of a day of few short
+#: messages nearly all is kept.
 _ALL: Final = 300
+_LITTLE: Final = 600
 #: How much each line of a day makes its next give way in a month.
-_DAYS_SHARE: Final = 0.1
-#: What a line without cues is worth in a month, and what the cues are worth of one that has some.
-_PLAIN: Final = 0.7
-_CUED: Final = 0.8
+_DAYS_SHARE: Final = 0.05
 #: How much the length of a sentence counts against it; the columns added to its length: its bullet, and the trouble of reading
 #: one more.
-_LENGTH: Final = 0.77
-_EACH: Final = 24
-#: How much the worth of a word grows with the lines that have it, how much its rarity counts, and what a lone digit is worth.
+_LENGTH: Final = 0.8
+_EACH: Final = 18
+#: How much the worth of a word grows with the lines that have it, and what a lone digit is worth.
 _CENTRAL: Final = 0.35
-_POWER: Final = {"day": 1.5, "month": 1.8}
 _LONE_DIGIT: Final = 0.3
 #: How the time of a bullet is written; its characters, with the line break; those of a bullet that joins sentences, and of how
 #: many messages.
@@ -136,10 +130,6 @@ def extract(
     material = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
     limit = min(LIMITS[kind], longest or LIMITS[kind])
     lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
-    if kind == "month":
-        lines = [
-            replace(line, weight=0.0) if line.weight and is_of_the_day(line.text, line.at.month) else line for line in lines
-        ]
     links = taken_back(lines)
     base, growth = _GROWTH[room or kind]
     told = sum(columns(line.text) for line in lines)
@@ -163,25 +153,23 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     cue is worth less. A line that takes another back comes with it, and that one with it: *links*. The choice is greedy with a
     heap: worth only falls as more is chosen, so that a line is weighed again only when it comes up.
     """
-    word_worth = _word_worths(lines, kind)
-    own = [sum(map(word_worth, line.words)) for line in lines]
-    decided = [has_cue(line.text, "decision", "change") for line in lines]  # news, though its words are known
-    asked = _asked(lines)
+    word_worth = _word_worths(lines)
+    decided = [has_cue(line.text, "decision", "change", "off") for line in lines]  # news, though its words are known
+    least = _LEAST * min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
     known: set[str] = set()
     quoted: Counter[date] = Counter()
     partner = {**links, **{early: late for late, early in links.items()}}
 
     def worth(i: int) -> float:
         line = lines[i]
-        if not line.weight or not own[i] or own[i] + line.cues < _SAYS_SOMETHING * asked[i]:
+        all_words = sum(map(word_worth, line.words))
+        if not line.weight or not all_words:
             return 0.0
         new = sum(word_worth(word) for word in line.words if word not in known)
         length = math.pow(columns(line.asked + line.text) + _EACH, _LENGTH)
-        told = 1.0 if decided[i] or (line.event and known.isdisjoint(line.event)) else new / own[i]
-        counts = line.weight * (new + line.cues * told) / length
-        if kind == "month":
-            counts *= (_PLAIN if line.cues < _CUED else 1.0) / (1 + _DAYS_SHARE * quoted[line.at.date()])
-        return counts
+        told = 1.0 if decided[i] else new / all_words
+        of_its_day = quoted[line.at.date()] if kind == "month" else 0
+        return line.weight * (new + line.cues * told) / length / (1 + _DAYS_SHARE * of_its_day)
 
     taken = set[int]()
     heap = [(-worth(i), i) for i in range(len(lines))]
@@ -189,7 +177,7 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     while heap:
         _, i = heapq.heappop(heap)
         now = worth(i)
-        if i in taken or now < _LEAST * asked[i] or not now:
+        if i in taken or now < least or not now:
             continue
         if heap and now < -heap[0][0]:
             heapq.heappush(heap, (-now, i))
@@ -198,23 +186,15 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
             cost = sum(_cost(lines[j]) for j in group - taken)
             if cost <= budget:
                 taken |= group
-                known.update(word for j in group for word in lines[j].words)
                 quoted.update(lines[j].at.date() for j in group)
+                known.update(word for j in group for word in lines[j].words)
                 budget -= cost
                 break
     return [lines[i] for i in sorted(taken)]
 
 
-def _asked(lines: Sequence[Line]) -> list[float]:
-    """Return which share of what is asked of a line of a long day is asked of each of these."""
-    told = sum(columns(line.text) for line in lines)
-    return [min(1.0, told / (_ALL if line.role == "assistant" else _LITTLE)) for line in lines]
-
-
 def _groups(line: Line, partner: int, *, may_be_alone: bool) -> Iterator[set[int]]:
-    """Yield what comes with a line, the most first: who it is about, and what takes it back or is taken back by it."""
-    if line.leans >= 0:
-        yield {line.place, partner, line.leans}
+    """Yield what comes with a line, the most first: what takes it back or is taken back by it."""
     yield {line.place, partner}
     if may_be_alone:  # what holds in the end
         yield {line.place}
@@ -225,8 +205,8 @@ def _cost(line: Line) -> int:
     return _STAMP_CHARS + len(line.who) + len(line.asked) + len(line.text)
 
 
-def _word_worths(lines: Sequence[Line], kind: Kind) -> Callable[[str], float]:
-    """Return the worth of a word on this material, of a rare one more in a month; to call the speakers by name says nothing."""
+def _word_worths(lines: Sequence[Line]) -> Callable[[str], float]:
+    """Return the worth of a word on this material, of a rare one more; to call the speakers by name says nothing."""
     lines_with = Counter(word for line in lines for word in line.words)
     called = {token for who in {line.who for line in lines} for _, token in spelled(who)}
 
@@ -235,7 +215,7 @@ def _word_worths(lines: Sequence[Line], kind: Kind) -> Callable[[str], float]:
             return 0.0
         if word.isdigit():
             return _LONE_DIGIT if len(word) == 1 else 1.0
-        return math.pow(rarity(word), _POWER[kind]) * (1 + _CENTRAL * math.log(lines_with[word]))
+        return rarity(word) * (1 + _CENTRAL * math.log(lines_with[word]))
 
     return {word: worth_of(word) for word in lines_with}.__getitem__
 

@@ -1,33 +1,26 @@
 """
 A message cut into sentences of one line each, as they are written, and what of them is quoted as one.
 
-The lines come from lines.py; the items of a list join the line that announces them, an answer stays with its question, and a
-sentence that says little alone with the one before it. What a sentence is worth is decided in worth.py.
+Code, logs and tracebacks are no prose: of a paste only the last error is left. The items of a list join the line that announces
+them. Which sentences are worth quoting is decided in extract.py.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.extracts.courtesy import count_words, is_thanks
-from recalld.supervisor.extracts.cues import cue_worth, is_of_self, takes_back
-from recalld.supervisor.extracts.lines import lines
-from recalld.supervisor.extracts.replies import is_bare_reply, is_question, needs_question, opens_with_figure, without_yes
+from recalld.supervisor.extracts.cues import takes_back
+from recalld.supervisor.extracts.replies import is_question
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: What comes before a comma in a question, but not in a statement.
-_ASKING: Final = lazy_re(
-    r"^\W*(?:and |but |so )?(?:am|is|are|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|wh\w+|how)\b"
-    r"|什么|怎么|怎样|哪|谁|几|多少|是否|(\w)不\1",
-    re.IGNORECASE,
-)
+_Kind: TypeAlias = Literal["prose", "item", "fault"]
+
 #: Characters of a sentence, and of the items of a list that are put into one.
 LONGEST: Final = 220
 #: Characters of a message that are read: a pasted book says what it is on its first pages.
@@ -39,6 +32,10 @@ _DATA_SHOWN: Final = 24
 _STUMP: Final = 3
 #: Characters before a full stop that show whether it ends a sentence.
 _READ_BACK: Final = 12
+#: Columns of the sentences of one message that are quoted as one.
+_TOGETHER: Final = 160
+#: Lines from which indented or stamped text is a paste, not prose.
+_PASTE_LINES: Final = 3
 
 _RUN: Final = lazy_re(r"[!-~]+|[^\s!-~，。！？；、：…]+")
 _INVISIBLE: Final = lazy_re(
@@ -55,23 +52,6 @@ ITEM_END: Final = lazy_re(rf"{_END.pattern}|；|;(?=\s|$|[{HAN}])")
 _ABBREVIATED: Final = lazy_re(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|dept|Fig|Jr|Sr)|\b[A-Z]|^\d{1,2})$")
 _OPEN: Final = {"（": "）", "(": ")", "「": "」", "『": "』", "“": "”", "《": "》", "【": "】"}
 _CLAUSE: Final = lazy_re(r"[，,；;、：:]\s*|\s[—–-]\s|\s+")
-_PART: Final = lazy_re(r"[，,；;：:](?!\d)\s*")
-#: How a sentence opens that means the one before it, or goes on with it.
-_LEANING: Final = lazy_re(
-    r"[它他她]们?|(?i:it|its|it's|they|they're|them|he|she|he's|she's|his|her)\b"
-    r"|(?i:(?:the |an?)?(?:new|other|second|same|old) one)\b|[新旧另]的?(?:一个|那个|的)"
-    r"|(?:and|but|so|because|which|then) |[而且但因所]"
-)
-#: Columns of a sentence that says little alone, what its cues are worth at least, and columns of what is quoted as one with it;
-#: what the cues are worth of a sentence that needs no question of its speaker's own before it.
-_FEW: Final = 40
-_TELLS: Final = 0.4
-_TOGETHER: Final = 110
-_TELLS_MUCH: Final = 1.0
-#: Columns of a sentence that says whom the next one is about, and no more: "Mum rang."
-_SAYS_WHO: Final = 16
-#: A row of data, which has no blanks.
-_ROW: Final = lazy_re(r"[!-~]{25}")
 #: With what a piece ends that needs no mark between it and the next.
 _ENDED: Final = lazy_re(r"[。！？；，：、…．.!?;,:][”’」』》）)\"']*$")
 #: What another wrote, in whatever language.
@@ -79,8 +59,17 @@ _QUOTED: Final = lazy_re(r"`[^`]+`|[\"“][^\"”]+[\"”]")
 #: Han characters that no English sentence has, but in names.
 _HAN_CHARS: Final = 5
 _HAN: Final = lazy_re(f"[{HAN}]")
-#: Words of a statement before the question that ends its sentence, at least.
-_STATED: Final = 4
+_FENCE: Final = lazy_re(r"\s{0,3}(`{3,}|~{3,})")
+_ITEM: Final = lazy_re(r"[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D)")
+_MARKS: Final = lazy_re(rf"(?:>\s*|#{{1,6}}\s+|{_ITEM.pattern}){{1,8}}")
+#: A line that says nothing: a rule, a comment of HTML.
+_RULE: Final = lazy_re(r"<!--.*-->$|[-=*_|:+\s]{3,}$")
+_ROW: Final = lazy_re(r"\|(.*)\|$")
+_CODE: Final = lazy_re(
+    r"(?:\t| {4,})\S.*[(){}=;<>]|.*[{}]$|.*[(=].*;$|\w+(?:Error|Exception)\b"
+    r"|\s{0,8}(?:at |File \"|Traceback \(|\[?\d[\d:.,TZ+ -]{4,30}\]?\s\[?(?:INFO|WARN|DEBUG|ERROR))",
+)
+_FAULT: Final = lazy_re(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
 
 
 def sentences(text: str) -> list[str]:
@@ -93,7 +82,7 @@ def sentences(text: str) -> list[str]:
     shortened = _RUN.sub(lambda run: f"{run[0][:_DATA_SHOWN]}…" if len(run[0]) > _DATA_RUN else run[0], clean(text[:_READ]))
     found: list[str] = []
     may_join = False  # an item may join the last line: it announces a list, or is an item
-    for kind, piece in lines(shortened):
+    for kind, piece in _lines(shortened):
         line = f"`{cut(piece, LONGEST // 2)}`" if kind == "fault" else piece
         before = found[-1].rstrip("；;，,。.") if found else ""
         if kind != "prose" and may_join and len(before) + len(line) < LONGEST:
@@ -104,56 +93,61 @@ def sentences(text: str) -> list[str]:
     return found
 
 
+def _lines(text: str) -> Iterator[tuple[_Kind, str]]:
+    """Yield every line of *text* that says something, bare, with what it is; of a paste of code its last error."""
+    fence, code = "", list[str]()
+    for line in [*text.split("\n"), ""]:
+        mark, bare = _FENCE.match(line), line.strip()
+        is_item = bool(_ITEM.match(bare))
+        if fence or mark or (_CODE.match(line.rstrip()) and not is_item):
+            code.append(line)
+            if not fence:
+                fence = mark[1] if mark else ""
+            elif mark and mark[1].startswith(fence):
+                fence = ""
+            continue
+        yield from _fault_of(code)
+        code = []
+        if row := _ROW.match(bare):
+            bare = " | ".join(cell.strip() for cell in row[1].split("|"))
+        marks = _MARKS.match(bare)
+        text = " ".join(bare[marks.end() if marks else 0 :].split())
+        if text and not _RULE.match(bare):
+            yield ("item" if is_item else "prose"), text
+    yield from _fault_of(code)
+
+
+def _fault_of(code: list[str]) -> Iterator[tuple[_Kind, str]]:
+    """Yield what an extract has of a block of code: its last error; a line that only looks like code is prose."""
+    if code and not _FENCE.match(code[0]) and len(code) < _PASTE_LINES:
+        yield from (("prose", " ".join(line.split())) for line in code)
+        return
+    faults = [line.strip().replace("`", "") for line in code if _FAULT.search(line)]
+    yield from (("fault", fault) for fault in faults[-1:])
+
+
 def clean(text: str) -> str:
     """Return *text* with plain line breaks and without characters that can't be seen, or can't be written."""
     return _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", _BREAK.sub("\n", text)))
 
 
-def units(parts: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str, str]]:
+def units(parts: Sequence[str], longest: int) -> Iterator[str]:
     """
-    Yield what is quoted as one, and the question it answers; thanks are left out.
+    Yield what of a message is quoted as one: its sentences up to a length; a question and a second change stand alone.
 
-    A sentence that means the one before it is joined to it, and so is one of a few words.
+    >>> list(units(["cutover DONE.", "41 minutes downtime.", "Is that long?"], LONGEST))
+    ['cutover DONE. 41 minutes downtime.', 'Is that long?']
     """
-    held, question, has_answer = "", "", False
+    held = ""
     for sentence in parts:
-        text = cut(without_question(sentence), longest)
-        is_answer = bool(asked) and not has_answer and not is_thanks(text) and needs_question(text)
-        text = text if is_answer else without_yes(text)
-        if not is_answer and (is_chitchat(text) or is_thanks(text)):
-            continue
-        joined = f"{held}{joint(held, text)}{text}"
-        if held and _are_one(held, text, question) and len(joined) <= longest:
-            held = joined
-            continue
-        if held:
-            yield held, question
-        has_answer = True
-        held, question = text, cut(asked, longest) if is_answer else ""
+        joined = f"{held}{joint(held, sentence)}{sentence}" if held else sentence
+        is_apart = is_question(sentence) or is_question(held) or bool(takes_back(sentence) and takes_back(held))
+        if held and (is_apart or columns(joined) > _TOGETHER):
+            yield cut(held, longest)
+            joined = sentence
+        held = joined
     if held:
-        yield held, question
-
-
-def _are_one(before: str, text: str, question: str) -> bool:
-    """Return whether the two are quoted as one; two changes are not, since each stands beside what it changes."""
-    return _belongs(before, text, question) and not (takes_back(text) and takes_back(before))
-
-
-def _belongs(before: str, text: str, question: str) -> bool:
-    """Return whether *text* says little without the sentence before it, or that sentence without it."""
-    is_short = columns(before + text) <= _TOGETHER
-    if is_question(text):
-        return False
-    if is_question(before):  # "what do I bring? he gave me a list"
-        return is_short and cue_worth(text) < _TELLS_MUCH and bool(_LEANING.match(text) or opens_with_figure(text))
-    if _LEANING.match(text) or (question and is_bare_reply(before) and not is_of_self(text)):
-        return True
-    is_hasty = (text[0].islower() or before[0].islower()) and not _HAN.search(before)  # "he's out. went fine"
-    if is_short and (is_hasty or opens_with_figure(text)) and not _ROW.search(text):
-        return True
-    short = min(before, text, key=columns)
-    tells = cue_worth(short) >= _TELLS or (short is before and columns(short) <= _SAYS_WHO and is_of_self(short))
-    return columns(short) <= _FEW and is_short and tells
+        yield cut(held, longest)
 
 
 def cut(text: str, longest: int) -> str:
@@ -182,17 +176,6 @@ def end_of(question: str, longest: int) -> str:
     return f"…{question[starts[0] :]}" if starts and starts[0] < len(question) else cut(question, longest)
 
 
-def last_clause(sentence: str) -> str:
-    """
-    Return the last clause of a sentence, marked with … where more is before it.
-
-    >>> last_clause("去年如果有过严重反应，问问陈静有没有肾上腺素笔。")
-    '…问问陈静有没有肾上腺素笔。'
-    """
-    starts = [match.end() for match in _PART.finditer(sentence) if match.end() < len(sentence)]
-    return f"…{sentence[starts[-1] :]}" if starts else sentence
-
-
 def joint(before: str, after: str) -> str:
     """Return what comes between two pieces on one line: a mark of the first one's language, where it has none itself."""
     if not before or _ENDED.search(before):
@@ -206,19 +189,6 @@ def joint(before: str, after: str) -> str:
 def columns(text: str) -> int:
     """Return the width of *text* as it is seen: two for a wide character."""
     return len(text) + sum(char > "\u2e7f" for char in text)
-
-
-def without_question(text: str) -> str:
-    """
-    Return what the speaker states before the question that ends the sentence; the whole sentence where that is nothing.
-
-    >>> without_question("我很喜欢打羽毛球和游泳，你也喜欢运动吗？"), without_question("你呢？")
-    ('我很喜欢打羽毛球和游泳…', '你呢？')
-    """
-    stated = max(text.rfind("，"), text.rfind(", "))
-    head = text[: max(stated, 0)]
-    states = is_question(text) and is_of_self(head) and not _ASKING.search(head) and count_words(head) >= _STATED
-    return f"{head}…" if states else text
 
 
 def split(line: str, ends: re.Pattern[str] = _END) -> Iterator[str]:

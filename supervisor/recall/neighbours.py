@@ -8,10 +8,11 @@ the hit after it points back to it; otherwise it comes after the hits with words
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.replies import asks_to_tell, is_question
+from recalld.supervisor.extracts.replies import is_question
 from recalld.supervisor.index.chunking import PAUSE_S
 from recalld.supervisor.query.parse import refers_back
 from recalld.supervisor.text.lazy_re import lazy_re
@@ -37,6 +38,15 @@ _SOON: Final = timedelta(minutes=5)
 _SHORT: Final = 200
 #: Words of Chinese that ask wherever they are: 红油怎么炼.
 _WONDERS: Final = lazy_re("怎[么样]|什么|多少|[哪谁啥咋]")
+#: What an assistant says that it was not told, and asks for; not where it goes on: "…, but the shop opens".
+_ASKS_TO_TELL: Final = lazy_re(
+    r"\btell me (?!if\b|more\b)"
+    r"|(?:\byou (?:haven't|have not|didn't|did not) (?:told|tell|said|say|mention\w*)"
+    r"|\bI don't know(?! exactly| the exact))(?!.*\bbut\b)"
+    r"|^(?!.*(?:随时|如果|需要|(?:之前|上次|刚才|刚刚|已经)告诉)).*告诉我(?![的过])"
+    r"|(?:[你您](?:之前|还|也)*没有?(?:告诉|跟我|提|说(?![错对得]))|我不(?:知道|清楚))(?!.*(?:但|不过|可是))",
+    re.IGNORECASE,
+)
 
 
 def going_on(messages: Sequence[Message], now: datetime) -> Sequence[Message]:
@@ -65,7 +75,7 @@ def is_asked_again(text: str, at: datetime | None, now: datetime) -> bool:
 
 def is_asking(text: str) -> bool:
     """Return whether a message asks something, or asks to be told."""
-    return is_question(text) or asks_to_tell(text) or bool(_WONDERS.search(text))
+    return is_question(text) or bool(_ASKS_TO_TELL.search(text)) or bool(_WONDERS.search(text))
 
 
 def are_neighbours(one: Passage, other: Passage) -> bool:

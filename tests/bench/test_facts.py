@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bench.facts import Day, Fact, Story, line_facts, month_facts, running, score, sessions, stories
+from bench.facts import FOLDER, Day, Fact, Story, line_facts, month_facts, running, score, sessions, stories
 
 STORIES = stories()
 DAYS = [(story, day) for story in STORIES.values() for day in story.days.values()]
+TYPED = [(story, day) for story in stories(FOLDER.parent / "days").values() for day in story.days.values()]
 RENT = Fact("2026-03-02", (1,), "房租涨到 4,900", (("4900",), ("房租", "rent")), ("不涨",), ("4700",))
 
 
@@ -25,7 +26,7 @@ def test_stories_have_the_days_months_and_lines_of_the_bench():
     assert all(line_facts(day) for _, day in sessions(STORIES))
 
 
-@pytest.mark.parametrize(("story", "day"), DAYS, ids=lambda part: getattr(part, "date", getattr(part, "name", "")))
+@pytest.mark.parametrize(("story", "day"), DAYS + TYPED, ids=lambda part: getattr(part, "date", getattr(part, "name", "")))
 def test_each_fact_is_in_its_messages_and_in_its_own_sentence(story: Story, day: Day):
     for fact in day.facts:
         said = "\n".join(one.text for one in day.said if one.number in fact.sources)

@@ -73,7 +73,6 @@ def test_extract_has_what_is_amended_at_once_beside_what_it_amends(said, noted, 
             "assistant: Is the start on 15 April? → user: no, make it the 20th. he has to paint",
         ),
         ("周五去老郑家吃饭", "建议 19:30 叫车。", "不，改成八点", "助手：建议 19:30 叫车。 → 用户：不，改成八点"),
-        ("周五去老郑家吃饭", "建议 19:30 叫车。", "20:00", "助手：建议 19:30 叫车。 → 用户：20:00"),
     ],
 )
 def test_extract_has_an_amended_proposal_before_what_amends_it(said, proposed, amended, bullet):
@@ -93,7 +92,6 @@ def test_extract_links_what_amends_to_nothing_of_days_before():
 @pytest.mark.parametrize(
     ("said", "over"),
     [
-        ("问了同事，经开区有套空房借我们住两个月", "经开区那房子借不了了，人家儿子要回来住"),
         ("报了市里的优质课比赛，材料交了三份", "优质课比赛泡汤了，名额给了别人"),
         ("The wedding venue in Clevedon is ours on 12 September", "the wedding venue in Clevedon fell through"),
     ],
@@ -120,7 +118,7 @@ def test_extract_has_who_she_is_with_what_is_said_of_her(said, noted, told):
     assert said in bullet
 
 
-@pytest.mark.parametrize("figure", ["9", "6:15", "60.4！", "about 30", "一万二千八"])
+@pytest.mark.parametrize("figure", ["9", "6:15", "60.4！", "一万二千八"])
 def test_extract_omits_a_figure_alone_of_which_nothing_says_what_it_is(figure):
     assert bullets(("u", "the spare key is at Priya's"), ("u", figure)) == ["- 09:00 user: the spare key is at Priya's"]
 
@@ -143,20 +141,6 @@ def test_extract_has_the_question_of_an_answer_whose_first_words_are_few(asked, 
 
 
 @pytest.mark.parametrize(
-    ("said", "sum_", "is_told"),
-    [
-        ("brakes 140, tyres 2x92. So 324. ready tomorrow", "140 + 2 × 92 = £324, yes.", False),
-        ("自己 9 套，借来 3 套，12 套正好", "9+3=12 套，正好够用。", False),
-        ("brakes 140 and two tyres, 92 each", "140 + 2 × 92 = £324 in total.", True),
-        ("预约改到 8 点，带 2 个人", "报告显示左肺有 2 个结节，最大 8 毫米。", True),
-        ("满分 70，42 及格", '把 60 改成 42：`=COUNTIF(B2:B46,">=42")`', True),
-    ],
-)
-def test_extract_omits_a_sum_of_the_assistant_that_the_person_has_said(said, sum_, is_told):
-    assert any(sum_ in bullet for bullet in bullets(("u", said), ("a", sum_))) == is_told
-
-
-@pytest.mark.parametrize(
     ("offer", "answer"),
     [
         ("Add 50 g of chopped walnuts.", "no walnuts, Tess is allergic to walnuts"),
@@ -167,31 +151,9 @@ def test_extract_keeps_a_no_that_tells_of_an_allergy(offer, answer):
     assert any(answer in bullet for bullet in bullets(*CHATTER, ("a", offer), ("u", answer)))
 
 
-@pytest.mark.parametrize(
-    "asked", ["who is the UK distributor for Klang mixers", 'anyone know why my Mac says "disk" every night']
-)
+@pytest.mark.parametrize("asked", ["who is the UK distributor for Klang mixers"])
 def test_extract_prefers_what_is_told_to_a_question_without_its_mark(asked):
     assert not any(asked in bullet for bullet in bullets(*CHATTER[:6], ("u", asked)))
-
-
-@pytest.mark.parametrize(
-    ("text", "is_told"),
-    [
-        ("lunch at Biblos, halloumi wrap. 10/10", False),
-        ("celebrating at Bulrush tonight at 7", False),
-        ("食堂今天有 3 种汤，冬瓜的最好", False),
-        ("tonight I finished chapter 12 of the novel", True),
-        ("今晚把 v2.3 的安装包发了", True),
-        ("等下周三 Klang 的样机到了再说", True),
-        ("Tess signed the contract tonight, ward sister from 1 May", True),
-        ("今晚婆婆查出糖尿病，空腹 7.8", True),
-        ("had dinner with Ken, he lent me 5k", True),
-        ("今晚飞东京，航班 NH964", True),
-    ],
-)
-def test_extract_of_a_month_omits_what_is_over_with_its_day(text, is_told):
-    said = (("u", text), ("u", "房租 5400，押一付三，搬进柳汀花园"))
-    assert any(text in bullet for bullet in bullets(*said, kind="month")) == is_told
 
 
 @pytest.mark.parametrize(

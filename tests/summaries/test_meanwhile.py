@@ -244,7 +244,7 @@ LITTLE = WITH_MODEL.replace("least = 0", "least = 80")
 def test_no_model_is_asked_for_a_day_of_few_words(world):
     world.reopen(LITTLE)
     world.model.script = lambda *_: LONG_SUMMARY
-    world.write([message_on("2026-01-10"), message_on("2026-01-11", "long", LONG)])
+    world.write([message_on("2026-01-10"), message_on("2026-01-11", "long", f"{LONG} Is that all of it?")])
     world.settle()
     assert [task.period for task, _ in world.model.requests] == ["2026-01-11"]
     assert {"extract: true", "enough: true"} <= head(world, "2026-01-10")
