@@ -3,6 +3,7 @@ Find candidates with tantivy: each passage is a document, with its words and its
 
 Words come from `text/tokenizer` and are split at blanks only. The writer is closed after each commit, since it holds memory and
 threads. Deleted documents count in tantivy's statistics until it merges; the order hardly changes (docs/explanation/recall.md).
+tantivy trusts its files: a wrong length in one can end the process, so they are looked at before an index is opened.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import errno
 import os
 import resource
 import struct
+import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
@@ -19,13 +21,16 @@ from recalld.supervisor.index.documents import Document, candidate
 from recalld.supervisor.index.ranking import AFTER, SHORT
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, SupervisorError
+from recalld.supervisor.storage.lenient_json import parse_json
 from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from recalld.supervisor.index.bm25 import Candidate
     from recalld.supervisor.query.calendar import Days
+    from recalld.supervisor.storage.disk import Disk, Stat
 
 #: The version of fields and stored bytes, part of the version of the index.
 VERSION: Final = 9
@@ -46,6 +51,9 @@ _GROUPS: Final = 4
 _NEAR: Final = 2
 #: The size of this process in pages; the first number is its address space.
 _OWN_SIZE: Final = "/proc/self/statm"
+#: The end of each of tantivy's files: the length of the JSON object before it, and a magic number.
+_END: Final = struct.Struct("<II")
+_MAGIC: Final = 1337
 #: The number of a disk error in a message of tantivy's.
 _OS_ERROR: Final = lazy_re(r"os error (\d+)|\bcode: (\d+)")
 
@@ -297,3 +305,49 @@ def _schema() -> Any:
     builder.add_integer_field("day", indexed=True, fast=True)
     builder.add_bytes_field("stored", stored=True)
     return builder.build()
+
+
+def segment_files(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
+    """
+    Return the stats of the files that the list of the last commit names; None if it names none.
+
+    Files that another process is writing for its next commit are not among them.
+    """
+    try:
+        named = [(one["segment_id"].replace("-", ""), one["deletes"]) for one in parse_json(disk.read(commits))["segments"]]
+        deleted = {stem: f"{stem}.{deletes['opstamp']}.del" if deletes else "" for stem, deletes in named}
+    except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError):
+        raise BadFile(commits, Text("file.no_commit_list")) from None
+
+    def belongs(name: str) -> bool:
+        stem = name.partition(".")[0]
+        return stem in deleted and (not name.endswith(".del") or name == deleted[stem])
+
+    found = disk.stats(commits.parent) if deleted else {}
+    return {commits.parent / name: stat for name, stat in found.items() if belongs(name)} if deleted else None
+
+
+def refuse_damaged(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> None:
+    """Raise BadFile if one of *parts* was written to after the commit *committed* and lacks the checksum at its end."""
+    for path, stat in parts.items():
+        if stat.mtime_ns > committed.mtime_ns:
+            try:
+                data = disk.read(path)
+            except FileNotFoundError:
+                raise BadFile(path, Text("file.gone")) from None
+            if not _is_whole(data):
+                raise BadFile(path, Text("file.bytes_differ"))
+
+
+def _is_whole(data: bytes) -> bool:
+    if len(data) < _END.size:
+        return False
+    size, magic = _END.unpack_from(data, len(data) - _END.size)
+    body = len(data) - _END.size - size
+    if magic != _MAGIC or body < 0:
+        return False
+    try:
+        said = parse_json(data[body : -_END.size])
+        return bool(said["crc"] == zlib.crc32(memoryview(data)[:body]))
+    except (ValueError, TypeError, KeyError):
+        return False

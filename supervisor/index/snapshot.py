@@ -1,9 +1,9 @@
 """
 A commit of the index, opened for searching: whether its files are valid, what it holds, and what has changed since.
 
-tantivy trusts its files: a wrong length in one can end the process. So a file that was written to after its commit must have
-the right checksum at its end, and if one changes in place while it is open, the search raises BadFile. An error of the disk
-that changes no timestamp is not looked for. Changes that can't be committed now are added as an overlay in memory.
+A file of tantivy's that was written to after its commit must have the right checksum at its end, and if one changes in place
+while it is open, the search raises BadFile. An error of the disk that changes no timestamp is not looked for. Changes that
+can't be committed now are added as an overlay in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
 from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
-from recalld.supervisor.index.engine import Engine
+from recalld.supervisor.index.engine import Engine, refuse_damaged, segment_files
 from recalld.supervisor.index.hit import MEANING, Answer, Hit, Miss, ScoreParts
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
@@ -33,7 +33,6 @@ from recalld.supervisor.index.ranking import (
     verdict,
     worth_of,
 )
-from recalld.supervisor.index.segments import segment_files, verify_checksums
 from recalld.supervisor.query.calendar import day_tokens
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.query.parse import weighed
@@ -320,7 +319,7 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
     parts = segment_files(disk, commits)
     if parts is None:
         return None
-    verify_checksums(disk, parts, stat)
+    refuse_damaged(disk, parts, stat)
     engine = Engine(str(commits.parent), new=False)
     try:
         manifest = parse_manifest(engine.note())

@@ -1,22 +1,27 @@
 """
-Search for an audience that may not see all: only what they may see counts in it (`index/visible`).
+Search for an audience that may not see all: the part of memory that they may see is an index of its own (0033).
 
-Meaning is measured among what they may see alone, too: by how far a passage stands out there. The result has no scores, no
-times and no names of files with messages of others.
+If all of memory were searched and the hits filtered afterwards, they would reveal something of the rest: by a typo that is read
+as a hidden word, by a hit that hidden ones crowd out. So the passages that a group may see are selected in the index by a mark,
+and a search counts and compares among them alone, by meaning too: only they are neighbours, their lines are numbered without
+the others, and the headings above them are left out. The result has no scores, no times and no names of files with messages of
+others.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.index.chunking import chunk_message
+from recalld.supervisor.index.chunking import Chunk, chunk_message, neighbours
+from recalld.supervisor.index.documents import Document, meant, talk_documents, with_neighbours, words_in
 from recalld.supervisor.index.hit import BY_ID, ScoreParts
 from recalld.supervisor.index.literal import hits_of, newest_and_fullest
-from recalld.supervisor.index.visible import Part, VisibleView
+from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
 from recalld.supervisor.protocol.dated_file import block_of
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.recall.audience import nameless
@@ -25,11 +30,13 @@ from recalld.supervisor.recall.unfiled import UnfiledPassages, is_asked_by, path
 from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime, tzinfo
 
+    from recalld.supervisor.index.bm25 import Candidate
     from recalld.supervisor.index.hit import Answer, Asked, Hit, Passage, SearchResult
     from recalld.supervisor.index.index import Index
+    from recalld.supervisor.index.overlay import OverlayGroup
     from recalld.supervisor.index.snapshot import View
     from recalld.supervisor.protocol.message import Message
     from recalld.supervisor.query.parse import Query
@@ -40,6 +47,121 @@ if TYPE_CHECKING:
 
 #: The most audiences whose part of memory is kept.
 _MOST_KEPT: Final = 8
+
+
+class _Seen(NamedTuple):
+    """A passage that may be seen, with its words and the key of its content."""
+
+    passage: Passage
+    words: list[str]
+    key: str
+
+
+class VisibleView:
+    """A view with only the visible part of a view of the index, and of the messages that no file holds yet."""
+
+    def __init__(self, whole: View, filed: Overlay, unfiled: Overlay) -> None:
+        manifest = replace(whole.manifest, groups={})
+        #: It is searched like any other view; its passages have the paths of their files.
+        self.view = replace(whole, engine=None, manifest=manifest, overlay=filed, unfiled=unfiled, segments={}, is_part=True)
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """All passages that may be seen."""
+        groups = (*self.view.overlay.groups.values(), *self.view.unfiled.groups.values())
+        return tuple(self.view.passage_of(one) for group in groups for one in group.candidates)
+
+    @cached_property
+    def messages(self) -> frozenset[str]:
+        """The ids of the visible messages."""
+        return frozenset(one.message for one in self.passages if one.message)
+
+    @cached_property
+    def notes(self) -> frozenset[str]:
+        """The paths of the files of which a line is visible."""
+        return frozenset(one.path for one in self.passages if not one.message)
+
+    @cached_property
+    def first_day(self) -> date | None:
+        """The first day with a visible message; None if there is none."""
+        return min((one.day for one in self.passages if one.message and one.day), default=None)
+
+
+class Part:
+    """The part of memory that *audience* may see; it is kept from search to search while it is the same."""
+
+    def __init__(self, audience: Audience) -> None:
+        self._audience = audience
+        self._made: tuple[View | None, tuple[Passage, ...], VisibleView | None] = None, (), None
+        self._groups: Mapping[tuple[str, tuple[Candidate, ...]], OverlayGroup] = {}
+
+    def of(self, whole: View, unfiled: Sequence[Passage]) -> VisibleView:
+        """Return the visible part of *whole*, and all of the messages *unfiled*. BadFile if the index is damaged."""
+        of, waiting, made = self._made
+        passages = tuple(unfiled)
+        if made is None or of is not whole or waiting != passages:
+            filed = made.view.overlay if made and of is whole else self._filed(whole)
+            rest = made.view.unfiled if made and waiting == passages else _overlay_of(passages)
+            made = VisibleView(whole, filed, rest)
+            self._made = whole, passages, made
+        return made
+
+    def _filed(self, whole: View) -> Overlay:
+        """Return the visible part of the files; a group whose visible part is the same as before is not made again."""
+        offered = whole.engine.seen_by(self._audience.readers) if whole.engine else []
+        offered = [one for one in offered if one.group not in whole.overlay.groups]
+        offered += [one for group in whole.overlay.groups.values() for one in group.candidates]
+        members: defaultdict[str, list[Candidate]] = defaultdict(list)
+        for one in offered:
+            if one.source[0] in whole.paths:
+                members[one.group].append(one)
+        before, groups, found = self._groups, {}, {}
+        for name in sorted(members):
+            key = name, tuple(sorted(members[name], key=lambda one: one.source))
+            made = before.get(key) or self._group(name, key[1], whole)
+            if made.candidates:
+                groups[key] = found[name] = made
+        self._groups = groups
+        return Overlay(found)
+
+    def _group(self, name: str, candidates: Iterable[Candidate], whole: View) -> OverlayGroup:
+        seen: list[_Seen] = []
+        for one in candidates:
+            passage, key = whole.passage_of(one), one.source[0]
+            parts = self._audience.seen_of(passage)
+            seen += [_Seen(part, one.text.split() if part is passage else words_in(part), key) for part in parts]
+        return overlay_group((), _documents(name, seen))
+
+
+def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
+    """Yield the documents of the passages of one group of files, which are one another's only neighbours."""
+    # those of one moment in the order of their file
+    placed = sorted(seen, key=lambda one: (one.passage.at.timestamp() if one.passage.at else 0.0, one.passage.start, one.key))
+    numbered, line = {}, 1
+    for one in placed:
+        count = one.passage.end - one.passage.start + 1
+        numbered[line] = one._replace(passage=replace(one.passage, start=line, end=line + count - 1))
+        line += count
+    # a line has no neighbours: the lines around it are hidden, or they are not messages
+    chunks = [Chunk(one.passage, talk=one.passage.session if one.passage.message else None) for one in numbered.values()]
+    for talk in neighbours(chunks):
+        words = {n: numbered[chunk.passage.start].words for n, chunk in enumerate(talk)}
+        for n, chunk in enumerate(talk):
+            key = numbered[chunk.passage.start].key
+            yield Document(group, key, chunk.passage, with_neighbours(n, len(talk), words), meant(talk, n).unit)
+
+
+def _overlay_of(unfiled: Sequence[Passage]) -> Overlay:
+    """Return the messages that no file holds yet, in groups of the days that they will be filed under."""
+    days: defaultdict[str, list[Chunk]] = defaultdict(list)
+    for passage in unfiled:
+        days[f"day {passage.day}"].append(Chunk(passage, talk=passage.session))
+    found = {}
+    for day, chunks in sorted(days.items()):
+        paths = {chunk.passage.path: chunk.passage.path for chunk in chunks}
+        documents = [one for talk in neighbours(chunks) for one in talk_documents(day, paths, talk)]
+        found[f"unfiled {day}"] = overlay_group(tuple(paths), documents)
+    return Overlay(found) if found else NOTHING
 
 
 class Parts:

@@ -153,7 +153,7 @@ UNUSED = {
         "tantivy",
         "Stemmer",
         *(
-            f"recalld.supervisor.index.{name}" for name in ("index", "commit", "documents", "segments")
+            f"recalld.supervisor.index.{name}" for name in ("index", "commit", "documents", "engine")
         ),  # not scan: it names files
         "recalld.supervisor.archive.slug",
         "recalld.supervisor.conversation",
