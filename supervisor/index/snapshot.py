@@ -20,6 +20,7 @@ from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine, refuse_damaged, segment_files
 from recalld.supervisor.index.hit import MEANING, Answer, Hit, Miss, ScoreParts
+from recalld.supervisor.index.links import with_linked
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
@@ -194,7 +195,15 @@ class View:
         known.sort(key=lambda one: first[one.source[0]] * _DAYS - (one.day.toordinal() if one.day else 0))
         if query.borrowed and stands_alone(query, known, self.corpora[0]):
             query = query.without_borrowed
-        best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
+
+        def with_those(more: Query, words: Collection[str]) -> list[Scored]:
+            held = {one.source for one in known}
+            others = self._found(dict.fromkeys(words, 1.0), {}, (), some)
+            others = [one for one in others if one.source not in held and own_words(words, one)]
+            return rank(more, [*known, *others], self.corpora, self.k1, self.b, near)
+
+        best = rank(query, known, self.corpora, self.k1, self.b, near)
+        best = users_first(query, with_linked(query, best, self.corpora[0], with_those))
         alike = near.like(best[0].candidate.unit) if near and best else None
         more = self.same((alike or frozenset()) - {one.candidate.unit for one in best}, None)
         best = newest_first(

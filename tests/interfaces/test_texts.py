@@ -164,7 +164,7 @@ def test_every_reason_of_a_receipt_has_a_text(reason):
     assert str(because(reason)) == reason
 
 
-@pytest.mark.parametrize("reason", ["window", "meaning", "literal", "worth", "wish", "newest", "oldest", "long"])
+@pytest.mark.parametrize("reason", ["window", "meaning", "literal", "worth", "wish", "link", "newest", "oldest", "long"])
 def test_reason_that_is_a_rule_of_recall_is_said_in_plain_words(reason):
     assert HAN.search(chinese(because(reason)))
     assert str(because(reason)) != reason

@@ -77,6 +77,7 @@ def talk(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
     monkeypatch.setattr(snapshot, "newest_first", lambda query, found, _alike: found)
     monkeypatch.setattr(snapshot, "users_first", lambda query, found: found)
+    monkeypatch.setattr(snapshot, "with_linked", lambda _query, best, _corpus, _ranked: best)
     monkeypatch.setattr(ranking, "_LONG_LEAST", 1.0)
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))

@@ -51,6 +51,27 @@ def test_recall_finds_the_message_that_answers_a_question(filled, question, answ
 
 
 @pytest.mark.parametrize(
+    ("question", "who", "what"),
+    [
+        ("what can my wife not eat?", "my wife Priya works at the hospital", "Priya is coeliac, so no bread"),
+        ("我老婆不能吃什么？", "我老婆叫晓岚，在医院上班", "晓岚对花生过敏"),
+    ],
+)
+def test_recall_finds_what_is_said_of_a_name_that_an_answer_gives(world, question, who, what):
+    others = ["The printer needs toner again.", "阳台的灯又坏了。", "Parked on level two.", "周报已经发给客户。"]
+    texts = [who, *others, what]
+    world.write([message(f"{n}", f"2026-01-30T{n + 10}:00", text) for n, text in enumerate(texts)])
+    world.settle()
+    world.refresh()
+    found = world.search(question)
+    assert [hit.unit.text for hit in found.hits][:2] == [who, what]
+    assert found.hits[1].because[-1] == "link"
+    block = world.inject(question, found).memory
+    assert who in block
+    assert what in block
+
+
+@pytest.mark.parametrize(
     ("said", "other", "question"),
     [
         (

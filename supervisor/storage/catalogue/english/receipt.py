@@ -32,6 +32,7 @@ TEXTS: Final = {
     "window": "by the messages around it",
     "meaning": "by meaning",
     "wish": "a standing wish",
+    "link": "by a word of a better answer",
     "newest": "the newest about the same thing",
     "later": "said later, and close to the best one in meaning",
     "oldest": "the oldest about the same thing",
