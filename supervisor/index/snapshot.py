@@ -19,7 +19,7 @@ from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respell
 from recalld.supervisor.index.commit import differing
 from recalld.supervisor.index.documents import decode_passage
 from recalld.supervisor.index.engine import Engine, refuse_damaged, segment_files
-from recalld.supervisor.index.hit import MEANING, Answer, Hit, Miss, ScoreParts
+from recalld.supervisor.index.hit import LINK, MEANING, Answer, Hit, Miss, ScoreParts
 from recalld.supervisor.index.links import with_linked
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
@@ -238,7 +238,7 @@ class View:
         words = one.own(query.words)
         reasons = ("words", words), ("related", one.related)
         why = [f"{name}: {', '.join(found)}" for name, found in reasons if found]
-        if not why and (one.is_worded or not one.because):
+        if not why and LINK not in one.because and (one.is_worded or not one.because):
             why = ["window"]
         return Hit(one.passage_at(path, self._tier(path)), round(one.score, 4), (*why, *one.because), one.worth, one.parts)
 
