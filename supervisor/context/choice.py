@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from recalld.supervisor.context.render import shown
 from recalld.supervisor.index.hit import LONG
-from recalld.supervisor.recall.neighbours import is_answer, is_neighbour, only_neighbours
+from recalld.supervisor.recall.neighbours import company, is_neighbour
 from recalld.supervisor.text.record import record
 from recalld.supervisor.text.same_words import same_words
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: What the next best line of a file adds to the worth of the file, as a share of what the line before it added.
 _NEXT_LINE: Final = 0.3
-#: How many of the best hits bring the answer of the assistant that follows them.
+#: How many of the best hits bring what they need beside them.
 _BEST: Final = 3
 #: The score of a passage with more characters is divided by the root of its length in these, so that it goes in later.
 _LONG_CHARS: Final = 500
@@ -62,33 +62,19 @@ def in_order(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
     """
     Return the hits in the order in which they go into the block: the best for their length first.
 
-    The assistant's answer to one of the best hits, a question of the user's, goes in with it; a mere neighbour goes in later.
+    What one of the best hits needs beside it (`neighbours.company`) goes in with it, a long answer of the assistant's later,
+    and so does what is only a neighbour.
     """
     best = sorted(hits, key=lambda hit: -hit.rank)
     if limits.hit == "line":
         return best
-    aside = only_neighbours(hits)
-    answered = _answered(best[:_BEST], best)
+    needed = company([hit for hit in best if not is_neighbour(hit)][:_BEST], best)
 
     def value(hit: Hit) -> float:
-        worth = _density(hit, limits) * (_NEIGHBOUR if hit in aside else 1.0)
-        return max(worth, value(answered[hit])) if hit in answered and LONG not in hit.because else worth
+        worth = _density(hit, limits) * (_NEIGHBOUR if is_neighbour(hit) else 1.0)
+        return max(worth, _density(needed[hit], limits)) if hit in needed and LONG not in hit.because else worth
 
-    return sorted(best, key=lambda hit: (-value(hit), hit in answered))
-
-
-def _answered(questions: Sequence[Hit], hits: Sequence[Hit]) -> dict[Hit, Hit]:
-    """Return the answer of each hit that asks with a word of the question, the first of the *hits*, and what it answers."""
-    answered = {}
-    for question in questions:
-        answers = [hit for hit in hits if not is_neighbour(question) and is_answer(hit.unit, question.unit)]
-        if answers:
-            answered[min(answers, key=_when)] = question
-    return answered
-
-
-def _when(hit: Hit) -> tuple[float, int]:
-    return hit.unit.at.timestamp() if hit.unit.at else 0.0, hit.unit.start
+    return sorted(best, key=lambda hit: (-value(hit), hit in needed))
 
 
 def _density(hit: Hit, limits: BlockLimits) -> float:

@@ -2,8 +2,8 @@
 What is said next to what: neighbours of an answer, those needed to understand it, and the talk that goes on. Pure.
 
 A passage is also found by the words of the messages around it, so that "the second one" is found by its question. A hit without
-any word of the question is only a neighbour. It is needed if it answers a hit that asks, if it is the answer of a tool, or if
-the hit after it points back to it; otherwise it comes after the hits with words.
+any word of the question is only a neighbour. What one of the best hits is not understood without, or may be corrected by, comes
+with it; this is told by who speaks, how long it is and whether it asks. Other neighbours come after the hits with words.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.replies import is_question
 from recalld.supervisor.index.chunking import PAUSE_S
-from recalld.supervisor.query.parse import refers_back
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,8 +32,10 @@ NEXT_MESSAGE: Final = 6
 _NEXT_SECTION: Final = 2
 #: The most time between a message that no file holds yet and the next one of the same conversation.
 _SOON: Final = timedelta(minutes=5)
-#: Characters of a message that may point back to the one before it.
-_SHORT: Final = 200
+#: Bytes of a message of a few words, which says little without the one before it, and of one that comes before such a message:
+#: a Han character has three.
+_FEW_BYTES: Final = 40
+_BEFORE_BYTES: Final = 60
 #: Words of Chinese that ask wherever they are: 红油怎么炼.
 _WONDERS: Final = lazy_re("怎[么样]|什么|多少|[哪谁啥咋]")
 #: What an assistant says that it was not told, and asks for; not where it goes on: "…, but the shop opens".
@@ -99,15 +99,56 @@ def is_answer(one: Passage, other: Passage) -> bool:
     return other.asks and other.role == "user" and one.role == "assistant" and are_neighbours(other, one)
 
 
-def only_neighbours(hits: Sequence[Hit]) -> frozenset[Hit]:
-    """Return those of the hits that are only neighbours of others, and not needed to understand them; none if all are."""
-    of_file: dict[str, list[Passage]] = {}
-    for hit in hits:
-        if not is_neighbour(hit):
-            of_file.setdefault(hit.unit.file, []).append(hit.unit)
-    if not of_file:
-        return frozenset()
-    return frozenset(hit for hit in hits if is_neighbour(hit) and not _is_needed(hit.unit, of_file.get(hit.unit.file, ())))
+def follows(one: Passage, other: Passage) -> bool:
+    """True if the *other* passage is what was said next in the talk of *one*."""
+    if one is other or (one.file, one.session) != (other.file, other.session) or not are_neighbours(one, other):
+        return False
+    return one.at is None or other.at is None or (other.at - one.at).total_seconds() <= PAUSE_S
+
+
+def company(best: Iterable[Hit], hits: Sequence[Hit]) -> dict[Hit, Hit]:
+    """Return those of the *hits* that are needed beside the *best* ones, each with the hit that needs it."""
+    needed: dict[Hit, Hit] = {}
+    for hit in best:
+        for other in (_needed_before(hit, hits), _needed_after(hit, hits)):
+            if other:
+                needed.setdefault(other, hit)
+    return needed
+
+
+def _needed_before(hit: Hit, hits: Sequence[Hit]) -> Hit | None:
+    """
+    Return what the hit is not understood without: the question of an answer, and what a few words go on from.
+
+    An answer of the assistant's that asks nothing is passed over: the user goes on with their own words.
+    """
+    unit = hit.unit
+    if unit.role != "assistant" and _bytes(unit) > _FEW_BYTES:
+        return None
+    before = _last_before(unit, hits)
+    if before and unit.role == "user" and before.unit.role == "assistant" and not before.unit.asks:
+        before = _last_before(before.unit, hits)
+    return before if before and _bytes(before.unit) <= _BEFORE_BYTES else None
+
+
+def _needed_after(hit: Hit, hits: Sequence[Hit]) -> Hit | None:
+    """Return the answer to a question, or the few words that the user says next, which may correct the hit."""
+    unit = hit.unit
+    after = _first_after(unit, hits)
+    if after and unit.asks:
+        return after if after.unit.role != unit.role else None
+    if after and after.unit.role == "assistant":
+        after = _first_after(after.unit, hits)
+    is_told = after and after.unit.role == "user" and not after.unit.asks
+    return after if after and is_told and _bytes(after.unit) <= _FEW_BYTES else None
+
+
+def _last_before(unit: Passage, hits: Sequence[Hit]) -> Hit | None:
+    return next((hit for hit in hits if follows(hit.unit, unit)), None)
+
+
+def _first_after(unit: Passage, hits: Sequence[Hit]) -> Hit | None:
+    return next((hit for hit in hits if follows(unit, hit.unit)), None)
 
 
 def is_neighbour(hit: Hit) -> bool:
@@ -115,13 +156,5 @@ def is_neighbour(hit: Hit) -> bool:
     return bool(hit.because) and (hit.because[0] == WINDOW or hit.because[0].startswith(DAY))
 
 
-def _is_needed(unit: Passage, others: Iterable[Passage]) -> bool:
-    return any(
-        (are_neighbours(other, unit) and (unit.role == "tool" or other.asks))
-        or (are_neighbours(unit, other) and _points_back(other.text))
-        for other in others
-    )
-
-
-def _points_back(text: str) -> bool:
-    return len(text) <= _SHORT and refers_back(text, len(tokens(text)))
+def _bytes(unit: Passage) -> int:
+    return len(unit.text.encode("utf-8", "surrogatepass"))

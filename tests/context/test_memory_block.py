@@ -288,7 +288,7 @@ def test_a_message_with_nothing_to_see_is_left_out_as_empty():
 
 
 def test_the_clamp_ends_the_block_even_where_a_smaller_line_would_fit():
-    hits = [hit(9, start=4), hit(8, "长" * 250, start=20), hit(7, "花生酱" * 20, start=3), hit(6, "虾", start=5)]
+    hits = [hit(9, start=4), hit(8, "长" * 250, start=20), hit(7, "花生酱" * 20, start=3), hit(6, "虾", start=5, role="assistant")]
     limits = replace(ZH, tokens=230, max_chars=len(pack(hits[:1], [], ZH).text) + 16)
     assert [one.score for one in pack([hits[0], hits[3]], [], limits).shown] == [9, 6]
     assert [(one.score, why) for one, why in pack(hits, [], limits).left_out] == [
@@ -510,6 +510,31 @@ def test_pack_shows_the_answer_behind_a_question_among_the_best(asked, answer):
     fourth, far = replace(question, score=13.5), replace(reply, unit=replace(reply.unit, start=60, end=60))
     assert reply not in pack([*others, fourth, reply], (), tight).shown
     assert far not in pack([*others, question, far], (), tight).shown
+
+
+@pytest.mark.parametrize(
+    ("told", "heard", "correction", "where"),
+    [
+        ("The dentist is in Gartenstrasse 12.", "I have put that down.", "No, 14 it is.", "the dentist"),
+        ("牙医在花园路12号。", "记下了。", "不对，是14号。", "牙医"),
+    ],
+)
+def test_pack_shows_the_correction_of_one_of_the_best_with_it(told, heard, correction, where):
+    talk = [
+        replace(hit(score, text, start=4 + 5 * n, message=str(n), role=role), because=because)
+        for n, (score, text, role, because) in enumerate(
+            [
+                (20, told, "user", ("words: x",)),
+                (9, heard, "assistant", ("window",)),
+                (2, correction, "user", ("window",)),
+            ]
+        )
+    ]
+    others = [hit(19 - n, f"{where}, {n}", "memory/2026-01-10-x.md", start=9 * n + 4) for n in range(9)]
+    tight = BlockLimits(tokens=pack([talk[0], talk[2], *others[:4]], (), BlockLimits()).tokens)
+    assert {talk[0], talk[2]} < {*pack([*talk, *others], (), tight).shown}
+    fourth = [*others[:3], *(replace(one, score=one.score - 4.5) for one in talk)]
+    assert talk[2] not in pack([*fourth, *others[3:]], (), tight).shown
 
 
 def test_pack_takes_a_long_answer_only_where_the_others_leave_room():
