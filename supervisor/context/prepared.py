@@ -7,7 +7,8 @@ version of the inbox. A failure costs this one context, and an event reports it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.context.build import context
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 
+@dataclass(kw_only=True, eq=False)
 class PreparedContexts:
     """
     Writes the context of each new version of inbox.json, and remembers the last version that it has handled.
@@ -42,62 +44,51 @@ class PreparedContexts:
     *summary_of* returns the running summary of a session, None if it can't be read.
     """
 
-    def __init__(
-        self,
-        *,
-        history: ShownHistory,
-        groups: Groups,
-        files: Files,
-        paths: WorkspacePaths,
-        config: Config,
-        events: Events,
-        clock: Clock,
-        recall: Recall,
-        summary_of: Callable[[str], RunningSummary | None],
-        receipts: ReceiptStore,
-    ) -> None:
-        self._history, self._groups = history, groups
-        self._files = files
-        self._paths = paths
-        self._config = config
-        self._events = events
-        self._clock = clock
-        self._recall = recall
-        self._summary_of = summary_of
-        self._inbox = InboxFile(files, paths, config, events)
-        self._receipts = receipts
-        self._stat: Stat | None = None
-        self._digest = ""
+    history: ShownHistory
+    groups: Groups
+    files: Files
+    paths: WorkspacePaths
+    config: Config
+    events: Events
+    clock: Clock
+    recall: Recall
+    summary_of: Callable[[str], RunningSummary | None]
+    receipts: ReceiptStore
+    _stat: Stat | None = None
+    _digest: str = ""
+
+    @cached_property
+    def _inbox(self) -> InboxFile:
+        return InboxFile(self.files, self.paths, self.config, self.events)
 
     def update(self) -> str | None:
         """Write the context of the waiting input if inbox.json has changed; return the turn's id, None if nothing was made."""
-        stat = self._files.disk.stat(self._paths.inbox)
-        if stat is None or stat == self._stat:
+        if not self.is_pending:
             return None
-        return attempt("context of inbox.json", self._prepare, None, self._paths, self._events)
+        return attempt("context of inbox.json", self._prepare, None, self.paths, self.events)
 
     @property
     def is_pending(self) -> bool:
         """Whether inbox.json is not the version that was handled last: its context failed, or somebody is writing it."""
-        stat = self._files.disk.stat(self._paths.inbox)
+        stat = self._inbox.stat()
         return stat is not None and stat != self._stat
 
     def _prepare(self) -> str | None:
         inbox = self._inbox.read()
         if inbox is None:
             return None
-        waiting = self._groups.mark(inbox.messages, self._clock(), are_asking=True)
-        asked = resolve_input(None, waiting, self._groups.mark(self._read_history(), self._clock()))
+        waiting = self.groups.mark(inbox.messages, self.clock(), are_asking=True)
+        asked = resolve_input(None, waiting, self.groups.mark(self._read_history(), self.clock()))
         made = None
         if asked.inputs and inbox.digest != self._digest:
-            now = self._clock()
-            turn = prepared_turn_id(asked.inputs[-1], inbox.written, now + self._config.archive.future_limit)
-            if self._receipts.inbox_of(turn) != inbox.digest:
-                audience = Audience(chat=asked.chat, in_groups=self._config.recall.in_groups)
-                result = self._recall(asked.question, now, asked.before, audience)
-                kept = self._summary_of(asked.chat.session)
-                whole = context(asked, now, result, kept=kept, config=self._config, paths=self._paths, events=self._events)
-                self._receipts.put(replace(whole.receipt, id=turn, inbox=inbox.digest))
+            now = self.clock()
+            turn = prepared_turn_id(asked.inputs[-1], inbox.written, now + self.config.archive.future_limit)
+            if self.receipts.inbox_of(turn) != inbox.digest:
+                audience = Audience(chat=asked.chat, in_groups=self.config.recall.in_groups)
+                result = self.recall(asked.question, now, asked.before, audience)
+                kept = self.summary_of(asked.chat.session)
+                whole = context(asked, now, result, kept=kept, config=self.config, paths=self.paths, events=self.events)
+                self.receipts.put(replace(whole.receipt, id=turn, inbox=inbox.digest))
                 made = turn
         self._stat, self._digest = inbox.stat, inbox.digest
         return made
@@ -105,6 +96,6 @@ class PreparedContexts:
     def _read_history(self) -> History:
         """Return the history, empty if it is damaged: the supervisor's round reports that."""
         try:
-            return self._history.read()
+            return self.history.read()
         except BadFile:
             return ()

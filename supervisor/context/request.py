@@ -160,18 +160,15 @@ def _is_answered(one: Message, messages: Sequence[Message]) -> bool:
     return any(m.role == "assistant" and is_same_conversation(chat, chat_of(m.raw)) for m in messages[place + 1 :])
 
 
-@record
+@record(kw_only=True)
 class Contained:
     """What the turn contains: ids of messages shown whole, sentences (`same_words`), questions asked at *now*, their words."""
 
     messages: frozenset[str] = frozenset()
     questions: frozenset[str] = frozenset()
     sentences: frozenset[str] = frozenset()
-    now: datetime | None = None
+    now: datetime
     words: frozenset[str] = frozenset()
-
-
-_NOTHING: Final = Contained()
 
 
 def contained(asked: Asked, in_history: frozenset[str], now: datetime) -> Contained:
@@ -180,21 +177,13 @@ def contained(asked: Asked, in_history: frozenset[str], now: datetime) -> Contai
     ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
     sentences = sentences_in([asked.summary, *(one.text for one in asked.before if one.id in in_history)])
     words = frozenset(tokens(asked.question[:_MOST_ASKED]))
-    return Contained(ids, questions, sentences, now, words)
+    return Contained(messages=ids, questions=questions, sentences=sentences, now=now, words=words)
 
 
-def admit(hits: Iterable[Hit], audience: Audience, contained: Contained = _NOTHING) -> tuple[list[Hit], list[tuple[Hit, str]]]:
+def admit(hits: Iterable[Hit], audience: Audience, contained: Contained) -> tuple[list[Hit], list[tuple[Hit, str]]]:
     """Return the hits that may be shown, and the others with the reason: "group", "in the history", "the question"."""
-    kept: list[Hit] = []
-    rejected: list[tuple[Hit, str]] = []
-    for hit in hits:
-        why = "" if audience.may_see(hit.unit) else "group"
-        why = why or _repeats(hit.unit, contained)
-        if why:
-            rejected.append((hit, why))
-        else:
-            kept.append(hit)
-    return kept, rejected
+    judged = [(hit, _repeats(hit.unit, contained) if audience.may_see(hit.unit) else "group") for hit in hits]
+    return [hit for hit, why in judged if not why], [(hit, why) for hit, why in judged if why]
 
 
 def for_project(
@@ -221,8 +210,6 @@ def _repeats(passage: Passage, contained: Contained) -> str:
     if contained.sentences and "\n" not in passage.text and same_words(passage.text) in contained.sentences:
         return "in the history"
     text = passage.text.strip()
-    if contained.now is None:
-        return ""
     if text in contained.questions:
         return "the question" if is_asked_again(text, passage.at, contained.now) else ""
     return "the question" if passage.role == "user" and _asks_no_more(text, contained.words) else ""

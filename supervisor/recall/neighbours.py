@@ -116,6 +116,13 @@ def company(best: Iterable[Hit], hits: Sequence[Hit]) -> dict[Hit, Hit]:
     return needed
 
 
+def only_neighbours(hits: Sequence[Hit]) -> frozenset[Hit]:
+    """Return those of the hits that are only neighbours of others, and not needed to understand them; none if all are."""
+    others = [hit for hit in hits if not is_neighbour(hit)]
+    needed = company(others, hits)
+    return frozenset(hit for hit in hits if others and is_neighbour(hit) and hit not in needed)
+
+
 def _needed_before(hit: Hit, hits: Sequence[Hit]) -> Hit | None:
     """
     Return what the hit is not understood without: the question of an answer, and what a few words go on from.
@@ -125,30 +132,22 @@ def _needed_before(hit: Hit, hits: Sequence[Hit]) -> Hit | None:
     unit = hit.unit
     if unit.role != "assistant" and _bytes(unit) > _FEW_BYTES:
         return None
-    before = _last_before(unit, hits)
+    before = next((one for one in hits if follows(one.unit, unit)), None)
     if before and unit.role == "user" and before.unit.role == "assistant" and not before.unit.asks:
-        before = _last_before(before.unit, hits)
+        before = next((one for one in hits if follows(one.unit, before.unit)), None)
     return before if before and _bytes(before.unit) <= _BEFORE_BYTES else None
 
 
 def _needed_after(hit: Hit, hits: Sequence[Hit]) -> Hit | None:
-    """Return the answer to a question, or the few words that the user says next, which may correct the hit."""
+    """Return the answer to a question or of a tool, or the few words that the user says next, which may correct the hit."""
     unit = hit.unit
-    after = _first_after(unit, hits)
-    if after and unit.asks:
-        return after if after.unit.role != unit.role else None
+    after = next((one for one in hits if follows(unit, one.unit)), None)
+    if after and (unit.asks or after.unit.role == "tool"):
+        return after
     if after and after.unit.role == "assistant":
-        after = _first_after(after.unit, hits)
+        after = next((one for one in hits if follows(after.unit, one.unit)), None)
     is_told = after and after.unit.role == "user" and not after.unit.asks
     return after if after and is_told and _bytes(after.unit) <= _FEW_BYTES else None
-
-
-def _last_before(unit: Passage, hits: Sequence[Hit]) -> Hit | None:
-    return next((hit for hit in hits if follows(hit.unit, unit)), None)
-
-
-def _first_after(unit: Passage, hits: Sequence[Hit]) -> Hit | None:
-    return next((hit for hit in hits if follows(unit, hit.unit)), None)
 
 
 def is_neighbour(hit: Hit) -> bool:

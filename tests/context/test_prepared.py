@@ -164,7 +164,7 @@ def test_prepared_context_skips_an_input_that_is_already_answered(filled):
 
 def test_prepared_context_keeps_only_the_newest_turns(filled):
     ready = filled.prepared_contexts()
-    ready._receipts._kept = 3
+    ready.receipts._kept = 3
     made = []
     for n in range(5):
         filled.ask(waits(f"in-{n}", when=f"2026-01-31T09:5{n}"))
@@ -174,14 +174,14 @@ def test_prepared_context_keeps_only_the_newest_turns(filled):
 
 def test_prepared_context_of_an_input_older_than_all_receipts_stays(filled):
     ready = filled.prepared_contexts()
-    ready._receipts._kept = 3
+    ready.receipts._kept = 3
     receipts = [filled.inject(f"花生过敏吗？{n}").receipt for n in range(4)]
     for one in receipts[:3]:
-        ready._receipts.write(one)
+        ready.receipts.write(one)
     filled.ask(waits("昨天", when="2026-01-30T08:00"))
     turn = ready.update()
     assert f"{turn}.json" in turns(filled)
-    ready._receipts.write(receipts[3])  # which deletes what was written longest ago
+    ready.receipts.write(receipts[3])  # which deletes what was written longest ago
     assert f"{turn}.json" in turns(filled)
     assert len(turns(filled)) == 3
 

@@ -101,7 +101,7 @@ FOUND = [
     ],
 )
 def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_groups, shown):
-    kept, left = admit(FOUND, Audience(chat=chat, in_groups=in_groups))
+    kept, left = admit(FOUND, Audience(chat=chat, in_groups=in_groups), Contained(now=NOON))
     assert [one.score for one in kept] == shown
     assert {why for _, why in left} <= {"group"}
     assert len(kept) + len(left) == len(FOUND)
@@ -109,7 +109,7 @@ def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_group
 
 def test_audience_drops_hits_already_in_the_turn():
     hits = [hit(9, "花生过敏", message="m1"), hit(8, "花生呢？", start=5), hit(7, "虾也过敏", start=6, message="m2")]
-    kept, left = admit(hits, ALONE, Contained(frozenset({"m1"}), frozenset({"花生呢？"}), now=NOON))
+    kept, left = admit(hits, ALONE, Contained(messages=frozenset({"m1"}), questions=frozenset({"花生呢？"}), now=NOON))
     assert [one.score for one in kept] == [7]
     assert [why for _, why in left] == ["in the history", "the question"]
 
