@@ -288,7 +288,12 @@ def test_a_message_with_nothing_to_see_is_left_out_as_empty():
 
 
 def test_the_clamp_ends_the_block_even_where_a_smaller_line_would_fit():
-    hits = [hit(9, start=4), hit(8, "长" * 250, start=20), hit(7, "花生酱" * 20, start=3), hit(6, "虾", start=5, role="assistant")]
+    hits = [
+        hit(9, start=4),
+        hit(8, "长" * 250, start=20),
+        hit(7, "花生酱" * 20, start=3),
+        hit(6, "虾", start=5, role="assistant"),
+    ]
     limits = replace(ZH, tokens=230, max_chars=len(pack(hits[:1], [], ZH).text) + 16)
     assert [one.score for one in pack([hits[0], hits[3]], [], limits).shown] == [9, 6]
     assert [(one.score, why) for one, why in pack(hits, [], limits).left_out] == [

@@ -57,8 +57,12 @@ FLATS = said(
     ("user", "The second one, signed on Monday."),
 )
 HOTEL = said(("assistant", "Which hotel did you book?"), ("user", "the one by the lake"))
-YEAST = said(("user", "How much yeast for a kilo of flour?"), ("assistant", "Seven grams, or three if it rests overnight. " * 9))
-NURSE = said(("user", "Priya has a new job."), ("assistant", "How exciting!"), ("user", "She works in the clinic by the river."))
+YEAST = said(
+    ("user", "How much yeast for a kilo of flour?"), ("assistant", "Seven grams, or three if it rests overnight. " * 9)
+)
+NURSE = said(
+    ("user", "Priya has a new job."), ("assistant", "How exciting!"), ("user", "She works in the clinic by the river.")
+)
 
 
 @pytest.mark.parametrize(
