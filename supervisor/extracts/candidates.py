@@ -10,17 +10,24 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.extracts.courtesy import is_courtesy
 from recalld.supervisor.extracts.cues import cue_worth, has_cue, has_data, has_figures, is_of_self
-from recalld.supervisor.extracts.replies import JUST_BEFORE, is_bare_figure, is_question, is_reply, needs_question, puts_right
+from recalld.supervisor.extracts.replies import (
+    JUST_BEFORE,
+    Line,
+    is_bare_figure,
+    is_question,
+    is_reply,
+    needs_question,
+    puts_right,
+)
 from recalld.supervisor.extracts.sentences import clean, cut, end_of, sentences, units
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.language import ROLES, count_words
 from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.text.language import Language
@@ -43,24 +50,6 @@ _RESULT: Final = 0.9
 _OF_MACHINE: Final = 0.35
 #: Words of which a sentence without data has at least so many.
 _WORDS: Final = 4
-
-
-@record
-class Line:
-    """What may be quoted as one, with what it is worth to quote it."""
-
-    place: int  # among all lines
-    message: int
-    at: datetime  # local
-    role: str
-    who: str  # its speaker's label, with the colon
-    text: str
-    asked: str = ""  # the question that it answers, with the label of who asked
-    weight: float = 0.0
-    cues: float = 0.0
-    words: tuple[str, ...] = ()
-    opens: bool = True  # no words of its message are before it
-    closes: bool = True
 
 
 def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest: int) -> list[Line]:

@@ -18,10 +18,10 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from recalld.supervisor.extracts.candidates import NOBODY, Line, lines_of
+from recalld.supervisor.extracts.candidates import NOBODY, lines_of
 from recalld.supervisor.extracts.courtesy import are_courtesies
 from recalld.supervisor.extracts.cues import has_cue, takes_back
-from recalld.supervisor.extracts.replies import taken_back
+from recalld.supervisor.extracts.replies import Line, taken_back
 from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, joint
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.storage.clock import from_wire, local, local_day

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.extracts.cues import has_cue, has_data, has_figures, takes_back, without_cue
 from recalld.supervisor.text.figures import figures
 from recalld.supervisor.text.lazy_re import lazy_re
+from recalld.supervisor.text.record import record
 from recalld.supervisor.text.tokenizer import HAN, spelled
 from recalld.supervisor.text.word_frequency import rarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from recalld.supervisor.extracts.candidates import Line
+    from datetime import datetime
 
 _QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
 #: How people ask without a mark: by the order of words, and with no second verb ("who is on call is Tom").
@@ -53,6 +53,24 @@ _BACK: Final = timedelta(days=31)
 _REMEMBERED: Final = 12
 _CLAUSE: Final = lazy_re(r"[，,。.;；：:!！]+(?!\d)\s*")
 JUST_BEFORE: Final = timedelta(minutes=30)
+
+
+@record
+class Line:
+    """What may be quoted as one, with what it is worth to quote it."""
+
+    place: int  # among all lines
+    message: int
+    at: datetime  # local
+    role: str
+    who: str  # its speaker's label, with the colon
+    text: str
+    asked: str = ""  # the question that it answers, with the label of who asked
+    weight: float = 0.0
+    cues: float = 0.0
+    words: tuple[str, ...] = ()
+    opens: bool = True  # no words of its message are before it
+    closes: bool = True
 
 
 def is_question(text: str) -> bool:
