@@ -15,19 +15,19 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.storage.disk import open_regular
-from recalld.supervisor.storage.errors import InternalError, NoPermission, StorageError, from_os_error
-from recalld.supervisor.text.lazy_re import lazy_re
+from .storage.clock import from_wire, to_wire
+from .storage.disk import open_regular
+from .storage.errors import InternalError, NoPermission, StorageError, from_os_error
+from .text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.protocol.config_keys import Log
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.errors import SupervisorError
+    from .protocol.config_keys import Log
+    from .storage.clock import Clock
+    from .storage.errors import SupervisorError
 
 #: All events, and what each means.
 EVENTS: Final[Mapping[str, str]] = {

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from recalld.supervisor.storage.errors import BadConfig, LockLost, NewerFormat, SupervisorError, as_supervisor_error
+from .storage.errors import BadConfig, LockLost, NewerFormat, SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from .events import Events
+    from .protocol.paths import WorkspacePaths
 
 T = TypeVar("T")
 #: What no further round could change: it ends a supervisor.

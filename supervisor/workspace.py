@@ -13,49 +13,49 @@ import threading
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recalld.supervisor.faults import attempt
-from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.files import Files
+from .faults import attempt
+from .protocol.config import load
+from .protocol.paths import WorkspacePaths, check_filesystem
+from .storage.disk import RealDisk
+from .storage.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
-    from recalld.supervisor.archive.append import DropBox
-    from recalld.supervisor.archive.attachments import Attachments
-    from recalld.supervisor.archive.deletions import Deletions, ShownHistory
-    from recalld.supervisor.archive.diary import Diary
-    from recalld.supervisor.archive.flags import Caps, Failure
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.archive.prune import Trash
-    from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.archive.unread import UnreadStore
-    from recalld.supervisor.context.receipts import ReceiptStore
-    from recalld.supervisor.conversation.groups import Groups
-    from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
-    from recalld.supervisor.conversation.session_lines import SessionLines
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.index.index import Index
-    from recalld.supervisor.longterm.long_term_file import LongTermFile
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.llm import CallLog, Endpoint
-    from recalld.supervisor.protocol.queue import TaskQueue
-    from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.group_search import Parts
-    from recalld.supervisor.recall.lines import LineReader
-    from recalld.supervisor.recall.meaning import Meaning
-    from recalld.supervisor.recall.search import Search, Searcher
-    from recalld.supervisor.recall.unfiled import Unfiled
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.disk import Disk
-    from recalld.supervisor.storage.replaced_texts import ReplacedTexts
-    from recalld.supervisor.summaries.llm_state import ModelUse
-    from recalld.supervisor.text.marks import Marks
+    from .archive.append import DropBox
+    from .archive.attachments import Attachments
+    from .archive.deletions import Deletions, ShownHistory
+    from .archive.diary import Diary
+    from .archive.flags import Caps, Failure
+    from .archive.history import HistoryStore
+    from .archive.journal import SeenJournal
+    from .archive.memory_folder import MemoryFolder
+    from .archive.prune import Trash
+    from .archive.quarantine import Quarantine
+    from .archive.unread import UnreadStore
+    from .context.receipts import ReceiptStore
+    from .conversation.groups import Groups
+    from .conversation.session_files import SessionFiles, SessionTalk
+    from .conversation.session_lines import SessionLines
+    from .events import Events
+    from .index.index import Index
+    from .longterm.long_term_file import LongTermFile
+    from .protocol.config import Config
+    from .protocol.llm import CallLog, Endpoint
+    from .protocol.queue import TaskQueue
+    from .recall.audience import Audience
+    from .recall.group_search import Parts
+    from .recall.lines import LineReader
+    from .recall.meaning import Meaning
+    from .recall.search import Search, Searcher
+    from .recall.unfiled import Unfiled
+    from .storage.clock import Clock
+    from .storage.disk import Disk
+    from .storage.replaced_texts import ReplacedTexts
+    from .summaries.llm_state import ModelUse
+    from .text.marks import Marks
 
 T = TypeVar("T")
 
@@ -97,128 +97,128 @@ class Workspace:
 
     @store
     def history(self) -> HistoryStore:
-        from recalld.supervisor.archive.history import HistoryStore
+        from .archive.history import HistoryStore
 
         return HistoryStore(self.files, self.paths, self.zone)
 
     @store
     def journal(self) -> SeenJournal:
-        from recalld.supervisor.archive.journal import SeenJournal
+        from .archive.journal import SeenJournal
 
         return SeenJournal(self.files, self.paths, self.zone)
 
     @store
     def deletions(self) -> Deletions:
-        from recalld.supervisor.archive.deletions import Deletions
+        from .archive.deletions import Deletions
 
         return Deletions(self.files, self.paths, self.journal, self.memory, self.zone)
 
     @store
     def shown_history(self) -> ShownHistory:
-        from recalld.supervisor.archive.deletions import ShownHistory
+        from .archive.deletions import ShownHistory
 
         return ShownHistory(self.history, self.deletions)
 
     @store
     def attachments(self) -> Attachments:
-        from recalld.supervisor.archive.attachments import Attachments
+        from .archive.attachments import Attachments
 
         return Attachments(self.files, self.paths)
 
     @store
     def endpoint(self) -> Endpoint:
-        from recalld.supervisor.protocol.llm import endpoint_of
+        from .protocol.llm import endpoint_of
 
         return endpoint_of(self.config.llm, self.environ)
 
     @store
     def memory(self) -> MemoryFolder:
-        from recalld.supervisor.archive.file_table import FileTable
-        from recalld.supervisor.archive.memory_folder import MemoryFolder
+        from .archive.file_table import FileTable
+        from .archive.memory_folder import MemoryFolder
 
         return MemoryFolder(self.files, self.paths, self.recorded_files, FileTable(self.files, self.paths))
 
     @store
     def long_term(self) -> LongTermFile:
-        from recalld.supervisor.longterm.long_term_file import LongTermFile
+        from .longterm.long_term_file import LongTermFile
 
         return LongTermFile(self.files, self.paths, self.zone, mark=self.mark)
 
     @store
     def session_lines(self) -> SessionLines:
-        from recalld.supervisor.conversation.session_lines import SessionLines
+        from .conversation.session_lines import SessionLines
 
         return SessionLines(self.session_files, self.session_talk, self.long_term, self.config, self.events)
 
     @store
     def session_files(self) -> SessionFiles:
-        from recalld.supervisor.conversation.session_files import SessionFiles
+        from .conversation.session_files import SessionFiles
 
         return SessionFiles(self.files, self.paths)
 
     @store
     def groups(self) -> Groups:
-        from recalld.supervisor.conversation.groups import Groups
+        from .conversation.groups import Groups
 
         return Groups(lambda: self.session_files, lambda: self.memory, lambda: self.unfiled, self.config.privacy.direct)
 
     @store
     def session_talk(self) -> SessionTalk:
-        from recalld.supervisor.conversation.session_files import SessionTalk
+        from .conversation.session_files import SessionTalk
 
         return SessionTalk(self.shown_history, self.journal, self.memory, self.unfiled, self.config)
 
     @store
     def drop_box(self) -> DropBox:
-        from recalld.supervisor.archive.append import DropBox
+        from .archive.append import DropBox
 
         return DropBox(self.files, self.paths, self.zone)
 
     @store
     def quarantine(self) -> Quarantine:
-        from recalld.supervisor.archive.quarantine import Quarantine
+        from .archive.quarantine import Quarantine
 
         return Quarantine(self.files, self.paths.quarantine, self.config.care.quarantine_limit)
 
     @store
     def trash(self) -> Trash:
-        from recalld.supervisor.archive.prune import Trash
+        from .archive.prune import Trash
 
         return Trash(self.files, self.paths, self.journal)
 
     @store
     def diary(self) -> Diary:
-        from recalld.supervisor.archive.diary import Diary
+        from .archive.diary import Diary
 
         return Diary(self.files, self.paths, self.config, self.history)
 
     @store
     def replaced_texts(self) -> ReplacedTexts:
-        from recalld.supervisor.storage.replaced_texts import ReplacedTexts
+        from .storage.replaced_texts import ReplacedTexts
 
         return ReplacedTexts(self.files, self.paths.previous)
 
     @store
     def unread(self) -> UnreadStore:
-        from recalld.supervisor.archive.unread import UnreadStore
+        from .archive.unread import UnreadStore
 
         return UnreadStore(self.files, self.paths)
 
     @store
     def task_queue(self) -> TaskQueue:
-        from recalld.supervisor.protocol.queue import TaskQueue
+        from .protocol.queue import TaskQueue
 
         return TaskQueue(self.files, self.paths)
 
     @store
     def calls(self) -> CallLog:
-        from recalld.supervisor.protocol.llm import CallLog
+        from .protocol.llm import CallLog
 
         return CallLog(self.files, self.paths, self.zone)
 
     @store
     def index(self) -> Index:
-        from recalld.supervisor.index.index import Index
+        from .index.index import Index
 
         recall = self.config.recall
         return Index(self.files, self.paths, self.memory, self.zone, recall.k1, recall.b)
@@ -229,25 +229,25 @@ class Workspace:
         recall = self.config.recall
         if not recall.meaning or recall.backend in {"bm25", *(() if self._lasting else ("auto", "use", "e5"))}:
             return None
-        from recalld.supervisor.recall.meaning import Meaning
+        from .recall.meaning import Meaning
 
         return Meaning(self.config, self.files, self.paths)
 
     @store
     def receipts(self) -> ReceiptStore:
-        from recalld.supervisor.context.receipts import ReceiptStore
+        from .context.receipts import ReceiptStore
 
         return ReceiptStore(self.files, self.paths, mark=self.mark)
 
     @store
     def unfiled(self) -> Unfiled:
-        from recalld.supervisor.recall.unfiled import Unfiled
+        from .recall.unfiled import Unfiled
 
         return Unfiled(self.files, self.paths, self.history, self.drop_box, self.deletions, self.config.archive)
 
     @store
     def searcher(self) -> Searcher:
-        from recalld.supervisor.recall.search import Searcher
+        from .recall.search import Searcher
 
         return Searcher(
             unfiled=self.unfiled,
@@ -262,20 +262,20 @@ class Workspace:
         )
 
     def _group_search(self, searcher: Searcher, audience: Audience, now: datetime) -> Search:
-        from recalld.supervisor.recall.group_search import GroupSearch
+        from .recall.group_search import GroupSearch
 
         return GroupSearch(searcher, self.parts, audience, now)
 
     @store
     def parts(self) -> Parts:
         """What groups may see of the index."""
-        from recalld.supervisor.recall.group_search import Parts
+        from .recall.group_search import Parts
 
         return Parts(self.index, self.unfiled, self.zone)
 
     @store
     def line_reader(self) -> LineReader:
-        from recalld.supervisor.recall.lines import LineReader
+        from .recall.lines import LineReader
 
         return LineReader(
             files=self.files,
@@ -292,17 +292,17 @@ class Workspace:
         """What puts marks in the place of secrets before a text is stored; None where it is stored as it is."""
         if self.config.privacy.redact != "store":
             return None
-        from recalld.supervisor.text.marks import Marks
+        from .text.marks import Marks
 
         return Marks(self.config.privacy.forms)
 
     def slugs(self, days: Sequence[Sequence[tuple[str, str]]], length: int) -> Sequence[str]:
         """Return the slug of each day of messages (role, text)."""
-        from recalld.supervisor.archive.slug import slugs_of
+        from .archive.slug import slugs_of
 
         if not self._lasting:
             return slugs_of(days, length)
-        from recalld.supervisor.storage.own_process import call_in_own_process
+        from .storage.own_process import call_in_own_process
 
         return list(call_in_own_process(slugs_of, days, length))
 
@@ -330,7 +330,7 @@ class Workspace:
     @property
     def caps(self) -> Caps:
         """The limits of history.json."""
-        from recalld.supervisor.archive.flags import Caps
+        from .archive.flags import Caps
 
         history = self.config.history
         return Caps(history.soft_cap, history.hard_cap, history.hard_bytes, self.config.archive.keep_newest)
@@ -338,7 +338,7 @@ class Workspace:
     @property
     def model_use(self) -> ModelUse:
         """What the use of the model is recorded in and limited by."""
-        from recalld.supervisor.summaries.llm_state import ModelUse, asked_for_summaries
+        from .summaries.llm_state import ModelUse, asked_for_summaries
 
         asked = asked_for_summaries(self.config.llm, self.endpoint, self.files, self.paths)
         return ModelUse(self.task_queue, self.calls, self.config, self.endpoint, asked, self.events)
@@ -346,13 +346,13 @@ class Workspace:
     @property
     def extracting(self) -> bool:
         """Whether no model is configured, so that every summary is an extract."""
-        from recalld.supervisor.summaries.llm_state import writes_extracts
+        from .summaries.llm_state import writes_extracts
 
         return writes_extracts(self.config.llm)
 
     def failures(self) -> dict[str, Failure]:
         """Return the last failure of each group that waits for a retry."""
-        from recalld.supervisor.archive.flags import Failure
+        from .archive.flags import Failure
 
         return Failure.by_group(self.task_queue.failures())
 
@@ -373,7 +373,7 @@ def open_workspace(
     *report* is called with each event. *config* is used in place of recalld.toml and the variables. *lasting* is as for
     `Workspace`, *disk* is where it lies. BadConfig if the configuration is wrong, or the file system is not suitable.
     """
-    from recalld.supervisor.events import EventLog
+    from .events import EventLog
 
     files = Files(disk or RealDisk())
     paths = WorkspacePaths(root)

@@ -306,6 +306,15 @@ def test_frozen_dataclasses_with_slots_are_records():
     assert [module for module, source in _sources().items() if made.search(source)] == []
 
 
+def test_imports_inside_a_folder_are_relative():
+    inside = re.compile(r"^\s*from (recalld\.\w+)\S* import", re.MULTILINE)
+    sources = {
+        module: source for module, source in _sources().items() if module != "recalld.worker.__main__"
+    }  # run by its path
+    tops = {module: ".".join(module.split(".")[:2]) for module in sources}
+    assert [module for module, source in sources.items() if tops[module] in inside.findall(source)] == []
+
+
 def test_floor_tables_name_only_existing_modules():
     named = [*WORKER, *PURE, *PURE_MAY_IMPORT, *WRITERS, *CLOCKS, *ALLOWED_WRITES]
     assert [name for name in (*named, *(home for homes in HOMES.values() for home in homes)) if not _is_module(name)] == []

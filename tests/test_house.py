@@ -39,7 +39,7 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_700, goal=8_000),
     Room("supervisor/longterm", most=1_240, goal=950),
     Room("supervisor/conversation supervisor/replies", most=3_055, goal=2_300),
-    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_320, goal=1_400),
+    Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_330, goal=1_400),
     Room(
         "supervisor/checks/fleet_unit.py supervisor/interfaces/cli/fleet.py",
         most=295,
@@ -61,12 +61,12 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_475, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
-        most=2_940,
+        most=2_950,
         goal=2_000,
     ),
 )
 #: All rooms together: lines, and modules.
-ALL: Final = Room("all", most=70_470, goal=48_000)
+ALL: Final = Room("all", most=70_490, goal=48_000)
 MODULES: Final = Room("modules", most=493, goal=270)
 
 

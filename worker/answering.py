@@ -14,10 +14,11 @@ from recalld.supervisor.extracts.extract import extract_of_talk
 from recalld.supervisor.protocol.task import REPLY_KINDS
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
-from recalld.worker.calls import Calls
-from recalld.worker.providers import ListingModel, NoCall, ProviderError, Usage
-from recalld.worker.replying import reply, turns_in
-from recalld.worker.summarize import delivered
+
+from .calls import Calls
+from .providers import ListingModel, NoCall, ProviderError, Usage
+from .replying import reply, turns_in
+from .summarize import delivered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import AskedTask, Result
     from recalld.supervisor.storage.clock import Clock
-    from recalld.worker.calls import CallBook
-    from recalld.worker.providers import Model, Summariser
+
+    from .calls import CallBook
+    from .providers import Model, Summariser
 
 #: The most tokens of the answer to a test: a model that thinks first needs some hundred.
 _TEST_TOKENS: Final = 1024

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from recalld.supervisor.protocol.prompts import text_of
 from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.text.token_count import estimate_tokens
-from recalld.worker.providers import NoCall, ProviderError, Usage
+
+from .providers import NoCall, ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.llm import Account
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.storage.clock import Clock
-    from recalld.worker.providers import Model
+
+    from .providers import Model
 
 #: Tokens reserved for the answer: the context divided by this, and at most so many. Thinking may use more if there is room.
 _ANSWER_PART: Final = 4

@@ -26,10 +26,11 @@ from recalld.supervisor.protocol.config_keys import Llm, Tokens
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService
 from recalld.supervisor.storage.signals import on_signals
-from recalld.worker.loop import do
-from recalld.worker.pooled import PoolClaim, ended_twice, opened, refuse
-from recalld.worker.providers import NoCall, extractive
-from recalld.worker.providers.server_pages import Capacity
+
+from .loop import do
+from .pooled import PoolClaim, ended_twice, opened, refuse
+from .providers import NoCall, extractive
+from .providers.server_pages import Capacity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.pool.sealing import Seal
     from recalld.supervisor.protocol.pool_keys import Crew as Keys
     from recalld.supervisor.storage.clock import Clock
-    from recalld.worker.providers import Model, Summariser
+
+    from .providers import Model, Summariser
 
 _RENEW_S: Final = 1.0
 #: Seconds that a task waits which another worker had: that one may be about to show that it lives.
@@ -208,7 +210,7 @@ class Crew:
         llm, weight = contents.config.llm, contents.config.tokens.cjk_weight
         alike = (profile.name, llm.temperature, llm.timeout, weight)
         if alike not in self._models:
-            from recalld.worker.providers import openai  # late: a wrong key or address is told before
+            from .providers import openai  # late: a wrong key or address is told before
 
             asked = Llm(
                 base_url=profile.base_url,

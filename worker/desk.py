@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.task import Result
     from recalld.supervisor.storage.files import Files
     from recalld.supervisor.text.language import Language
-    from recalld.worker.calls import CallBook
+
+    from .calls import CallBook
 
 #: The most pieces that are kept, of all groups together; the oldest are deleted first.
 _MAX_PIECES: Final = 512

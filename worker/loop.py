@@ -22,18 +22,20 @@ from recalld.supervisor.protocol.lease import Lease, worker_lock
 from recalld.supervisor.protocol.task import AskedTask, Task
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.signals import on_signals
-from recalld.worker.answering import answer
-from recalld.worker.providers import Cancelled, MeasuredModel, Model, NoCall
-from recalld.worker.providers.server_pages import Capacity
-from recalld.worker.summarize import summarise
+
+from .answering import answer
+from .providers import Cancelled, MeasuredModel, Model, NoCall
+from .providers.server_pages import Capacity
+from .summarize import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from recalld.supervisor.protocol.task import Result
     from recalld.supervisor.storage.clock import Clock
-    from recalld.worker.desk import Claim, FolderClaim, FolderDesk
-    from recalld.worker.providers import Summariser
+
+    from .desk import Claim, FolderClaim, FolderDesk
+    from .providers import Summariser
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is to end

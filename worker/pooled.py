@@ -18,7 +18,8 @@ from recalld.supervisor.pool.sealing import Unsealable
 from recalld.supervisor.protocol.prompts import read_template, shipped_template
 from recalld.supervisor.protocol.task import NewerVersion, Result, Task, result_of
 from recalld.supervisor.storage.catalogue import Text
-from recalld.worker.providers import NoCall
+
+from .providers import NoCall
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.lookup_request import split_request
 from recalld.supervisor.protocol.prompts import Turn
-from recalld.worker.calls import Calls
-from recalld.worker.providers import NoCall, ProviderError, Usage
-from recalld.worker.summarize import delivered
+
+from .calls import Calls
+from .providers import NoCall, ProviderError, Usage
+from .summarize import delivered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.task import AskedTask, Result
     from recalld.supervisor.storage.clock import Clock
-    from recalld.worker.calls import CallBook
-    from recalld.worker.providers import Model
+
+    from .calls import CallBook
+    from .providers import Model
 
 #: The most characters of an answer; what a model writes beyond them is cut off.
 _MOST_CHARS: Final = 40_000

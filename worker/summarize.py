@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.protocol.task import AskedTask, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
 from recalld.supervisor.text.record import record
-from recalld.worker.calls import Calls
-from recalld.worker.providers import Model, ProviderError
-from recalld.worker.writing import Writing
+
+from .calls import Calls
+from .providers import Model, ProviderError
+from .writing import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recalld.supervisor.protocol.task import Reason
     from recalld.supervisor.storage.clock import Clock
-    from recalld.worker.desk import Claim
-    from recalld.worker.providers import Summariser
+
+    from .desk import Claim
+    from .providers import Summariser
 
 
 NOTHING: Final = "无需记录"

@@ -24,8 +24,9 @@ from recalld.supervisor.text.language import Language, language_of_sentences
 from recalld.supervisor.text.llm_output import continued, says_nothing
 from recalld.supervisor.text.quoting import Entry, quote
 from recalld.supervisor.text.small_talk import is_small_talk
-from recalld.worker.calls import SERVER_TOKENS
-from recalld.worker.providers import ProviderError, Usage
+
+from .calls import SERVER_TOKENS
+from .providers import ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import Task
-    from recalld.worker.calls import Calls
-    from recalld.worker.desk import Claim
+
+    from .calls import Calls
+    from .desk import Claim
 
 #: What divides two exchanges, and the characters of one that is not asked for by itself.
 _SILENCE: Final = timedelta(minutes=10)

@@ -16,8 +16,8 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.attachments import attachments_of, named
-from recalld.supervisor.protocol.message import (
+from ..protocol.attachments import attachments_of, named
+from ..protocol.message import (
     Entry,
     History,
     InvalidEntry,
@@ -28,30 +28,30 @@ from recalld.supervisor.protocol.message import (
     with_timestamp,
     with_words,
 )
-from recalld.supervisor.protocol.paths import is_unfinished
-from recalld.supervisor.storage.by_content import has_content
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
-from recalld.supervisor.storage.files import digest_of
-from recalld.supervisor.storage.instant import read_instant, why_not_said_at
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.printable import printable
+from ..protocol.paths import is_unfinished
+from ..storage.by_content import has_content
+from ..storage.catalogue import Text
+from ..storage.clock import to_wire
+from ..storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
+from ..storage.files import digest_of
+from ..storage.instant import read_instant, why_not_said_at
+from ..storage.lenient_json import parse_json, render_json
+from ..text.lazy_re import lazy_re
+from ..text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files, FileVersion
-    from recalld.supervisor.text.marks import Mark
+    from ..events import Events
+    from ..protocol.config_keys import Archive
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import Stat
+    from ..storage.files import Files, FileVersion
+    from ..text.marks import Mark
+    from .history import HistoryStore
+    from .journal import SeenJournal
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.
 _CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)

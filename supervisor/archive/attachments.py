@@ -10,18 +10,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.attachments import digest_in_name, holds, joined, separated
-from recalld.supervisor.storage.by_content import keep_by_content
-from recalld.supervisor.storage.errors import Busy
-from recalld.supervisor.storage.foreign_name import place_below
+from ..protocol.attachments import digest_in_name, holds, joined, separated
+from ..storage.by_content import keep_by_content
+from ..storage.errors import Busy
+from ..storage.foreign_name import place_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.message import Message
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.dated_file import Block
+    from ..protocol.message import Message
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files
 
 #: No picture has more, since history.json held it as base64.
 _MOST_BYTES: Final = 1 << 30

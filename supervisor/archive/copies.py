@@ -17,18 +17,18 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from recalld.supervisor.protocol.dated_file import parse_dated, without_base64, without_torn_end
-from recalld.supervisor.protocol.frontmatter import read_head
-from recalld.supervisor.protocol.summary_file import parts_of
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import NewerFormat
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..protocol.dated_file import parse_dated, without_base64, without_torn_end
+from ..protocol.frontmatter import read_head
+from ..protocol.summary_file import parts_of
+from ..storage.clock import to_wire
+from ..storage.errors import NewerFormat
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
-    from recalld.supervisor.protocol.dated_file import Block
+    from ..protocol.dated_file import Block
 
 #: Hex digits of the mark of a message; only files of the same day are compared.
 _MARK: Final = 12

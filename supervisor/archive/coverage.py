@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.protocol.period import Period
-from recalld.supervisor.protocol.summary_file import Source
-from recalld.supervisor.text.record import record
+from ..protocol.period import Period
+from ..protocol.summary_file import Source
+from ..text.record import record
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Collection, Iterable, Mapping
     from datetime import date, datetime
 
-    from recalld.supervisor.protocol.inbox import ChatKind
+    from ..protocol.inbox import ChatKind
 
 
 @record(kw_only=True)

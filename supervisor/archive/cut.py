@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.dated_file import block_at, body_digest, is_as_written, is_broken, marks_in
-from recalld.supervisor.protocol.frontmatter import number_in, read_head
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..protocol.dated_file import block_at, body_digest, is_as_written, is_broken, marks_in
+from ..protocol.frontmatter import number_in, read_head
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recalld.supervisor.protocol.dated_file import Block
+    from ..protocol.dated_file import Block
 
 _COUNT: Final = lazy_re(r"^count: .*$", re.MULTILINE)
 _DIGEST: Final = lazy_re(r"^digest: .*$", re.MULTILINE)

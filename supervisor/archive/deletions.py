@@ -17,27 +17,27 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from recalld.supervisor.protocol.dated_file import REVISION, parse_dated, without_torn_end
-from recalld.supervisor.protocol.message import Message, read_message
-from recalld.supervisor.protocol.paths import day_of_name, is_foreign
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.storage.lenient_json import parse_json, recover
-from recalld.supervisor.text.record import record
+from ..protocol.dated_file import REVISION, parse_dated, without_torn_end
+from ..protocol.message import Message, read_message
+from ..protocol.paths import day_of_name, is_foreign
+from ..storage.errors import SupervisorError
+from ..storage.lenient_json import parse_json, recover
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.protocol.dated_file import Block, DatedFile
-    from recalld.supervisor.protocol.message import Entry, History, Key
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.dated_file import Block, DatedFile
+    from ..protocol.message import Entry, History, Key
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import Stat
+    from ..storage.files import Files
+    from .coverage import MemoryFile
+    from .history import HistoryStore
+    from .journal import SeenJournal
+    from .memory_folder import MemoryFolder
 
 
 @record

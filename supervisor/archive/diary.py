@@ -14,26 +14,26 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.protocol.struck import before_words, read_struck
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.clock import from_wire, local, to_wire
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.storage.noting import tell_kept
-from recalld.supervisor.text.language import NEWEST, Language, language_of_most
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..protocol.message import Message
+from ..protocol.struck import before_words, read_struck
+from ..storage.catalogue import Text, render
+from ..storage.clock import from_wire, local, to_wire
+from ..storage.lenient_json import parse_json, render_json
+from ..storage.noting import tell_kept
+from ..text.language import NEWEST, Language, language_of_most
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.config import Config
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import Stat
+    from ..storage.files import Files
+    from .history import HistoryStore
 
 #: From so many bytes on CHANGES.md and acts.jsonl are cut to their newest half.
 _MOST_LINES: Final = 256_000

@@ -14,20 +14,20 @@ from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
-from recalld.supervisor.protocol.period import Period
-from recalld.supervisor.protocol.summary_file import Source
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.storage.disk import Stat
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.text.record import record
+from ..protocol.period import Period
+from ..protocol.summary_file import Source
+from ..storage.clock import from_wire, to_wire
+from ..storage.disk import Stat
+from ..storage.errors import SupervisorError
+from ..text.record import record
+from .coverage import ExistingSummary, MemoryFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files
 
 _FORMAT: Final = 5
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.protocol.message import Archived, History, Key, Message, with_archived, with_failure
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.protocol.period import day, month, summary_period
-from recalld.supervisor.text.record import record
+from ..protocol.message import Archived, History, Key, Message, with_archived, with_failure
+from ..protocol.paths import day_of_name
+from ..protocol.period import day, month, summary_period
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

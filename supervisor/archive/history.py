@@ -11,20 +11,20 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.message import History, parse_history, read_message, render_history
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, Conflict, SupervisorError
-from recalld.supervisor.storage.files import digest_of
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from ..protocol.message import History, parse_history, read_message, render_history
+from ..storage.catalogue import Text
+from ..storage.errors import BadFile, Conflict, SupervisorError
+from ..storage.files import digest_of
+from ..storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from datetime import tzinfo
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files, FileVersion
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import Stat
+    from ..storage.files import Files, FileVersion
 
 #: How often to write when another program changes the file meanwhile.
 _WRITE_TRIES: Final = 5

@@ -17,16 +17,16 @@ from functools import partial
 from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.archive.alignment import overlap, same_places, stand_together
-from recalld.supervisor.protocol.message import History, Message, with_id, with_timestamp
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..protocol.message import History, Message, with_id, with_timestamp
+from ..storage.clock import from_wire, to_wire
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .alignment import overlap, same_places, stand_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from recalld.supervisor.protocol.message import Entry, Key
+    from ..protocol.message import Entry, Key
 
 FUTURE: Final = timedelta(days=1)  # a time further ahead than this is impossible
 #: What other programs write before a message on its line: a list mark, a time, the speaker.

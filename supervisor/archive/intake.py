@@ -12,10 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from recalld.supervisor.archive.append import tell_odd_times, with_marks
-from recalld.supervisor.archive.deletions import same_words
-from recalld.supervisor.archive.identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
-from recalld.supervisor.protocol.message import (
+from ..protocol.message import (
     Archived,
     History,
     InvalidEntry,
@@ -24,25 +21,28 @@ from recalld.supervisor.protocol.message import (
     is_in_whole_seconds,
     with_timestamp,
 )
-from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.storage.error_collector import ErrorCollector
-from recalld.supervisor.storage.lenient_json import render_json
+from ..storage.clock import local_day
+from ..storage.error_collector import ErrorCollector
+from ..storage.lenient_json import render_json
+from .append import tell_odd_times, with_marks
+from .deletions import same_words
+from .identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.archive.append import DropBox
-    from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.text.marks import Mark
+    from ..events import Events
+    from ..protocol.config_keys import Archive
+    from ..storage.control import Control
+    from ..text.marks import Mark
+    from .append import DropBox
+    from .coverage import MemoryFile
+    from .history import HistoryStore
+    from .journal import SeenJournal
+    from .memory_folder import MemoryFolder
+    from .quarantine import Quarantine
 
 
 #: What a message becomes before it is stored.

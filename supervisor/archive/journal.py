@@ -15,23 +15,23 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.archive.attachments import Attachments
-from recalld.supervisor.archive.identity import renumbered
-from recalld.supervisor.archive.journal_state import JournalState, accepted_line, line_of
-from recalld.supervisor.archive.tombstones import Tombstones
-from recalld.supervisor.protocol.message import History, Key, Message
-from recalld.supervisor.storage.errors import NewerFormat
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..protocol.message import History, Key, Message
+from ..storage.errors import NewerFormat
+from ..storage.lenient_json import parse_json, render_json
+from ..text.lazy_re import lazy_re
+from .attachments import Attachments
+from .identity import renumbered
+from .journal_state import JournalState, accepted_line, line_of
+from .tombstones import Tombstones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.dated_file import Block
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import Stat
+    from ..storage.files import Files
 
 FORMAT: Final = 1
 _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}

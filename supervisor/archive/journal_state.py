@@ -10,11 +10,11 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.archive.identity import Known
-from recalld.supervisor.protocol.message import Key, Message, read_message
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.storage.lenient_json import parse_json
+from ..protocol.message import Key, Message, read_message
+from ..protocol.paths import day_of_name
+from ..storage.clock import from_wire, to_wire
+from ..storage.lenient_json import parse_json
+from .identity import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

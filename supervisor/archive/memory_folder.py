@@ -15,32 +15,32 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from recalld.supervisor.archive.copies import contents, copies, ids_in, may_be_copies
-from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
-from recalld.supervisor.archive.file_table import ReadFolder
-from recalld.supervisor.protocol.attachments import possible_names
-from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
-from recalld.supervisor.protocol.frontmatter import head_in, number_in
-from recalld.supervisor.protocol.inbox import groups_in
-from recalld.supervisor.protocol.paths import day_of_name, period_of_name
-from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary, with_text
-from recalld.supervisor.storage.clock import from_wire
-from recalld.supervisor.storage.errors import Busy
-from recalld.supervisor.storage.files import FileVersion, digest_of
-from recalld.supervisor.storage.move_across import move_across
-from recalld.supervisor.storage.noting import note
-from recalld.supervisor.storage.replaced_texts import ReplacedTexts, kept_name
-from recalld.supervisor.text.decoding import text_of
+from ..protocol.attachments import possible_names
+from ..protocol.dated_file import Block, DatedFile, is_broken, is_edited, parse_dated, sessions_in, undated_in
+from ..protocol.frontmatter import head_in, number_in
+from ..protocol.inbox import groups_in
+from ..protocol.paths import day_of_name, period_of_name
+from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
+from ..storage.clock import from_wire
+from ..storage.errors import Busy
+from ..storage.files import FileVersion, digest_of
+from ..storage.move_across import move_across
+from ..storage.noting import note
+from ..storage.replaced_texts import ReplacedTexts, kept_name
+from ..text.decoding import text_of
+from .copies import contents, copies, ids_in, may_be_copies
+from .coverage import ExistingSummary, MemoryFile, names_ever
+from .file_table import ReadFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from recalld.supervisor.archive.file_table import FileTable
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.paths import WorkspacePaths
+    from ..protocol.period import Period
+    from ..storage.disk import Stat
+    from ..storage.files import Files
+    from .file_table import FileTable
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, Literal, TypeAlias
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
 
 #: How a forgetting reaches a place:
 #: `messages`: the messages are taken out of the file; `lines`: its lines are; `file`: a file that holds the words is deleted;

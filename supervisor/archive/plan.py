@@ -11,15 +11,15 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.protocol.dated_file import Block, block_of
-from recalld.supervisor.protocol.paths import SLUG_CHARS, dated_name
-from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.text.record import record
+from ..protocol.dated_file import Block, block_of
+from ..protocol.paths import SLUG_CHARS, dated_name
+from ..storage.clock import local_day
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from recalld.supervisor.protocol.message import Key, Message
+    from ..protocol.message import Key, Message
 
 UNARCHIVED_LIMIT: Final = 100  # messages; docs/reference/protocol.md, 3.1
 INTERVAL: Final = timedelta(hours=6)
@@ -137,7 +137,7 @@ def _named(
     """Return the dated file of each day, with a name that is none of *taken*."""
     if not days:
         return ()
-    from recalld.supervisor.archive.slug import free_name, short_id, slugs_of  # lazy: it loads dictionaries
+    from .slug import free_name, short_id, slugs_of  # lazy: it loads dictionaries
 
     names, plan = set(taken), []
     of_days = [[(block.role, block.words) for block in blocks] for blocks in days.values()]

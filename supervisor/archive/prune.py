@@ -11,20 +11,20 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.storage.foreign_name import parts_of
-from recalld.supervisor.storage.move_across import move_across
-from recalld.supervisor.storage.noting import note
-from recalld.supervisor.storage.replaced_texts import ReplacedTexts
+from ..storage.foreign_name import parts_of
+from ..storage.move_across import move_across
+from ..storage.noting import note
+from ..storage.replaced_texts import ReplacedTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import date, datetime
 
-    from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.paths import WorkspacePaths
+    from ..protocol.period import Period
+    from ..storage.files import Files
+    from .coverage import ExistingSummary, MemoryFile
+    from .journal import SeenJournal
 
 
 def old_files(files: Iterable[MemoryFile], today: date, days: int) -> tuple[MemoryFile, ...]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from recalld.supervisor.storage.by_content import keep_by_content
-from recalld.supervisor.storage.files import digest_of
+from ..storage.by_content import keep_by_content
+from ..storage.files import digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
 
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.
 Kept: TypeAlias = Literal["new", "known", "full"]

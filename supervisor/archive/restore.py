@@ -9,26 +9,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.identity import add_messages, assign_ids, renumbered
-from recalld.supervisor.archive.unread import unread_of
-from recalld.supervisor.protocol.message import Message, read_message
-from recalld.supervisor.protocol.tar import is_tar
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest
-from recalld.supervisor.storage.lenient_json import not_utf8, recover
+from ..protocol.message import Message, read_message
+from ..protocol.tar import is_tar
+from ..storage.catalogue import Text
+from ..storage.errors import BadFile, BadRequest
+from ..storage.lenient_json import not_utf8, recover
+from .identity import add_messages, assign_ids, renumbered
+from .unread import unread_of
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.archive.unread import Unread, UnreadStore
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.protocol.message import History, Key
-    from recalld.supervisor.storage.files import Files
+    from ..events import Events
+    from ..protocol.config_keys import Archive
+    from ..protocol.message import History, Key
+    from ..storage.files import Files
+    from .history import HistoryStore
+    from .journal import SeenJournal
+    from .quarantine import Quarantine
+    from .unread import Unread, UnreadStore
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:

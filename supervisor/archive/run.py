@@ -10,29 +10,29 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.coverage import covered, names_ever
-from recalld.supervisor.archive.flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
-from recalld.supervisor.archive.intake import unwritten, update_journal
-from recalld.supervisor.archive.plan import due, first_to_take, interval_end, plan_days, without_open_questions
-from recalld.supervisor.protocol.dated_file import render_dated
-from recalld.supervisor.protocol.message import Key, Message
+from ..protocol.dated_file import render_dated
+from ..protocol.message import Key, Message
+from .coverage import covered, names_ever
+from .flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
+from .intake import unwritten, update_journal
+from .plan import due, first_to_take, interval_end, plan_days, without_open_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import date, datetime
 
-    from recalld.supervisor.archive.attachments import Attachments
-    from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.archive.flags import Caps
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.archive.plan import Due, Slugs
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.protocol.message import History
-    from recalld.supervisor.protocol.queue import TaskQueue
-    from recalld.supervisor.storage.control import Control
+    from ..events import Events
+    from ..protocol.config_keys import Archive
+    from ..protocol.message import History
+    from ..protocol.queue import TaskQueue
+    from ..storage.control import Control
+    from .attachments import Attachments
+    from .coverage import MemoryFile
+    from .flags import Caps
+    from .history import HistoryStore
+    from .journal import SeenJournal
+    from .memory_folder import MemoryFolder
+    from .plan import Due, Slugs
 
 
 def archive(

@@ -7,13 +7,13 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.paths import SLUG_CHARS
-from recalld.supervisor.text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.redact import redacted
-from recalld.supervisor.text.secret_labels import STEMS
-from recalld.supervisor.text.tokenizer import HAN, latin_words, stem
-from recalld.supervisor.text.word_frequency import is_known, rarity
+from ..protocol.paths import SLUG_CHARS
+from ..text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
+from ..text.lazy_re import lazy_re
+from ..text.redact import redacted
+from ..text.secret_labels import STEMS
+from ..text.tokenizer import HAN, latin_words, stem
+from ..text.word_frequency import is_known, rarity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -13,23 +13,23 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from recalld.supervisor.protocol.message import fingerprint_of
-from recalld.supervisor.protocol.paths import LONG_TERM
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import NewerFormat, SupervisorError
-from recalld.supervisor.storage.files import digest_of
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.record import record
+from ..protocol.message import fingerprint_of
+from ..protocol.paths import LONG_TERM
+from ..storage.clock import to_wire
+from ..storage.errors import NewerFormat, SupervisorError
+from ..storage.files import digest_of
+from ..storage.lenient_json import parse_json, render_json
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.protocol.message import Key
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.message import Key
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import Stat
+    from ..storage.files import Files
 
 FORMAT: Final = 1
 _KEY_BYTES: Final = 32
@@ -164,9 +164,9 @@ class Tombstones:
         return data
 
     def _shown(self, path: Path, data: bytes) -> bytes | None:
-        from recalld.supervisor.archive.cut import cut  # lazy: most workspaces have forgotten nothing
-        from recalld.supervisor.protocol.dated_file import parse_dated
-        from recalld.supervisor.protocol.summary_file import sources_in
+        from ..protocol.dated_file import parse_dated
+        from ..protocol.summary_file import sources_in
+        from .cut import cut  # lazy: most workspaces have forgotten nothing
 
         files = [(name, digest_of(data)[:16]) for name in (self._paths.relative(path), path.name, "")]
         if path.parent == self._paths.turns and any(one in data for one in self._known.ids):

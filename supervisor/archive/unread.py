@@ -11,19 +11,19 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.storage.lenient_json import recover
-from recalld.supervisor.text.decoding import encoding_of
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..protocol.message import Message
+from ..storage.lenient_json import recover
+from ..text.decoding import encoding_of
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from pathlib import Path
 
-    from recalld.supervisor.protocol.message import History
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.message import History
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files
 
 #: The words of a message, which may be cut off, also in the middle of a character or an escape.
 _WORDS: Final = lazy_re(r'"(?:text|content)"\s*:\s*"((?:[^"\\]|\\.)*)')

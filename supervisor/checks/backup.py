@@ -17,30 +17,30 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.archive.places import place_of
-from recalld.supervisor.checks.fsck import fsck
-from recalld.supervisor.events import EventLog
-from recalld.supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
-from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import find_zone, machine_zone, to_wire
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
-from recalld.supervisor.storage.files import FILE_MODE, Files, FileVersion, is_left_behind
-from recalld.supervisor.storage.foreign_name import MOST_FOLDERS, is_below
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.workspace import Workspace
+from ..archive.places import place_of
+from ..events import EventLog
+from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
+from ..protocol.config import load
+from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
+from ..storage.catalogue import Text
+from ..storage.clock import find_zone, machine_zone, to_wire
+from ..storage.disk import RealDisk
+from ..storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
+from ..storage.files import FILE_MODE, Files, FileVersion, is_left_behind
+from ..storage.foreign_name import MOST_FOLDERS, is_below
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from ..workspace import Workspace
+from .fsck import fsck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
-    from recalld.supervisor.checks.fsck import Ledger
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.disk import Stat
+    from ..storage.clock import Clock
+    from ..storage.disk import Stat
+    from .fsck import Ledger
 
 #: How many times a backup is begun again after a file was written in place, or a dated file has vanished, meanwhile.
 _TRIES: Final = 5

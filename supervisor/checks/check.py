@@ -11,21 +11,21 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.archive.intake import unwritten
-from recalld.supervisor.storage.clock import local
-from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..archive.intake import unwritten
+from ..storage.clock import local
+from ..storage.errors import BadFile
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
-    from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.archive.deletions import Absences
-    from recalld.supervisor.checks.fsck import Ledger
-    from recalld.supervisor.protocol.message import History, Message
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.coverage import MemoryFile
+    from ..archive.deletions import Absences
+    from ..protocol.message import History, Message
+    from ..workspace import Workspace
+    from .fsck import Ledger
 
 State: TypeAlias = Literal["good", "odd", "bad"]
 Subject: TypeAlias = Literal["memory", "machine", "caller"]

@@ -7,22 +7,22 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.install import remove_program
-from recalld.supervisor.checks.program_units import is_ours, unit_of
-from recalld.supervisor.checks.units import NAME, SERVICE, Installation
-from recalld.supervisor.host.couriers import name_of
-from recalld.supervisor.protocol.making import is_made
-from recalld.supervisor.protocol.paths import FLEET
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.record import record
+from ..host.couriers import name_of
+from ..protocol.making import is_made
+from ..protocol.paths import FLEET
+from ..storage.catalogue import Text
+from ..storage.disk import RealDisk
+from ..storage.errors import BadRequest
+from ..text.record import record
+from .install import remove_program
+from .program_units import is_ours, unit_of
+from .units import NAME, SERVICE, Installation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.checks.systemd import Systemd
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
+    from .systemd import Systemd
 
 UNIT: Final = unit_of("fleet")
 #: The drop-in of each service that has the variables of the fleet.

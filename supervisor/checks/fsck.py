@@ -13,32 +13,32 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.archive.copies import contents, copies, is_named_like_ours
-from recalld.supervisor.archive.coverage import covered
-from recalld.supervisor.archive.deletions import history_copies, same_words
-from recalld.supervisor.archive.intake import update_journal
-from recalld.supervisor.archive.memory_folder import MemoryFolder
-from recalld.supervisor.forgetting.wanted import blocks_at
-from recalld.supervisor.host.round import restore_history
-from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, separated
-from recalld.supervisor.protocol.dated_file import is_broken, parse_dated
-from recalld.supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
-from recalld.supervisor.storage.by_content import is_aside
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError
-from recalld.supervisor.storage.lenient_json import not_utf8
-from recalld.supervisor.text.printable import printable
-from recalld.supervisor.text.record import record
+from ..archive.copies import contents, copies, is_named_like_ours
+from ..archive.coverage import covered
+from ..archive.deletions import history_copies, same_words
+from ..archive.intake import update_journal
+from ..archive.memory_folder import MemoryFolder
+from ..forgetting.wanted import blocks_at
+from ..host.round import restore_history
+from ..protocol.attachments import attachments_of, digest_in_name, separated
+from ..protocol.dated_file import is_broken, parse_dated
+from ..protocol.message import Archived, InvalidEntry, Key, Message, read_message
+from ..storage.by_content import is_aside
+from ..storage.catalogue import Text
+from ..storage.clock import to_wire
+from ..storage.errors import BadRequest, SupervisorError
+from ..storage.lenient_json import not_utf8
+from ..text.printable import printable
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.coverage import MemoryFile
+    from ..protocol.dated_file import Block
+    from ..workspace import Workspace
 
 
 @dataclass(slots=True, kw_only=True)

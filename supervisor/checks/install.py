@@ -9,21 +9,21 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.program_units import is_ours
-from recalld.supervisor.checks.systemd import RUNNING, why_down
-from recalld.supervisor.checks.units import SERVICE, STARTED, TEMPLATES, origin_of, workspace_of
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit
+from ..storage.catalogue import Text
+from ..storage.errors import ForeignUnit, NoService, NoUnit
+from .program_units import is_ours
+from .systemd import RUNNING, why_down
+from .units import SERVICE, STARTED, TEMPLATES, origin_of, workspace_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.checks.program_units import PoolWorker
-    from recalld.supervisor.checks.systemd import Systemd
-    from recalld.supervisor.checks.units import Installation
-    from recalld.supervisor.storage.files import Files, FileVersion
+    from ..storage.files import Files, FileVersion
+    from .program_units import PoolWorker
+    from .systemd import Systemd
+    from .units import Installation
 
 _UNIT_MODE: Final = 0o644
 

@@ -16,20 +16,20 @@ from pwd import getpwuid
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.check import Look, bad, odd
-from recalld.supervisor.events import lasting_states, newest_time
-from recalld.supervisor.protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import LARGE, SMALL, find_zone, from_wire, machine_zone
-from recalld.supervisor.storage.errors import BadConfig, from_os_error
-from recalld.supervisor.storage.foreign_name import is_below
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..events import lasting_states, newest_time
+from ..protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
+from ..storage.catalogue import Text
+from ..storage.clock import LARGE, SMALL, find_zone, from_wire, machine_zone
+from ..storage.errors import BadConfig, from_os_error
+from ..storage.foreign_name import is_below
+from ..text.lazy_re import lazy_re
+from .check import Look, bad, odd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recalld.supervisor.checks.check import Faults
-    from recalld.supervisor.workspace import Workspace
+    from ..workspace import Workspace
+    from .check import Faults
 
 #: Free bytes: below the first number writes will soon fail, below the second it is time to make room.
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20

@@ -8,33 +8,33 @@ from heapq import nlargest
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.archive.deletions import history_copies, is_other
-from recalld.supervisor.checks.check import Look, bad, odd
-from recalld.supervisor.checks.machine import walk, writable
-from recalld.supervisor.longterm.lines import parse_entry
-from recalld.supervisor.protocol.attachments import attachments_of
-from recalld.supervisor.protocol.dated_file import undated_in
-from recalld.supervisor.protocol.inbox import count_unread
-from recalld.supervisor.protocol.marks import is_shared
-from recalld.supervisor.protocol.message import InvalidEntry, Message, why_undated
-from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, is_unfinished
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import Busy
-from recalld.supervisor.storage.instant import why_not_said_at
-from recalld.supervisor.storage.lenient_json import not_utf8
-from recalld.supervisor.text.decoding import encoding_of
-from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.printable import printable
+from ..archive.deletions import history_copies, is_other
+from ..longterm.lines import parse_entry
+from ..protocol.attachments import attachments_of
+from ..protocol.dated_file import undated_in
+from ..protocol.inbox import count_unread
+from ..protocol.marks import is_shared
+from ..protocol.message import InvalidEntry, Message, why_undated
+from ..protocol.paths import QUEUE_FOLDERS, is_unfinished
+from ..storage.catalogue import Text
+from ..storage.errors import Busy
+from ..storage.instant import why_not_said_at
+from ..storage.lenient_json import not_utf8
+from ..text.decoding import encoding_of
+from ..text.language import language_of
+from ..text.printable import printable
+from .check import Look, bad, odd
+from .machine import walk, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from recalld.supervisor.archive.unread import Unread
-    from recalld.supervisor.checks.check import Faults
-    from recalld.supervisor.checks.fsck import Ledger
-    from recalld.supervisor.protocol.message import Entry
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.unread import Unread
+    from ..protocol.message import Entry
+    from ..workspace import Workspace
+    from .check import Faults
+    from .fsck import Ledger
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
 LONGEST_WAIT: Final = timedelta(days=1)
@@ -225,7 +225,7 @@ def damaged(look: Look) -> Faults:
 
 def accounted(look: Look) -> Ledger:
     """Return the account of all messages, which is made once for each look."""
-    from recalld.supervisor.checks.fsck import fsck
+    from .fsck import fsck
 
     if look.ledger is None:
         look.ledger = fsck(look.ws)
@@ -331,7 +331,7 @@ def marked_by_machine(look: Look) -> Faults:
 
 def _is_summary(source: str, ws: Workspace) -> bool:
     """Return whether a line of this source is a summary: `auto-overflow`, or the name of a session that was summed up."""
-    from recalld.supervisor.conversation.sessions import OVERFLOW  # imported here, since few memories have such a line
+    from ..conversation.sessions import OVERFLOW  # imported here, since few memories have such a line
 
     return source == OVERFLOW or bool(ws.session_files.read(source).markers.get("summary"))
 

@@ -9,24 +9,24 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.checks.check import Look, bad, odd
-from recalld.supervisor.checks.machine import walk
-from recalld.supervisor.checks.memory import why_failed
-from recalld.supervisor.host.asked_worker import ask_worker
-from recalld.supervisor.protocol.inbox import parse_inbox
-from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
-from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.replies.failures import FailedInputs
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import read_outside
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.summaries.llm_state import configured_state, provider_state
+from ..host.asked_worker import ask_worker
+from ..protocol.inbox import parse_inbox
+from ..protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, model_of, without_credentials
+from ..protocol.task import AskedTask
+from ..replies.failures import FailedInputs
+from ..storage.catalogue import Text
+from ..storage.disk import read_outside
+from ..storage.errors import BadConfig
+from ..summaries.llm_state import configured_state, provider_state
+from .check import Look, bad, odd
+from .machine import walk
+from .memory import why_failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recalld.supervisor.checks.check import Faults
-    from recalld.supervisor.workspace import Workspace
+    from ..workspace import Workspace
+    from .check import Faults
 
 #: The most bytes of a file that is searched for the key.
 _MOST_BYTES: Final = 8 << 20
@@ -107,7 +107,7 @@ def _listed(look: Look) -> dict[str, Any]:
 
 def meaning(look: Look) -> Faults:
     """Yield why memories are found by their words alone, where a supervisor may find them by meaning too."""
-    from recalld.supervisor.recall.embedders import model_fault  # `status` does not need it
+    from ..recall.embedders import model_fault  # `status` does not need it
 
     if why := model_fault(look.ws.config, is_loaded=look.is_running):
         yield bad(Text("doctor.words_alone", why=why))

@@ -14,22 +14,22 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.fsck import bring_pictures_back
-from recalld.supervisor.checks.table import account, wrong
-from recalld.supervisor.host.last_night import LastFsck, keep_last, read_last_fsck
-from recalld.supervisor.protocol.quiet_hours import quiet_until
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import why_refused
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..host.last_night import LastFsck, keep_last, read_last_fsck
+from ..protocol.quiet_hours import quiet_until
+from ..storage.catalogue import Text
+from ..storage.errors import why_refused
+from ..text.lazy_re import lazy_re
+from .check import Look
+from .fsck import bring_pictures_back
+from .table import account, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from recalld.supervisor.checks.fsck import Ledger
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.workspace import Workspace
+    from ..storage.clock import Clock
+    from ..workspace import Workspace
+    from .fsck import Ledger
 
 #: Seconds after which the user's command is killed.
 _COMMAND_S: Final = 30.0

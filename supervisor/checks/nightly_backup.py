@@ -13,20 +13,20 @@ import stat as modes
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.places import place_of
-from recalld.supervisor.checks.backup import check, check_folder, create
-from recalld.supervisor.checks.machine import SCARCE_BYTES, walk
-from recalld.supervisor.host.last_night import LastBackup, keep_last, read_last_backup
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
-from recalld.supervisor.text.record import record
+from ..archive.places import place_of
+from ..host.last_night import LastBackup, keep_last, read_last_backup
+from ..protocol.paths import day_of_name
+from ..storage.catalogue import Text
+from ..storage.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
+from ..text.record import record
+from .backup import check, check_folder, create
+from .machine import SCARCE_BYTES, walk
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from recalld.supervisor.protocol.backup_file import Contents
-    from recalld.supervisor.workspace import Workspace
+    from ..protocol.backup_file import Contents
+    from ..workspace import Workspace
 
 
 @record

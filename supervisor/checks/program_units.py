@@ -6,11 +6,11 @@ import sys
 from pathlib import Path  # noqa: TC003 - `record` reads the annotations
 from typing import Final
 
-from recalld.supervisor.checks.units import check_user_and_size, fill, has_control_character, in_command, template_text
-from recalld.supervisor.host.workers import crew_command
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.record import record
+from ..host.workers import crew_command
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest
+from ..text.record import record
+from .units import check_user_and_size, fill, has_control_character, in_command, template_text
 
 #: The programs whose units can be removed.
 KINDS: Final = ("fleet", "gateway", "worker")

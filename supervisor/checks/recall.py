@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.check import Look, bad
-from recalld.supervisor.checks.machine import writable
-from recalld.supervisor.query.parse import Query
-from recalld.supervisor.recall.ended import read_ended
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import within
-from recalld.supervisor.text.tokenizer import tokens
-from recalld.supervisor.text.word_frequency import rarity_asked
+from ..query.parse import Query
+from ..recall.ended import read_ended
+from ..storage.catalogue import Text
+from ..storage.clock import within
+from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity_asked
+from .check import Look, bad
+from .machine import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.checks.check import Faults
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.workspace import Workspace
+    from ..protocol.dated_file import Block
+    from ..workspace import Workspace
+    from .check import Faults
 
 #: Words of the question; a message with fewer than two is no question.
 _WORDS: Final = 4

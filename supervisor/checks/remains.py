@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.units import TEMPLATES
+from .units import TEMPLATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from recalld.supervisor.checks.units import Installation
+    from .units import Installation
 
 #: Where systemd keeps the stamps of system timers, and the folders of system services.
 _STAMPS: Final = Path("/var/lib/systemd/timers")

@@ -15,21 +15,21 @@ from pathlib import Path
 from shlex import quote, split
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.check import Look, bad, odd
-from recalld.supervisor.checks.machine import disk_space
-from recalld.supervisor.checks.units import Installed, installed, origin_of, read_unit, refused_units
-from recalld.supervisor.events import lasting_states, newest_events
-from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
-from recalld.supervisor.protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.storage.errors import BadConfig, why_refused
+from ..events import lasting_states, newest_events
+from ..host.last_night import read_last_backup, read_last_fsck
+from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections
+from ..storage.catalogue import Text
+from ..storage.clock import from_wire, to_wire
+from ..storage.errors import BadConfig, why_refused
+from .check import Look, bad, odd
+from .machine import disk_space
+from .units import Installed, installed, origin_of, read_unit, refused_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.checks.check import Faults
-    from recalld.supervisor.protocol.connections import Connection
+    from ..protocol.connections import Connection
+    from .check import Faults
 
 #: For how long a hook that was out of time is told.
 _DAY: Final = timedelta(days=1)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.archive.coverage import MemoryFile, covered, covered_days
-from recalld.supervisor.archive.identity import assign_ids
-from recalld.supervisor.archive.intake import unwritten
-from recalld.supervisor.archive.plan import plan_days, without_open_questions
-from recalld.supervisor.archive.run import is_overflowing, next_run, taken_names, why_due
-from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
-from recalld.supervisor.protocol.dated_file import render_dated
-from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Message
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.summaries.llm_state import (
+from ..archive.coverage import MemoryFile, covered, covered_days
+from ..archive.identity import assign_ids
+from ..archive.intake import unwritten
+from ..archive.plan import plan_days, without_open_questions
+from ..archive.run import is_overflowing, next_run, taken_names, why_due
+from ..host.last_night import read_last_backup, read_last_fsck
+from ..protocol.dated_file import render_dated
+from ..protocol.message import Archived, History, InvalidEntry, Message
+from ..storage.clock import to_wire
+from ..summaries.llm_state import (
     BYTES_PER_TOKEN,
     bytes_by_group,
     calls_needed,
@@ -22,20 +22,20 @@ from recalld.supervisor.summaries.llm_state import (
     provider_state,
     summary_writer,
 )
-from recalld.supervisor.summaries.retry import is_due
-from recalld.supervisor.summaries.schedule import due_summaries, files_by_period, not_pruned
+from ..summaries.retry import is_due
+from ..summaries.schedule import due_summaries, files_by_period, not_pruned
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.archive.coverage import ExistingSummary
-    from recalld.supervisor.archive.flags import Failure
-    from recalld.supervisor.archive.plan import DayFile
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.summaries.schedule import SummaryJob
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.coverage import ExistingSummary
+    from ..archive.flags import Failure
+    from ..archive.plan import DayFile
+    from ..protocol.period import Period
+    from ..summaries.schedule import SummaryJob
+    from ..workspace import Workspace
+    from .check import Look
 
 
 def status(look: Look) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _planned(
 
 def _is_spared(ws: Workspace, job: SummaryJob, present: Collection[str], summaries: Mapping[Period, ExistingSummary]) -> bool:
     """Return whether no model is asked for the job, whose files are there; an extract that waits was found to need one."""
-    from recalld.supervisor.summaries.meanwhile import waits_for_no_model  # imported here, since `status` does not need it
+    from ..summaries.meanwhile import waits_for_no_model  # imported here, since `status` does not need it
 
     existing = summaries.get(job.period)
     if (existing and (existing.waits or not existing.extract)) or any(source.name not in present for source in job.sources):

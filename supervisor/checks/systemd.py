@@ -8,7 +8,12 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.checks.units import (
+from ..host.alarm import python_gone
+from ..storage.catalogue import Text
+from ..storage.disk import MOST_OUTSIDE
+from ..storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
+from ..text.record import record
+from .units import (
     AGAIN,
     BACKUP,
     BACKUP_TIMER,
@@ -22,16 +27,11 @@ from recalld.supervisor.checks.units import (
     user_folder,
     workspace_of,
 )
-from recalld.supervisor.host.alarm import python_gone
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import MOST_OUTSIDE
-from recalld.supervisor.storage.errors import BadFile, ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
-from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from recalld.supervisor.storage.files import Files, FileVersion
+    from ..storage.files import Files, FileVersion
 
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")

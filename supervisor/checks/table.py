@@ -12,25 +12,25 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.checks import machine, memory, model, recall, services
-from recalld.supervisor.checks.check import Check, Fault, Finding, Look, bad
-from recalld.supervisor.events import EventLog
-from recalld.supervisor.protocol.config import load, render_default
-from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import fixed_clock, from_wire, machine_zone, to_wire
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error
-from recalld.supervisor.storage.files import Files
-from recalld.supervisor.text.chinese import has_rjieba
-from recalld.supervisor.workspace import Workspace
+from ..checks import machine, memory, model, recall, services
+from ..events import EventLog
+from ..protocol.config import load, render_default
+from ..protocol.paths import WorkspacePaths
+from ..storage.catalogue import Text
+from ..storage.clock import fixed_clock, from_wire, machine_zone, to_wire
+from ..storage.disk import RealDisk
+from ..storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error
+from ..storage.files import Files
+from ..text.chinese import has_rjieba
+from ..workspace import Workspace
+from .check import Check, Fault, Finding, Look, bad
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.checks.fsck import Ledger
+    from .fsck import Ledger
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (

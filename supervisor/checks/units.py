@@ -17,14 +17,14 @@ from pathlib import Path
 from pwd import getpwall
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.host.alarm import SCRIPT, VARIABLE
-from recalld.supervisor.protocol.llm import CREDENTIAL
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import read_outside
-from recalld.supervisor.storage.errors import BadRequest, why_refused
-from recalld.supervisor.storage.lenient_json import parse_json
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..host.alarm import SCRIPT, VARIABLE
+from ..protocol.llm import CREDENTIAL
+from ..storage.catalogue import Text
+from ..storage.disk import read_outside
+from ..storage.errors import BadRequest, why_refused
+from ..storage.lenient_json import parse_json
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

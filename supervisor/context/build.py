@@ -14,39 +14,39 @@ from dataclasses import asdict, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from recalld.supervisor.context.choice import BlockLimits
-from recalld.supervisor.context.history_block import history_block, turn_language
-from recalld.supervisor.context.history_window import Budgets, Window, WindowMessage, share
-from recalld.supervisor.context.memory_block import PackedBlock, pack
-from recalld.supervisor.context.messages import turn_messages
-from recalld.supervisor.context.render import miss
-from recalld.supervisor.context.request import Asked, admit, as_sent, contained, for_project, resolve_input, with_summary
-from recalld.supervisor.context.secrets import redactor
-from recalld.supervisor.faults import attempt
-from recalld.supervisor.index.hit import Hit, SearchResult
-from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
-from recalld.supervisor.protocol.message import Message, read_message
-from recalld.supervisor.protocol.turn import Candidate, Receipt, turn_id
-from recalld.supervisor.recall.audience import Audience
-from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.same_words import same_words, sentences_in, without_sentences
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from ..faults import attempt
+from ..index.hit import Hit, SearchResult
+from ..protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
+from ..protocol.message import Message, read_message
+from ..protocol.turn import Candidate, Receipt, turn_id
+from ..recall.audience import Audience
+from ..storage.errors import BadFile
+from ..text.record import record
+from ..text.same_words import same_words, sentences_in, without_sentences
+from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
+from .choice import BlockLimits
+from .history_block import history_block, turn_language
+from .history_window import Budgets, Window, WindowMessage, share
+from .memory_block import PackedBlock, pack
+from .messages import turn_messages
+from .render import miss
+from .request import Asked, admit, as_sent, contained, for_project, resolve_input, with_summary
+from .secrets import redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from recalld.supervisor.archive.deletions import ShownHistory
-    from recalld.supervisor.context.receipts import ReceiptStore
-    from recalld.supervisor.conversation.groups import Groups
-    from recalld.supervisor.conversation.sessions import RunningSummary
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.index.hit import Miss, Passage
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.message import History
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..archive.deletions import ShownHistory
+    from ..conversation.groups import Groups
+    from ..conversation.sessions import RunningSummary
+    from ..events import Events
+    from ..index.hit import Miss, Passage
+    from ..protocol.config import Config
+    from ..protocol.message import History
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files
+    from .receipts import ReceiptStore
 
 T = TypeVar("T")
 #: Recall for a question, asked at a moment after the recent messages (oldest first), for those who read the answer.

@@ -13,17 +13,17 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from recalld.supervisor.context.render import shown
-from recalld.supervisor.index.hit import LONG
-from recalld.supervisor.recall.neighbours import company, is_neighbour
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.same_words import same_words
+from ..index.hit import LONG
+from ..recall.neighbours import company, is_neighbour
+from ..text.record import record
+from ..text.same_words import same_words
+from .render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recalld.supervisor.index.hit import Hit, Passage
-    from recalld.supervisor.text.language import Language
+    from ..index.hit import Hit, Passage
+    from ..text.language import Language
 
 #: What the next best line of a file adds to the worth of the file, as a share of what the line before it added.
 _NEXT_LINE: Final = 0.3

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.context.history_window import Window, WindowLimits, window
-from recalld.supervisor.context.secrets import redact_history
-from recalld.supervisor.protocol.parts import readable
-from recalld.supervisor.query.parse import MOST_CHARS
-from recalld.supervisor.text.language import language_of
+from ..protocol.parts import readable
+from ..query.parse import MOST_CHARS
+from ..text.language import language_of
+from .history_window import Window, WindowLimits, window
+from .secrets import redact_history
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.text.language import Language
+    from ..protocol.config import Config
+    from ..text.language import Language
+    from .request import Asked
 
 #: For each message of the block so many messages are read: results of tools are not shown, and no message is shown twice.
 _LOOKED_AT: Final = 3

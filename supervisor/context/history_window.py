@@ -15,18 +15,18 @@ from dataclasses import replace
 from datetime import UTC, date, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.protocol.message import UNSAID
-from recalld.supervisor.protocol.parts import said_as
-from recalld.supervisor.text.day_words import day_in_brackets
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.snippet import snippet_span
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from ..protocol.message import UNSAID
+from ..protocol.parts import said_as
+from ..text.day_words import day_in_brackets
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from ..text.snippet import snippet_span
+from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from recalld.supervisor.protocol.message import Message
+    from ..protocol.message import Message
 
 #: Marks the end of a message that was cut.
 CUT: Final = "…[truncated]"

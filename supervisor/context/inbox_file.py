@@ -12,19 +12,19 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs
-from recalld.supervisor.storage.errors import BadFile, Conflict
-from recalld.supervisor.text.record import record
+from ..protocol.inbox import parse_inbox, without_inputs
+from ..storage.errors import BadFile, Conflict
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.message import Message
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files, FileVersion
+    from ..events import Events
+    from ..protocol.config import Config
+    from ..protocol.message import Message
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import Stat
+    from ..storage.files import Files, FileVersion
 
 _SECOND_NS: Final = 1e9
 #: How many times a changed inbox.json is read again for one write.

@@ -19,8 +19,15 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.context.choice import best_files_first, distinct, group_of, in_order, is_visible, lines_of
-from recalld.supervisor.context.render import (
+from ..index.hit import Hit
+from ..recall.audience import nameless
+from ..recall.neighbours import are_neighbours, is_answer
+from ..text.day_words import day_in_brackets
+from ..text.record import record
+from ..text.snippet import excerpt
+from ..text.token_count import token_cost, whole_tokens
+from .choice import best_files_first, distinct, group_of, in_order, is_visible, lines_of
+from .render import (
     BETWEEN,
     TRUNCATED,
     entry,
@@ -32,20 +39,13 @@ from recalld.supervisor.context.render import (
     spoken,
     tag,
 )
-from recalld.supervisor.index.hit import Hit
-from recalld.supervisor.recall.audience import nameless
-from recalld.supervisor.recall.neighbours import are_neighbours, is_answer
-from recalld.supervisor.text.day_words import day_in_brackets
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.snippet import excerpt
-from recalld.supervisor.text.token_count import token_cost, whole_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
-    from recalld.supervisor.context.choice import BlockLimits
-    from recalld.supervisor.index.hit import Passage
+    from ..index.hit import Passage
+    from .choice import BlockLimits
 
 #: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.context.render import framed
-from recalld.supervisor.text.day_words import day_words
+from ..text.day_words import day_words
+from .render import framed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.context.history_window import WindowMessage
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
+    from .history_window import WindowMessage
 
 #: `context.memory_in`
 MemoryPlace: TypeAlias = Literal["question", "system", "message"]

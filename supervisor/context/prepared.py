@@ -11,29 +11,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.context.build import context
-from recalld.supervisor.context.inbox_file import InboxFile
-from recalld.supervisor.context.request import resolve_input
-from recalld.supervisor.faults import attempt
-from recalld.supervisor.protocol.turn import prepared_turn_id
-from recalld.supervisor.recall.audience import Audience
-from recalld.supervisor.storage.errors import BadFile
+from ..faults import attempt
+from ..protocol.turn import prepared_turn_id
+from ..recall.audience import Audience
+from ..storage.errors import BadFile
+from .build import context
+from .inbox_file import InboxFile
+from .request import resolve_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.archive.deletions import ShownHistory
-    from recalld.supervisor.context.build import Recall
-    from recalld.supervisor.context.receipts import ReceiptStore
-    from recalld.supervisor.conversation.groups import Groups
-    from recalld.supervisor.conversation.sessions import RunningSummary
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.message import History
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..archive.deletions import ShownHistory
+    from ..conversation.groups import Groups
+    from ..conversation.sessions import RunningSummary
+    from ..events import Events
+    from ..protocol.config import Config
+    from ..protocol.message import History
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.clock import Clock
+    from ..storage.disk import Stat
+    from ..storage.files import Files
+    from .build import Recall
+    from .receipts import ReceiptStore
 
 
 @dataclass(kw_only=True, eq=False)

@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
-from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
+from ..protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
+from ..storage.errors import BadFile, NewerFormat, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.turn import Receipt
-    from recalld.supervisor.storage.files import Files
-    from recalld.supervisor.text.marks import Mark
+    from ..protocol.paths import WorkspacePaths
+    from ..protocol.turn import Receipt
+    from ..storage.files import Files
+    from ..text.marks import Mark
 
 KEPT: Final = 200  # files
 KEPT_BYTES: Final = 20_000_000

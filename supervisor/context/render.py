@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.hit import BY_ID, line_marks
-from recalld.supervisor.text.day_words import day_words
-from recalld.supervisor.text.language import ROLES, Language
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.redact import HIDDEN
-from recalld.supervisor.text.snippet import snippet_span
-from recalld.supervisor.text.token_count import estimate_tokens
+from ..index.hit import BY_ID, line_marks
+from ..text.day_words import day_words
+from ..text.language import ROLES, Language
+from ..text.lazy_re import lazy_re
+from ..text.redact import HIDDEN
+from ..text.snippet import snippet_span
+from ..text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

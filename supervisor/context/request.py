@@ -11,22 +11,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
-from recalld.supervisor.protocol.message import UNSAID, Message
-from recalld.supervisor.recall.neighbours import is_asked_again, is_asking
-from recalld.supervisor.storage.clock import truncate_to_ms
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.same_words import same_words, sentences_in
-from recalld.supervisor.text.tokenizer import tokens
+from ..protocol.inbox import DIRECT, Chat, chat_of
+from ..protocol.message import UNSAID, Message
+from ..recall.neighbours import is_asked_again, is_asking
+from ..storage.clock import truncate_to_ms
+from ..text.record import record
+from ..text.same_words import same_words, sentences_in
+from ..text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.conversation.sessions import RunningSummary
-    from recalld.supervisor.index.hit import Hit, Passage
-    from recalld.supervisor.protocol.message import History
-    from recalld.supervisor.recall.audience import Audience
+    from ..conversation.sessions import RunningSummary
+    from ..index.hit import Hit, Passage
+    from ..protocol.message import History
+    from ..recall.audience import Audience
 
 #: What the score of a message of another project counts for, so that it is shown only where it answers much better.
 ELSEWHERE: Final = 0.6
@@ -95,7 +95,7 @@ def as_sent(summary: str) -> str:
     """Return the running summary as it is sent, "" for none."""
     if not summary:
         return ""
-    from recalld.supervisor.conversation.running import summary_block  # few questions come with a summary
+    from ..conversation.running import summary_block  # few questions come with a summary
 
     return summary_block(summary)
 
@@ -105,7 +105,7 @@ def with_summary(asked: Asked, kept: RunningSummary, now: datetime) -> Asked:
     session = asked.chat.session
     if not kept.text or kept.marker is None or (kept.is_private and not asked.chat.is_direct):
         return asked
-    from recalld.supervisor.conversation.sessions import modern
+    from ..conversation.sessions import modern
 
     said = [(one.id or one.text_digest, truncate_to_ms(one.created_at)) for one in asked.before if one.created_at]
     marker = modern(kept.marker, said, [one.id for one in asked.before], now)

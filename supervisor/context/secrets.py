@@ -12,18 +12,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.parse import MOST_CHARS
-from recalld.supervisor.text.redact import Secret, find_secrets, hidden
-from recalld.supervisor.text.snippet import snippet_span
-from recalld.supervisor.text.tokenizer import tokens
+from ..query.parse import MOST_CHARS
+from ..text.redact import Secret, find_secrets, hidden
+from ..text.snippet import snippet_span
+from ..text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.index.hit import Hit
-    from recalld.supervisor.protocol.config_keys import Privacy
-    from recalld.supervisor.text.language import Language
+    from ..index.hit import Hit
+    from ..protocol.config_keys import Privacy
+    from ..text.language import Language
+    from .request import Asked
 
 #: Characters of each hit in which secrets are compared, and of a secret's sentence before it.
 _COMPARED_CHARS: Final = 2_000

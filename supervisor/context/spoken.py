@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recalld.supervisor.context.render import HEADER
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
+from .render import HEADER
 
 #: What a person marks as not to be kept; a mark that is never closed reaches to the end.
 _PRIVATE: Final = lazy_re(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)

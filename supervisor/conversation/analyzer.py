@@ -12,18 +12,18 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from recalld.supervisor.conversation.turns import answers_question, dialogue, read_said, whole_pairs
-from recalld.supervisor.storage.clock import from_wire, local_day
-from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.small_talk import SKIP_PREFIXES
-from recalld.supervisor.text.snippet import snippet_span
+from ..storage.clock import from_wire, local_day
+from ..text.language import language_of
+from ..text.small_talk import SKIP_PREFIXES
+from ..text.snippet import snippet_span
+from .turns import answers_question, dialogue, read_said, whole_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date, tzinfo
 
-    from recalld.supervisor.conversation.turns import Said
-    from recalld.supervisor.text.quoting import Entry
+    from ..text.quoting import Entry
+    from .turns import Said
 
 #: Of 000: characters of a message and of all that are shown, and what is more than enough to sum up.
 _MESSAGE_CHARS: Final = 300

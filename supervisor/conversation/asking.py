@@ -11,29 +11,29 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.extract import extract
-from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.prompts import LENGTH_ASKED, text_of
-from recalld.supervisor.protocol.task import NO_ANSWER
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
-from recalld.supervisor.summaries.material import Material
-from recalld.supervisor.summaries.quality import judge
-from recalld.supervisor.text.folding import MIN_PIECE, Fold
-from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.llm_output import cleaned, continued, says_nothing
-from recalld.supervisor.text.quoting import Entry, dialogue_of, quote
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.token_count import estimate_tokens
+from ..extracts.extract import extract
+from ..protocol.dated_file import Block
+from ..protocol.prompts import LENGTH_ASKED, text_of
+from ..protocol.task import NO_ANSWER
+from ..storage.catalogue import Text
+from ..storage.errors import NoSummary
+from ..summaries.llm_state import prompt_examples, prompt_marks
+from ..summaries.material import Material
+from ..summaries.quality import judge
+from ..text.folding import MIN_PIECE, Fold
+from ..text.language import language_of
+from ..text.lazy_re import lazy_re
+from ..text.llm_output import cleaned, continued, says_nothing
+from ..text.quoting import Entry, dialogue_of, quote
+from ..text.record import record
+from ..text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recalld.supervisor.protocol.prompts import PromptTemplate
-    from recalld.supervisor.summaries.model import CallLimits, Model
-    from recalld.supervisor.text.language import Language
+    from ..protocol.prompts import PromptTemplate
+    from ..summaries.model import CallLimits, Model
+    from ..text.language import Language
 
 #: The last line of the prompt, which models like to repeat.
 _LABEL: Final = lazy_re(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t]*[:：](?:\*\*)?\s*", re.IGNORECASE)

@@ -12,18 +12,18 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from recalld.supervisor.conversation.sessions import session_digest
-from recalld.supervisor.storage.errors import from_os_error
-from recalld.supervisor.storage.lenient_json import render_json
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..storage.errors import from_os_error
+from ..storage.lenient_json import render_json
+from ..text.lazy_re import lazy_re
+from .sessions import session_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files, FileVersion
+    from ..archive.quarantine import Quarantine
+    from ..events import Events
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files, FileVersion
 
 M = TypeVar("M")
 

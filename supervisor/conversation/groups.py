@@ -10,18 +10,18 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.storage.errors import BadFile
+from ..protocol.inbox import chat_of
+from ..protocol.message import Message
+from ..storage.errors import BadFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.conversation.session_files import SessionFiles
-    from recalld.supervisor.protocol.inbox import Chat, ChatKind
-    from recalld.supervisor.recall.unfiled import Unfiled
+    from ..archive.memory_folder import MemoryFolder
+    from ..protocol.inbox import Chat, ChatKind
+    from ..recall.unfiled import Unfiled
+    from .session_files import SessionFiles
 
 #: A message, or what history.json has in the place of one.
 E = TypeVar("E")

@@ -16,9 +16,19 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
-from recalld.supervisor.conversation.asking import SummaryWriter
-from recalld.supervisor.conversation.own_model import in_loop_of_its_own, model_of
-from recalld.supervisor.conversation.running import (
+from ..protocol.config import Config
+from ..protocol.prompts import shipped_template, without_secrets
+from ..storage.clock import NEVER, utc_now
+from ..storage.errors import NoSummary
+from ..summaries.llm_state import waits_of
+from ..summaries.model import CallLimits, Model
+from ..text.folding import Fold
+from ..text.language import Language, language_of
+from ..text.quoting import quote
+from ..text.token_count import estimate_tokens
+from .asking import SummaryWriter
+from .own_model import in_loop_of_its_own, model_of
+from .running import (
     Conversation,
     Failure,
     Limits,
@@ -29,25 +39,15 @@ from recalld.supervisor.conversation.running import (
     to_sum_up,
     why_nothing,
 )
-from recalld.supervisor.conversation.turns import Said, dialogue, read_said
-from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.prompts import shipped_template, without_secrets
-from recalld.supervisor.storage.clock import NEVER, utc_now
-from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.llm_state import waits_of
-from recalld.supervisor.summaries.model import CallLimits, Model
-from recalld.supervisor.text.folding import Fold
-from recalld.supervisor.text.language import Language, language_of
-from recalld.supervisor.text.quoting import quote
-from recalld.supervisor.text.token_count import estimate_tokens
+from .turns import Said, dialogue, read_said
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from recalld.supervisor.conversation.own_model import ChatStream
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.prompts import PromptTemplate
-    from recalld.supervisor.storage.clock import Clock, Deadline
+    from ..events import Events
+    from ..protocol.prompts import PromptTemplate
+    from ..storage.clock import Clock, Deadline
+    from .own_model import ChatStream
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")

@@ -14,15 +14,15 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from recalld.supervisor.protocol.prompts import turns_of
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.model import CallLimits, Model
+from ..protocol.prompts import turns_of
+from ..storage.catalogue import Text
+from ..storage.errors import NoSummary
+from ..summaries.model import CallLimits, Model
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
-    from recalld.supervisor.protocol.prompts import Prompt
+    from ..protocol.prompts import Prompt
 
 T = TypeVar("T")
 

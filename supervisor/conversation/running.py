@@ -14,13 +14,13 @@ from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from recalld.supervisor.conversation.turns import Said, is_open, turn_starts, whole_pairs
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.summaries.retry import Backoff
-from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.quoting import quote
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from ..storage.catalogue import Text, render
+from ..summaries.retry import Backoff
+from ..text.language import language_of
+from ..text.quoting import quote
+from ..text.record import record
+from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
+from .turns import Said, is_open, turn_starts, whole_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

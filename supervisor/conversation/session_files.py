@@ -12,8 +12,14 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.archive.identity import assign_ids
-from recalld.supervisor.conversation.sessions import (
+from ..archive.identity import assign_ids
+from ..protocol.dated_file import block_of
+from ..protocol.message import Message, fingerprint_of, is_in_whole_seconds
+from ..storage.catalogue import Text
+from ..storage.clock import local_day, to_wire, truncate_to_ms
+from ..storage.errors import BadFile, from_os_error
+from ..storage.lenient_json import parse_json, render_json
+from .sessions import (
     Marker,
     Progress,
     RunningSummary,
@@ -25,28 +31,22 @@ from recalld.supervisor.conversation.sessions import (
     progress_to_wire,
     session_digest,
 )
-from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.message import Message, fingerprint_of, is_in_whole_seconds
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import local_day, to_wire, truncate_to_ms
-from recalld.supervisor.storage.errors import BadFile, from_os_error
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import date, datetime
     from pathlib import Path
 
-    from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.archive.deletions import ShownHistory
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.said_back import SaidBack
-    from recalld.supervisor.recall.unfiled import Unfiled
-    from recalld.supervisor.storage.files import Files
+    from ..archive.coverage import MemoryFile
+    from ..archive.deletions import ShownHistory
+    from ..archive.journal import SeenJournal
+    from ..archive.memory_folder import MemoryFolder
+    from ..protocol.config import Config
+    from ..protocol.dated_file import Block
+    from ..protocol.paths import WorkspacePaths
+    from ..protocol.said_back import SaidBack
+    from ..recall.unfiled import Unfiled
+    from ..storage.files import Files
 
 #: Files that stay parsed from one call to the next: those of the newest days, to which a running conversation returns.
 _MOST_PARSED: Final = 16
@@ -152,7 +152,7 @@ class SessionFiles:
     @cached_property
     def said_back(self) -> SaidBack:
         """The receipts, by which answers that are no news are known."""
-        from recalld.supervisor.protocol.said_back import SaidBack  # here: it loads the tokeniser, which a turn may not need
+        from ..protocol.said_back import SaidBack  # here: it loads the tokeniser, which a turn may not need
 
         return SaidBack(self._files, self._paths)
 

@@ -11,8 +11,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.conversation.asking import in_one_line
-from recalld.supervisor.conversation.sessions import (
+from ..extracts.cues import is_of_self
+from ..extracts.replies import is_question
+from ..longterm.lines import one_line
+from ..protocol.marks import without_marks
+from ..protocol.parts import said_as
+from ..protocol.prompts import without_secrets
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest, Busy, NoSummary
+from ..summaries.llm_state import waits_of
+from ..summaries.phrases import is_greeting
+from ..text.facts import asks_riddle, is_for_fun, states_fact
+from ..text.language import count_words, language_of
+from ..text.lazy_re import lazy_re
+from ..text.small_talk import is_small_talk
+from .asking import in_one_line
+from .sessions import (
     OVERFLOW,
     Intent,
     Progress,
@@ -22,31 +36,17 @@ from recalld.supervisor.conversation.sessions import (
     session_digest,
     source_of,
 )
-from recalld.supervisor.extracts.cues import is_of_self
-from recalld.supervisor.extracts.replies import is_question
-from recalld.supervisor.longterm.lines import one_line
-from recalld.supervisor.protocol.marks import without_marks
-from recalld.supervisor.protocol.parts import said_as
-from recalld.supervisor.protocol.prompts import without_secrets
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
-from recalld.supervisor.summaries.llm_state import waits_of
-from recalld.supervisor.summaries.phrases import is_greeting
-from recalld.supervisor.text.facts import asks_riddle, is_for_fun, states_fact
-from recalld.supervisor.text.language import count_words, language_of
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
-    from recalld.supervisor.conversation.sessions import SessionPart
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.longterm.long_term_file import LongTermFile, Written
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.dated_file import Block
+    from ..events import Events
+    from ..longterm.long_term_file import LongTermFile, Written
+    from ..protocol.config import Config
+    from ..protocol.dated_file import Block
+    from .session_files import SessionFiles, SessionTalk
+    from .sessions import SessionPart
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})

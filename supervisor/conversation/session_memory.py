@@ -12,22 +12,22 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.conversation.memory_manager import MemoryManager
-from recalld.supervisor.conversation.sessions import RunningSummary, SessionPart
-from recalld.supervisor.protocol.attachments import attachments_of
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.parts import said_as
-from recalld.supervisor.storage.errors import Busy
+from ..protocol.attachments import attachments_of
+from ..protocol.inbox import chat_of
+from ..protocol.parts import said_as
+from ..storage.errors import Busy
+from .memory_manager import MemoryManager
+from .sessions import RunningSummary, SessionPart
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from recalld.supervisor.conversation.own_model import ChatStream
-    from recalld.supervisor.conversation.running import Limits
-    from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.storage.errors import NoSummary
-    from recalld.supervisor.summaries.model import Model
+    from ..protocol.dated_file import Block
+    from ..storage.errors import NoSummary
+    from ..summaries.model import Model
+    from .own_model import ChatStream
+    from .running import Limits
+    from .session_files import SessionFiles, SessionTalk
 
 #: Roles that are no part of a conversation: the system prompt is the caller's.
 _PROMPTS: Final = frozenset({"system", "developer"})

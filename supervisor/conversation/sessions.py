@@ -13,20 +13,20 @@ from dataclasses import field, replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.archive.identity import is_derived
-from recalld.supervisor.conversation.running import Failure
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.message import UNSAID
-from recalld.supervisor.storage.clock import SMALL, from_wire, to_wire, truncate_to_ms
-from recalld.supervisor.summaries.retry import Backoff
-from recalld.supervisor.text.record import record
+from ..archive.identity import is_derived
+from ..protocol.inbox import chat_of
+from ..protocol.message import UNSAID
+from ..storage.clock import SMALL, from_wire, to_wire, truncate_to_ms
+from ..summaries.retry import Backoff
+from ..text.record import record
+from .running import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.inbox import ChatKind
+    from ..protocol.dated_file import Block
+    from ..protocol.inbox import ChatKind
 
 Kind: TypeAlias = Literal["summary", "overflow"]
 KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")

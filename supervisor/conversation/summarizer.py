@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.conversation.analyzer import MessageAnalyzer, entries_of
-from recalld.supervisor.conversation.asking import SummaryWriter, in_one_line
-from recalld.supervisor.conversation.own_model import model_of
-from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.prompts import shipped_template, without_secrets
-from recalld.supervisor.storage.clock import NEVER
-from recalld.supervisor.summaries.model import CallLimits, Model
-from recalld.supervisor.text.folding import Fold
-from recalld.supervisor.text.language import Language, language_of
-from recalld.supervisor.text.quoting import quote
-from recalld.supervisor.text.token_count import estimate_tokens
+from ..protocol.config import Config
+from ..protocol.prompts import shipped_template, without_secrets
+from ..storage.clock import NEVER
+from ..summaries.model import CallLimits, Model
+from ..text.folding import Fold
+from ..text.language import Language, language_of
+from ..text.quoting import quote
+from ..text.token_count import estimate_tokens
+from .analyzer import MessageAnalyzer, entries_of
+from .asking import SummaryWriter, in_one_line
+from .own_model import model_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recalld.supervisor.conversation.own_model import ChatStream
-    from recalld.supervisor.protocol.prompts import PromptTemplate
-    from recalld.supervisor.storage.clock import Deadline
+    from ..protocol.prompts import PromptTemplate
+    from ..storage.clock import Deadline
+    from .own_model import ChatStream
 
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000

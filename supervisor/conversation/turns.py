@@ -11,18 +11,18 @@ import json
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.message import InvalidEntry, read_message
-from recalld.supervisor.protocol.parts import call_ids, file_lines, only_results, result_ids, speaker_of, tool_lines
-from recalld.supervisor.text.quoting import Entry
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.small_talk import is_chitchat
-from recalld.supervisor.text.thinking import after_thoughts
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from ..protocol.message import InvalidEntry, read_message
+from ..protocol.parts import call_ids, file_lines, only_results, result_ids, speaker_of, tool_lines
+from ..text.quoting import Entry
+from ..text.record import record
+from ..text.small_talk import is_chitchat
+from ..text.thinking import after_thoughts
+from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
 
 #: Tokens of a picture or another file, roughly what hosted models count for one.
 _FILE_TOKENS: Final = 1_000

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.courtesy import is_courtesy
-from recalld.supervisor.extracts.cues import cue_worth, has_cue, has_data, has_figures, is_of_self
-from recalld.supervisor.extracts.replies import (
+from ..storage.clock import local
+from ..text.language import ROLES, count_words
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import spelled
+from .courtesy import is_courtesy
+from .cues import cue_worth, has_cue, has_data, has_figures, is_of_self
+from .replies import (
     JUST_BEFORE,
     Line,
     is_bare_figure,
@@ -19,18 +23,14 @@ from recalld.supervisor.extracts.replies import (
     needs_question,
     puts_right,
 )
-from recalld.supervisor.extracts.sentences import clean, cut, end_of, sentences, units
-from recalld.supervisor.storage.clock import local
-from recalld.supervisor.text.language import ROLES, count_words
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import spelled
+from .sentences import clean, cut, end_of, sentences, units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.text.language import Language
+    from ..protocol.dated_file import Block
+    from ..text.language import Language
 
 #: Who has no label: a person's notes, an earlier summary.
 NOBODY: Final = frozenset({"note", "summary"})

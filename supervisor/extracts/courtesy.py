@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.cues import has_data
-from recalld.supervisor.extracts.replies import is_question, is_reply
-from recalld.supervisor.text.language import count_words
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.small_talk import is_small_talk
+from ..text.language import count_words
+from ..text.lazy_re import lazy_re
+from ..text.small_talk import is_small_talk
+from .cues import has_data
+from .replies import is_question, is_reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recalld.supervisor.protocol.dated_file import Block
+    from ..protocol.dated_file import Block
 
 #: Words of what an assistant answers to a courtesy, at most, where that is one, too.
 _ANSWER_WORDS: Final = 24

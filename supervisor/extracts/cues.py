@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import HAN
 
 Cue = Literal[
     "event", "decision", "change", "off", "correction", "amendment", "person", "health", "money", "plan", "deed",

@@ -18,24 +18,24 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from recalld.supervisor.extracts.candidates import NOBODY, lines_of
-from recalld.supervisor.extracts.courtesy import are_courtesies
-from recalld.supervisor.extracts.cues import has_cue, takes_back
-from recalld.supervisor.extracts.replies import Line, taken_back
-from recalld.supervisor.extracts.sentences import LONGEST, clean, columns, cut, joint
-from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.storage.clock import from_wire, local, local_day
-from recalld.supervisor.text.language import language_of_sentences
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.small_talk import is_small_talk
-from recalld.supervisor.text.tokenizer import spelled
-from recalld.supervisor.text.word_frequency import rarity
+from ..protocol.dated_file import Block
+from ..storage.clock import from_wire, local, local_day
+from ..text.language import language_of_sentences
+from ..text.lazy_re import lazy_re
+from ..text.small_talk import is_small_talk
+from ..text.tokenizer import spelled
+from ..text.word_frequency import rarity
+from .candidates import NOBODY, lines_of
+from .courtesy import are_courtesies
+from .cues import has_cue, takes_back
+from .replies import Line, taken_back
+from .sentences import LONGEST, clean, columns, cut, joint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
 
 Kind = Literal["day", "month"]
 

@@ -7,12 +7,12 @@ from collections import defaultdict, deque
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.cues import has_cue, has_data, has_figures, takes_back, without_cue
-from recalld.supervisor.text.figures import figures
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.tokenizer import HAN, spelled
-from recalld.supervisor.text.word_frequency import rarity
+from ..text.figures import figures
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from ..text.tokenizer import HAN, spelled
+from ..text.word_frequency import rarity
+from .cues import has_cue, has_data, has_figures, takes_back, without_cue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

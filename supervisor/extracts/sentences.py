@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.extracts.cues import takes_back
-from recalld.supervisor.extracts.replies import is_question
-from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN
+from ..text.language import language_of
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import HAN
+from .cues import takes_back
+from .replies import is_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

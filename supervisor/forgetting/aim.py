@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.places import place_of
-from recalld.supervisor.forgetting.trace import Trace, decoded
-from recalld.supervisor.longterm.lines import parse_entry
+from ..archive.places import place_of
+from ..longterm.lines import parse_entry
+from .trace import Trace, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.forgetting.wanted import Standing
-    from recalld.supervisor.protocol.message import Key
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.workspace import Workspace
+    from ..protocol.message import Key
+    from ..protocol.period import Period
+    from ..workspace import Workspace
+    from .wanted import Standing
 
 
 @dataclass

@@ -12,22 +12,22 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.archive.places import CANARIES
-from recalld.supervisor.conversation.sessions import RunningSummary, session_digest
-from recalld.supervisor.forgetting.trace import decoded
-from recalld.supervisor.forgetting.wanted import files_below
-from recalld.supervisor.longterm.lines import cut, filled
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.protocol.period import period_of_group
-from recalld.supervisor.protocol.turn import parse_receipt
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from ..archive.places import CANARIES
+from ..conversation.sessions import RunningSummary, session_digest
+from ..longterm.lines import cut, filled
+from ..protocol.paths import day_of_name
+from ..protocol.period import period_of_group
+from ..protocol.turn import parse_receipt
+from ..storage.errors import SupervisorError
+from ..storage.lenient_json import parse_json, render_json
+from .trace import decoded
+from .wanted import files_below
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from recalld.supervisor.forgetting.aim import Aim
+    from .aim import Aim
 
 
 def forget_made(aim: Aim) -> None:

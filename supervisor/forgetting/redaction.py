@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from recalld.supervisor.archive.cut import rewritten
-from recalld.supervisor.protocol.dated_file import parse_dated
-from recalld.supervisor.text.marks import marked
+from ..archive.cut import rewritten
+from ..protocol.dated_file import parse_dated
+from ..text.marks import marked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from recalld.supervisor.archive.tombstones import Act
-    from recalld.supervisor.forgetting.aim import Aim
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.message import Key
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.tombstones import Act
+    from ..protocol.dated_file import Block
+    from ..protocol.message import Key
+    from ..text.language import Language
+    from ..workspace import Workspace
+    from .aim import Aim
 
 
 def put_marks(aim: Aim, act: Act) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.journal import SeenJournal
-from recalld.supervisor.archive.tombstones import Tombstones
-from recalld.supervisor.forgetting.sweep import sweep
-from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.workspace import open_workspace
+from ..archive.journal import SeenJournal
+from ..archive.tombstones import Tombstones
+from ..protocol.paths import WorkspacePaths
+from ..workspace import open_workspace
+from .sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.files import Files
+    from ..storage.clock import Clock
+    from ..storage.files import Files
 
 
 def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str], clock: Clock) -> bool:

@@ -11,25 +11,25 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.cut import cut
-from recalld.supervisor.archive.run import taken_names
-from recalld.supervisor.archive.slug import free_name, short_id
-from recalld.supervisor.forgetting.wanted import blocks_at, standing_lines
-from recalld.supervisor.longterm.lines import cut as cut_lines
-from recalld.supervisor.longterm.lines import filled, without_lines
-from recalld.supervisor.protocol.attachments import attachments_of, named
-from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.protocol.paths import dated_name, day_of_name
-from recalld.supervisor.storage.lenient_json import render_json
+from ..archive.cut import cut
+from ..archive.run import taken_names
+from ..archive.slug import free_name, short_id
+from ..longterm.lines import cut as cut_lines
+from ..longterm.lines import filled, without_lines
+from ..protocol.attachments import attachments_of, named
+from ..protocol.dated_file import Block
+from ..protocol.message import Message
+from ..protocol.paths import dated_name, day_of_name
+from ..storage.lenient_json import render_json
+from .wanted import blocks_at, standing_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recalld.supervisor.archive.tombstones import Act
-    from recalld.supervisor.forgetting.aim import Aim
-    from recalld.supervisor.protocol.message import Entry, History
+    from ..archive.tombstones import Act
+    from ..protocol.message import Entry, History
+    from .aim import Aim
 
 
 def forget_sources(aim: Aim, act: Act | None) -> None:

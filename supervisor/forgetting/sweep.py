@@ -12,24 +12,24 @@ import stat as modes
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from recalld.supervisor.forgetting.aim import Aim
-from recalld.supervisor.forgetting.derived import forget_made, forget_tables
-from recalld.supervisor.forgetting.sources import forget_sources
-from recalld.supervisor.forgetting.trace import Spot
-from recalld.supervisor.forgetting.wanted import blocks_at, copies, files_below, standing, standing_lines, undoable_lines
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.noting import note, noting
+from ..protocol.paths import day_of_name
+from ..storage.catalogue import Text
+from ..storage.noting import note, noting
+from .aim import Aim
+from .derived import forget_made, forget_tables
+from .sources import forget_sources
+from .trace import Spot
+from .wanted import blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.archive.tombstones import Act
-    from recalld.supervisor.forgetting.wanted import Standing, Wanted
-    from recalld.supervisor.protocol.message import Key
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.tombstones import Act
+    from ..protocol.message import Key
+    from ..workspace import Workspace
+    from .wanted import Standing, Wanted
 
 #: The places in the order of the preview; of another one nothing is shown.
 ORDER: Final = (
@@ -151,7 +151,7 @@ def _record(act: Act, look: Aim) -> None:
 
 def _mark(aim: Aim, act: Act) -> None:
     """Put marks in the place of secrets; what was made from the words comes first, since it is recognised by them."""
-    from recalld.supervisor.forgetting.redaction import put_marks  # lazy: most acts take words out whole
+    from .redaction import put_marks  # lazy: most acts take words out whole
 
     forget_made(aim)
     put_marks(aim, act)

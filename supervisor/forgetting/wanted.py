@@ -14,25 +14,25 @@ from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.archive.deletions import history_copies, is_other
-from recalld.supervisor.forgetting.trace import Trace, decoded
-from recalld.supervisor.longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
-from recalld.supervisor.protocol.dated_file import Block, parse_dated
-from recalld.supervisor.protocol.paths import LONG_TERM
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH
+from ..archive.deletions import history_copies, is_other
+from ..longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
+from ..protocol.dated_file import Block, parse_dated
+from ..protocol.paths import LONG_TERM
+from ..storage.catalogue import Text
+from ..storage.clock import local_day
+from ..storage.errors import BadRequest, SupervisorError
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from ..text.tokenizer import CHINESE, ENGLISH
+from .trace import Trace, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.protocol.message import Key, Message
-    from recalld.supervisor.workspace import Workspace
+    from ..protocol.message import Key, Message
+    from ..workspace import Workspace
 
 #: By what the words to forget are named.
 By: TypeAlias = Literal["message", "line", "match", "session", "day", "file", "removed"]

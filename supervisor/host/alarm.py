@@ -14,18 +14,18 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.host.jobs import NEVER_S
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
-from recalld.supervisor.storage.files import Files
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..storage.catalogue import Text
+from ..storage.disk import RealDisk
+from ..storage.errors import SupervisorError, as_supervisor_error
+from ..storage.files import Files
+from ..text.lazy_re import lazy_re
+from .jobs import NEVER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..text.language import Language
+    from ..workspace import Workspace
 
 #: The variable of the unit that names the folder, and the files in it.
 VARIABLE: Final = "RECALLD_ALARM"

@@ -15,16 +15,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.context.inbox_file import InboxFile
-from recalld.supervisor.host.jobs import NEVER_S
-from recalld.supervisor.host.reply_turn import note_reply, reply_language, reply_turn
-from recalld.supervisor.protocol.lookup_request import mark_of
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.protocol.turn import prepared_turn_id
-from recalld.supervisor.replies.failures import FailedInputs
-from recalld.supervisor.replies.talk import from_memory, with_mark
-from recalld.supervisor.replies.waiting import (
+from ..context.inbox_file import InboxFile
+from ..protocol.lookup_request import mark_of
+from ..protocol.message import Message
+from ..protocol.task import AskedTask
+from ..protocol.turn import prepared_turn_id
+from ..replies.failures import FailedInputs
+from ..replies.talk import from_memory, with_mark
+from ..replies.waiting import (
     Conversation,
     Input,
     answer_message,
@@ -34,24 +32,26 @@ from recalld.supervisor.replies.waiting import (
     is_standing,
     read_inputs,
 )
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, local_day, to_wire
-from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.summaries.llm_state import configured_state
+from ..storage.catalogue import Text
+from ..storage.clock import from_wire, local_day, to_wire
+from ..storage.control import UNLIMITED, Control
+from ..storage.errors import BadFile
+from ..summaries.llm_state import configured_state
+from .jobs import NEVER_S
+from .reply_turn import note_reply, reply_language, reply_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.context.build import Injection
-    from recalld.supervisor.context.inbox_file import Inbox
-    from recalld.supervisor.host.asked_worker import AskedWorker
-    from recalld.supervisor.host.further_looks import FurtherLooks
-    from recalld.supervisor.protocol.task import Result
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..context.build import Injection
+    from ..context.inbox_file import Inbox
+    from ..protocol.task import Result
+    from ..storage.clock import Clock
+    from ..storage.disk import Stat
+    from ..text.language import Language
+    from ..workspace import Workspace
+    from .asked_worker import AskedWorker
+    from .further_looks import FurtherLooks
 
 #: Seconds between two looks while an answer is in the making: an event of a result comes sooner.
 _POLL_S: Final = 0.05

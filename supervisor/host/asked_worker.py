@@ -11,21 +11,21 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.host.lock import any_worker, reclaim
-from recalld.supervisor.host.workers import worker_command
-from recalld.supervisor.protocol.task import parse_result, render_task
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import within
-from recalld.supervisor.storage.errors import NoProcess, NoSummary
-from recalld.supervisor.text.record import record
+from ..protocol.task import parse_result, render_task
+from ..storage.catalogue import Text
+from ..storage.clock import within
+from ..storage.errors import NoProcess, NoSummary
+from ..text.record import record
+from .lock import any_worker, reclaim
+from .workers import worker_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from recalld.supervisor.protocol.task import AskedTask, Result
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..protocol.task import AskedTask, Result
+    from ..text.language import Language
+    from ..workspace import Workspace
 
 #: Seconds until a task that no running worker has claimed gets a worker of its own.
 _CLAIM_S: Final = 2.0

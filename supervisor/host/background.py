@@ -14,24 +14,24 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.context.prepared import PreparedContexts
-from recalld.supervisor.faults import FaultScope
-from recalld.supervisor.host.conversations import kept_summary
-from recalld.supervisor.host.jobs import NEVER_S, Job
-from recalld.supervisor.host.lock import check_there
-from recalld.supervisor.recall.embedders import IDLE_S
-from recalld.supervisor.storage.clock import NEVER, within
-from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import Busy
+from ..context.prepared import PreparedContexts
+from ..faults import FaultScope
+from ..recall.embedders import IDLE_S
+from ..storage.clock import NEVER, within
+from ..storage.control import UNLIMITED, Control
+from ..storage.errors import Busy
+from .conversations import kept_summary
+from .jobs import NEVER_S, Job
+from .lock import check_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.host.answering import FileTurns
-    from recalld.supervisor.host.jobs import Step, Threads
-    from recalld.supervisor.storage.clock import Clock, Deadline
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.workspace import Workspace
+    from ..storage.clock import Clock, Deadline
+    from ..storage.disk import Stat
+    from ..workspace import Workspace
+    from .answering import FileTurns
+    from .jobs import Step, Threads
 
 #: Seconds in which changed files are gathered for one update: a run writes a file a day.
 _GATHER_S: Final = 0.05

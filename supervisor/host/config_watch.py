@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.protocol.config import FILE, Config
-from recalld.supervisor.protocol.settings import dotted, keys
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig
+from ..protocol.config import FILE, Config
+from ..protocol.settings import dotted, keys
+from ..storage.catalogue import Text
+from ..storage.errors import BadConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.protocol.settings import Place
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.workspace import Workspace
+    from ..protocol.settings import Place
+    from ..storage.disk import Stat
+    from ..workspace import Workspace
 
 
 class ConfigWatch:

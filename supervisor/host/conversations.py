@@ -13,33 +13,33 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.context.request import with_summary
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.storage.clock import NEVER, within
+from ..context.request import with_summary
+from ..protocol.inbox import chat_of
+from ..storage.clock import NEVER, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.conversation.memory_manager import MemoryManager
-    from recalld.supervisor.conversation.own_model import ChatStream
-    from recalld.supervisor.conversation.running import Limits
-    from recalld.supervisor.conversation.session_memory import SessionMemory
-    from recalld.supervisor.conversation.sessions import RunningSummary
-    from recalld.supervisor.index.hit import SearchResult
-    from recalld.supervisor.protocol.prompts import PromptTemplate
-    from recalld.supervisor.storage.clock import Clock, Deadline
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.summaries.model import Model, QueuedModel
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..context.request import Asked
+    from ..conversation.memory_manager import MemoryManager
+    from ..conversation.own_model import ChatStream
+    from ..conversation.running import Limits
+    from ..conversation.session_memory import SessionMemory
+    from ..conversation.sessions import RunningSummary
+    from ..index.hit import SearchResult
+    from ..protocol.prompts import PromptTemplate
+    from ..storage.clock import Clock, Deadline
+    from ..storage.control import Control
+    from ..summaries.model import Model, QueuedModel
+    from ..text.language import Language
+    from ..workspace import Workspace
 
 
 def open_conversation(
     ws: Workspace, llm: ChatStream | None, system_prompt: str, settings: object, clock: Clock
 ) -> MemoryManager:
     """Return the memory of a conversation that is not stored, with the workspace's configuration, prompts and events."""
-    from recalld.supervisor.conversation.memory_manager import MemoryManager
+    from ..conversation.memory_manager import MemoryManager
 
     return MemoryManager(llm, system_prompt, settings=settings, **_wiring(ws, clock))
 
@@ -56,7 +56,7 @@ def open_session(
     deadline: Deadline = NEVER,
 ) -> SessionMemory:
     """Return the memory of a session's conversation, as of now; *append* adds a message to the workspace."""
-    from recalld.supervisor.conversation.session_memory import SessionMemory
+    from ..conversation.session_memory import SessionMemory
 
     stores: dict[str, Any] = {"files": ws.session_files, "talk": ws.session_talk, "append": append, "limits": limits}
     wiring = {**stores, **_wiring(ws, clock), "deadline": deadline}
@@ -64,7 +64,7 @@ def open_session(
 
 
 def _wiring(ws: Workspace, clock: Clock) -> dict[str, Any]:
-    from recalld.supervisor.protocol.prompts import load_template
+    from ..protocol.prompts import load_template
 
     template = partial(load_template, files=ws.files, paths=ws.paths)
     return {"config": ws.config, "template": template, "events": ws.events, "clock": clock}
@@ -78,9 +78,9 @@ def turn_deadline(ws: Workspace, control: Control) -> Deadline:
 @contextlib.contextmanager
 def queued_model(ws: Workspace, session: str, attempt: int, clock: Clock) -> Iterator[QueuedModel]:
     """Yield the configured model, which the session asks through the queue; *attempt* failures came before."""
-    from recalld.supervisor.conversation.sessions import session_group
-    from recalld.supervisor.host.asked_worker import AskedWorker
-    from recalld.supervisor.summaries.model import QueuedModel
+    from ..conversation.sessions import session_group
+    from ..summaries.model import QueuedModel
+    from .asked_worker import AskedWorker
 
     worker = AskedWorker(ws)
     try:
@@ -102,14 +102,14 @@ def session_writer(
 
     Where both answers of a model are refused, whole and exchange by exchange, the line is the extract, too.
     """
-    from recalld.supervisor.conversation.asking import NOT_AN_ANSWER
-    from recalld.supervisor.conversation.own_model import in_loop_of_its_own
-    from recalld.supervisor.conversation.session_lines import extract_line, told
-    from recalld.supervisor.conversation.sessions import session_group
-    from recalld.supervisor.conversation.summarizer import ConversationSummarizer
-    from recalld.supervisor.extracts.extract import extract_of_talk
-    from recalld.supervisor.protocol.prompts import load_template
-    from recalld.supervisor.storage.errors import NoSummary
+    from ..conversation.asking import NOT_AN_ANSWER
+    from ..conversation.own_model import in_loop_of_its_own
+    from ..conversation.session_lines import extract_line, told
+    from ..conversation.sessions import session_group
+    from ..conversation.summarizer import ConversationSummarizer
+    from ..extracts.extract import extract_of_talk
+    from ..protocol.prompts import load_template
+    from ..storage.errors import NoSummary
 
     def template(name: str, language: Language) -> PromptTemplate:
         return load_template(prompt if name == "conversation-to-memory" else name, language, ws.files, ws.paths)
@@ -156,7 +156,7 @@ def running_summary(
     kept = kept_summary(ws, asked.chat.session)
     if kept is None or ws.config.turns.overflow != "summary" or ws.extracting:
         return kept
-    from recalld.supervisor.context.build import turn_budgets
+    from ..context.build import turn_budgets
 
     room = turn_budgets(asked, system, result, ws.config).history
     return ws.attempt("continuing a running summary", lambda: _continued(ws, asked, kept, room, append, clock, control), kept)
@@ -177,10 +177,10 @@ def _continued(
     That is due once the history block, of at most *history_tokens*, no longer shows every message that the summary lacks. The
     *kept* summary is returned while a failure waits to be tried again, or another process continues the summary.
     """
-    from recalld.supervisor.conversation.memory_manager import limits_of
-    from recalld.supervisor.conversation.running import Conversation, to_sum_up
-    from recalld.supervisor.conversation.turns import read_said
-    from recalld.supervisor.summaries.llm_state import refusal
+    from ..conversation.memory_manager import limits_of
+    from ..conversation.running import Conversation, to_sum_up
+    from ..conversation.turns import read_said
+    from ..summaries.llm_state import refusal
 
     config, session = ws.config, asked.chat.session
     limits = replace(limits_of(config), shown_messages=config.context.max_messages, shown_tokens=history_tokens)

@@ -13,16 +13,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.host.workers import Workers
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig
+from ..storage.catalogue import Text
+from ..storage.errors import BadConfig
+from .workers import Workers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recalld.supervisor.pool.courier import Courier
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.workspace import Workspace
+    from ..pool.courier import Courier
+    from ..storage.clock import Clock
+    from ..workspace import Workspace
 
 #: Threads that write results down: each waits for its disk.
 _CARRIERS: Final = 4
@@ -57,9 +57,9 @@ class CourierWorkers(Workers):
 
     def __init__(self, ws: Workspace, clock: Clock) -> None:
         super().__init__(ws, clock)
-        from recalld.supervisor.pool.connection import Broker
-        from recalld.supervisor.pool.sealing import Seal
-        from recalld.supervisor.pool.station import Station
+        from ..pool.connection import Broker
+        from ..pool.sealing import Seal
+        from ..pool.station import Station
 
         self._broker, self._name = Broker(ws.config.pool.url, ws.config.pool.prefix), name_of(ws.paths.root)
         self._courier: Courier | None = None
@@ -86,8 +86,8 @@ class CourierWorkers(Workers):
 
     def _begun(self) -> Courier:
         """Return a courier, in a thread of its own."""
-        from recalld.supervisor.pool.courier import Courier
-        from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
+        from ..pool.courier import Courier
+        from ..pool.dramatiq_pool import DramatiqPool
 
         pool, carriers = DramatiqPool(self._broker, self._name), ThreadPoolExecutor(_CARRIERS, "courier")
         courier, ended = Courier(pool, carry=carriers.map, window=self._ws.config.pool.window), threading.Event()

@@ -15,31 +15,31 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from recalld.supervisor.faults import FaultScope
-from recalld.supervisor.host.due import AGAIN, next_due
-from recalld.supervisor.host.lock import check_there
-from recalld.supervisor.host.notify import ServiceManager
-from recalld.supervisor.host.round import Round, collect, report_errors, restore_history, run_round
-from recalld.supervisor.host.status_line import StatusLine
-from recalld.supervisor.host.watcher import ChangeDetector
-from recalld.supervisor.protocol.paths import check_inside
-from recalld.supervisor.protocol.quiet_hours import quiet_until
-from recalld.supervisor.storage.clock import LARGE, SMALL, steady_s
-from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.text.record import record
+from ..faults import FaultScope
+from ..protocol.paths import check_inside
+from ..protocol.quiet_hours import quiet_until
+from ..storage.clock import LARGE, SMALL, steady_s
+from ..storage.control import UNLIMITED, Control
+from ..storage.errors import BadFile
+from ..text.record import record
+from .due import AGAIN, next_due
+from .lock import check_there
+from .notify import ServiceManager
+from .round import Round, collect, report_errors, restore_history, run_round
+from .status_line import StatusLine
+from .watcher import ChangeDetector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.host.background import Background
-    from recalld.supervisor.host.config_watch import ConfigWatch
-    from recalld.supervisor.host.lock import SupervisorLock
-    from recalld.supervisor.host.workers import Workers
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.errors import SupervisorError
-    from recalld.supervisor.workspace import Workspace
+    from ..storage.clock import Clock
+    from ..storage.disk import Stat
+    from ..storage.errors import SupervisorError
+    from ..workspace import Workspace
+    from .background import Background
+    from .config_watch import ConfigWatch
+    from .lock import SupervisorLock
+    from .workers import Workers
 
 T = TypeVar("T")
 #: The pause after a large move of the clock, and after a very large one (`pause_after`).

@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.archive.intake import unwritten
-from recalld.supervisor.archive.run import is_overflowing, next_run
-from recalld.supervisor.protocol.quiet_hours import quiet_until
-from recalld.supervisor.storage.clock import local
-from recalld.supervisor.summaries.llm_state import provider_state
+from ..archive.intake import unwritten
+from ..archive.run import is_overflowing, next_run
+from ..protocol.quiet_hours import quiet_until
+from ..storage.clock import local
+from ..summaries.llm_state import provider_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recalld.supervisor.workspace import Workspace
+    from ..workspace import Workspace
 
 #: The wait after a step that failed, and while a step is still due at the end of a round.
 AGAIN: Final = timedelta(seconds=30)

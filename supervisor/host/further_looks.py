@@ -10,27 +10,27 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.lookup_request import looks_further
-from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.replies.remember import asked_to_remember
-from recalld.supervisor.replies.talk import MOST_CALLS, after_looking
-from recalld.supervisor.replies.waiting import answer_id, second_message
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.summaries.llm_state import note_result
-from recalld.supervisor.text.language import language_of
+from ..protocol.inbox import chat_of
+from ..protocol.lookup_request import looks_further
+from ..protocol.task import AskedTask
+from ..replies.remember import asked_to_remember
+from ..replies.talk import MOST_CALLS, after_looking
+from ..replies.waiting import answer_id, second_message
+from ..storage.catalogue import Text
+from ..storage.clock import to_wire
+from ..summaries.llm_state import note_result
+from ..text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.protocol.inbox import Chat
-    from recalld.supervisor.protocol.message import Message
-    from recalld.supervisor.protocol.task import Result
-    from recalld.supervisor.replies.waiting import Conversation
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..protocol.inbox import Chat
+    from ..protocol.message import Message
+    from ..protocol.task import Result
+    from ..replies.waiting import Conversation
+    from ..storage.clock import Clock
+    from ..text.language import Language
+    from ..workspace import Workspace
 
 
 class Operations(Protocol):

@@ -11,25 +11,25 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from recalld.supervisor.host import watcher
-from recalld.supervisor.host.jobs import NEVER_S, Job
-from recalld.supervisor.host.lock import SupervisorLock
-from recalld.supervisor.storage.clock import steady_s
-from recalld.supervisor.storage.errors import Busy, SupervisorError, as_supervisor_error
-from recalld.supervisor.storage.heap import give_back_memory
-from recalld.supervisor.storage.own_process import end_own_process
+from ..host import watcher
+from ..storage.clock import steady_s
+from ..storage.errors import Busy, SupervisorError, as_supervisor_error
+from ..storage.heap import give_back_memory
+from ..storage.own_process import end_own_process
+from .jobs import NEVER_S, Job
+from .lock import SupervisorLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
     from typing import Self
 
-    from recalld.supervisor.host.daemon import Supervisor
-    from recalld.supervisor.host.jobs import Threads
-    from recalld.supervisor.host.watcher import Watching
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.workspace import Workspace
+    from ..storage.clock import Clock
+    from ..storage.control import Control
+    from ..workspace import Workspace
+    from .daemon import Supervisor
+    from .jobs import Threads
+    from .watcher import Watching
 
 #: Opens the workspace, or lets its supervisor go on with a changed configuration.
 Opener: TypeAlias = "Callable[[Supervisor | None, Workspace | None], Supervisor]"

@@ -10,14 +10,14 @@ import itertools
 import threading
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from recalld.supervisor.storage.clock import steady_s, within
-from recalld.supervisor.storage.control import Control
-from recalld.supervisor.storage.errors import InternalError
+from ..storage.clock import steady_s, within
+from ..storage.control import Control
+from ..storage.errors import InternalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from recalld.supervisor.storage.errors import SupervisorError
+    from ..storage.errors import SupervisorError
 
 #: A step. Its first control says stop when the job is woken or has to end, its second only when the job has to end. It returns
 #: the seconds until it is due again.

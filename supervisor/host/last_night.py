@@ -12,16 +12,16 @@ import os
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from recalld.supervisor.storage.catalogue import restored, stored
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import restored, stored
+from ..storage.clock import from_wire, to_wire
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.workspace import Workspace
+    from ..workspace import Workspace
 
 T = TypeVar("T", "LastFsck", "LastBackup")
 #: How many files of `backup create` are remembered.

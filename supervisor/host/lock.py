@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.archive.places import CANARIES
-from recalld.supervisor.protocol.paths import WORKERS
-from recalld.supervisor.storage.errors import AlreadyRuns, Busy, LockLost
+from ..archive.places import CANARIES
+from ..protocol.paths import WORKERS
+from ..storage.errors import AlreadyRuns, Busy, LockLost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from recalld.supervisor.workspace import Workspace
+    from ..workspace import Workspace
 
 #: Seconds to wait for the lock: `status` holds it for a moment, to find out whether a supervisor runs.
 _LOCK_WAIT_S: Final = 1.0

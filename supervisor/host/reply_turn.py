@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.context.build import context
-from recalld.supervisor.context.history_block import turn_language
-from recalld.supervisor.context.request import resolve_waiting
-from recalld.supervisor.host.conversations import kept_summary
-from recalld.supervisor.recall.audience import Audience
-from recalld.supervisor.replies.talk import system_prompt
-from recalld.supervisor.summaries.llm_state import configured_state, note_result
+from ..context.build import context
+from ..context.history_block import turn_language
+from ..context.request import resolve_waiting
+from ..recall.audience import Audience
+from ..replies.talk import system_prompt
+from ..summaries.llm_state import configured_state, note_result
+from .conversations import kept_summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from recalld.supervisor.context.build import Injection
-    from recalld.supervisor.protocol.inbox import Chat
-    from recalld.supervisor.protocol.message import Message
-    from recalld.supervisor.protocol.task import Result
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..context.build import Injection
+    from ..protocol.inbox import Chat
+    from ..protocol.message import Message
+    from ..protocol.task import Result
+    from ..text.language import Language
+    from ..workspace import Workspace
 
 
 def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: datetime) -> Injection:

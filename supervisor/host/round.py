@@ -12,33 +12,33 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from recalld.supervisor.archive import intake as archive_intake
-from recalld.supervisor.archive import restore as archive_restore
-from recalld.supervisor.archive import run as archive_run
-from recalld.supervisor.archive.restore import keep_damaged
-from recalld.supervisor.faults import FaultScope
-from recalld.supervisor.host.lock import drop_replaced_texts, supervisor_lock, sweep_shared
-from recalld.supervisor.storage.clock import within
-from recalld.supervisor.storage.control import UNLIMITED
-from recalld.supervisor.storage.errors import (
+from ..archive import intake as archive_intake
+from ..archive import restore as archive_restore
+from ..archive import run as archive_run
+from ..archive.restore import keep_damaged
+from ..faults import FaultScope
+from ..storage.clock import within
+from ..storage.control import UNLIMITED
+from ..storage.errors import (
     AlreadyRuns,
     BadFile,
 )
-from recalld.supervisor.storage.noting import noting
-from recalld.supervisor.summaries import meanwhile
-from recalld.supervisor.summaries.collect import collect_results
-from recalld.supervisor.summaries.submit import submit_due
+from ..storage.noting import noting
+from ..summaries import meanwhile
+from ..summaries.collect import collect_results
+from ..summaries.submit import submit_due
+from .lock import drop_replaced_texts, supervisor_lock, sweep_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.archive.plan import Due
-    from recalld.supervisor.host.workers import Workers
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.errors import SupervisorError
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.plan import Due
+    from ..storage.control import Control
+    from ..storage.errors import SupervisorError
+    from ..workspace import Workspace
+    from .workers import Workers
 
 
 def intake(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
@@ -139,7 +139,7 @@ def forget(ws: Workspace, now: datetime) -> int:
     """Finish what a person asked to forget, and take out again what another program has brought back; 0 if nothing was."""
     if not ws.files.disk.stat(ws.paths.forgotten):
         return 0
-    from recalld.supervisor.forgetting.sweep import has_returned, sweep  # lazy: most workspaces have forgotten nothing
+    from ..forgetting.sweep import has_returned, sweep  # lazy: most workspaces have forgotten nothing
 
     ws.journal.refresh()
     return sweep(ws, now) if ws.journal.tombstones.unfinished() or has_returned(ws) else 0

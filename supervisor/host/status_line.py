@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.intake import unwritten
-from recalld.supervisor.host.due import midnight, next_retry
-from recalld.supervisor.host.last_night import read_last_fsck
-from recalld.supervisor.protocol.quiet_hours import quiet_until
-from recalld.supervisor.storage.clock import local
-from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.text.record import record
+from ..archive.intake import unwritten
+from ..protocol.quiet_hours import quiet_until
+from ..storage.clock import local
+from ..storage.errors import BadFile
+from ..text.record import record
+from .due import midnight, next_retry
+from .last_night import read_last_fsck
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime, timedelta
     from typing import Self
 
-    from recalld.supervisor.workspace import Workspace
+    from ..workspace import Workspace
 
 
 @record

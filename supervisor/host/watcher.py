@@ -23,15 +23,15 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
-from recalld.supervisor.protocol.paths import LONG_TERM, is_foreign, is_on_local_disk
+from ..protocol.paths import LONG_TERM, is_foreign, is_on_local_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.queue import TaskQueue
-    from recalld.supervisor.storage.disk import Disk, Stat
+    from ..protocol.paths import WorkspacePaths
+    from ..protocol.queue import TaskQueue
+    from ..storage.disk import Disk, Stat
 
 #: The most files in unchanged folders whose stat one call of `tree_changed` takes.
 _FILES_EACH: Final = 100

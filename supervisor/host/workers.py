@@ -14,14 +14,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.host.lock import reclaim
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.error_collector import ErrorCollector
-from recalld.supervisor.storage.errors import NoProcess, why_refused
+from ..storage.clock import to_wire
+from ..storage.error_collector import ErrorCollector
+from ..storage.errors import NoProcess, why_refused
+from .lock import reclaim
 
 if TYPE_CHECKING:
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.workspace import Workspace
+    from ..storage.clock import Clock
+    from ..workspace import Workspace
 
 #: The most seconds until a worker that keeps ending is started again.
 _LONGEST_S: Final = 60.0

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.importing.talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
+from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import tzinfo
 
-    from recalld.supervisor.importing.source import Source
-    from recalld.supervisor.importing.talk import Reading, Talk
+    from .source import Source
+    from .talk import Reading, Talk
 
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
 _SHOWN: Final = ("text", "multimodal_text")

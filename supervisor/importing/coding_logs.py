@@ -12,15 +12,15 @@ import json
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.importing.talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
+from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime, tzinfo
 
-    from recalld.supervisor.importing.source import Source
-    from recalld.supervisor.importing.talk import Reading, Talk
+    from .source import Source
+    from .talk import Reading, Talk
 
 #: How a text begins that a client has written in the user's name: commands of its own, their output, instructions.
 _CLIENTS_OWN: Final = lazy_re(

@@ -13,18 +13,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.importing import chat_exports, coding_logs, messengers
-from recalld.supervisor.importing.messages import is_json_lines, is_workspace, json_lines, message_of, workspace
-from recalld.supervisor.importing.source import NotImported
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.text.record import record
+from ..importing import chat_exports, coding_logs, messengers
+from ..storage.catalogue import Text
+from ..storage.errors import SupervisorError
+from ..text.record import record
+from .messages import is_json_lines, is_workspace, json_lines, message_of, workspace
+from .source import NotImported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recalld.supervisor.importing.source import Source
-    from recalld.supervisor.importing.talk import Reading, Talk
+    from .source import Source
+    from .talk import Reading, Talk
 
 #: Where packages register a reader: the name is what people are shown, and the channel of its messages.
 GROUP: Final = "recalld.importers"

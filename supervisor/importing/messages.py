@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.importing.talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
-from recalld.supervisor.protocol.dated_file import parse_dated
-from recalld.supervisor.protocol.message import Message, parse_history, role_of
+from ..protocol.dated_file import parse_dated
+from ..protocol.message import Message, parse_history, role_of
+from .talk import Conversation, Said, text_of, tool_calls, tool_line, when, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from recalld.supervisor.importing.source import Source
-    from recalld.supervisor.importing.talk import Reading, Talk
+    from .source import Source
+    from .talk import Reading, Talk
 
 #: Fields that a message may have its time in.
 _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")

@@ -13,17 +13,17 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.importing.source import NotImported
-from recalld.supervisor.importing.talk import Conversation, Said, when
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..storage.catalogue import Text
+from ..text.lazy_re import lazy_re
+from .source import NotImported
+from .talk import Conversation, Said, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from recalld.supervisor.importing.source import Source
-    from recalld.supervisor.importing.talk import Reading, Talk
+    from .source import Source
+    from .talk import Reading, Talk
 
 #: What kind of chat each of Telegram's types is; the others are direct.
 _TELEGRAM_CHATS: Final = {

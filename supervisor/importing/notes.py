@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.paths import is_foreign, is_unfinished
-from recalld.supervisor.storage.foreign_name import place_below
-from recalld.supervisor.text.record import record
+from ..protocol.paths import is_foreign, is_unfinished
+from ..storage.foreign_name import place_below
+from ..text.record import record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recalld.supervisor.importing.source import Source
-    from recalld.supervisor.workspace import Workspace
+    from ..workspace import Workspace
+    from .source import Source
 
 #: Bytes of a note that is searched (docs/reference/protocol.md, 10.7).
 _MOST_BYTES: Final = 20_000_000

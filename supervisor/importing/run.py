@@ -14,27 +14,27 @@ from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.archive.append import append
-from recalld.supervisor.host.round import archive_now
-from recalld.supervisor.importing.kinds import kinds_of, labels
-from recalld.supervisor.importing.notes import copy_notes, notes_of
-from recalld.supervisor.importing.source import NotImported, Source
-from recalld.supervisor.importing.staging import Staging
-from recalld.supervisor.importing.talk import Reading, Unread
-from recalld.supervisor.protocol.message import Message, digest_of_text, read_message
-from recalld.supervisor.protocol.period import summary_period
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, local_day
-from recalld.supervisor.text.record import record
+from ..archive.append import append
+from ..host.round import archive_now
+from ..protocol.message import Message, digest_of_text, read_message
+from ..protocol.period import summary_period
+from ..storage.catalogue import Text
+from ..storage.clock import from_wire, local_day
+from ..text.record import record
+from .kinds import kinds_of, labels
+from .notes import copy_notes, notes_of
+from .source import NotImported, Source
+from .staging import Staging
+from .talk import Reading, Unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
-    from recalld.supervisor.importing.notes import Copied
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.workspace import Workspace
+    from ..storage.control import Control
+    from ..workspace import Workspace
+    from .notes import Copied
 
 #: Messages and characters that are added in one write, but for a day that has more.
 _BATCH: Final = 1_000

@@ -16,11 +16,11 @@ from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest, from_os_error
-from recalld.supervisor.storage.foreign_name import is_below, parts_of
-from recalld.supervisor.storage.lenient_json import not_utf8, parse_json
-from recalld.supervisor.text.decoding import encoding_of
+from ..storage.catalogue import Text
+from ..storage.errors import BadFile, BadRequest, from_os_error
+from ..storage.foreign_name import is_below, parts_of
+from ..storage.lenient_json import not_utf8, parse_json
+from ..text.decoding import encoding_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

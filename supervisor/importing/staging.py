@@ -13,17 +13,17 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from recalld.supervisor.context.spoken import spoken
-from recalld.supervisor.protocol.message import digest_of_text
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from ..context.spoken import spoken
+from ..protocol.message import digest_of_text
+from ..storage.clock import to_wire
+from ..storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
 
-    from recalld.supervisor.importing.talk import Conversation, Said, Talk
+    from .talk import Conversation, Said, Talk
 
 #: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.
 _MOST_CHARS: Final = 1_000_000

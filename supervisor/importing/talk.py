@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.storage.instant import read_instant
-from recalld.supervisor.text.printable import printable_line
-from recalld.supervisor.text.record import record
+from ..storage.instant import read_instant
+from ..text.printable import printable_line
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime, tzinfo
 
-    from recalld.supervisor.importing.source import Source
+    from .source import Source
 
 #: Characters of the line that stands for a call of a tool.
 _TOOL_LINE: Final = 160

@@ -16,23 +16,23 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.hit import Passage
-from recalld.supervisor.protocol.frontmatter import read_head
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.marks import is_shared, without_pin
-from recalld.supervisor.protocol.parts import only_results
-from recalld.supervisor.protocol.summary_file import MARKER, without_sources
-from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..protocol.frontmatter import read_head
+from ..protocol.inbox import chat_of
+from ..protocol.marks import is_shared, without_pin
+from ..protocol.parts import only_results
+from ..protocol.summary_file import MARKER, without_sources
+from ..storage.clock import local_day
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .hit import Passage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.index.hit import Tier
-    from recalld.supervisor.protocol.dated_file import Block, DatedFile
+    from ..protocol.dated_file import Block, DatedFile
+    from .hit import Tier
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
 VERSION: Final = 20

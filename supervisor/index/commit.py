@@ -13,21 +13,21 @@ from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
-from recalld.supervisor.index.manifest import Group, render_manifest
-from recalld.supervisor.index.scan import most_bytes
-from recalld.supervisor.storage.clock import NEVER, within
-from recalld.supervisor.storage.control import UNENDING
-from recalld.supervisor.text.record import record
+from ..storage.clock import NEVER, within
+from ..storage.control import UNENDING
+from ..text.record import record
+from .bm25 import CONTEXT_WIDTHS
+from .manifest import Group, render_manifest
+from .scan import most_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from recalld.supervisor.index.documents import Document
-    from recalld.supervisor.index.engine import Engine, Writing
-    from recalld.supervisor.index.manifest import Manifest, Record
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.disk import Stat
+    from ..storage.control import Control
+    from ..storage.disk import Stat
+    from .documents import Document
+    from .engine import Engine, Writing
+    from .manifest import Manifest, Record
 
 #: From this many groups on an update reports its progress.
 _LONG: Final = 50

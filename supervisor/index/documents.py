@@ -15,27 +15,27 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, term_numbers
-from recalld.supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
-from recalld.supervisor.index.hit import Passage
-from recalld.supervisor.index.scan import PATIENCE_S
-from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
-from recalld.supervisor.query.dates import days_about
-from recalld.supervisor.query.intent import is_standing_wish
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.text.decoding import decoded
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.small_talk import is_small_talk
-from recalld.supervisor.text.tokenizer import tokens
+from ..protocol.dated_file import parse_dated, without_base64
+from ..query.dates import days_about
+from ..query.intent import is_standing_wish
+from ..storage.clock import from_wire, to_wire
+from ..text.decoding import decoded
+from ..text.record import record
+from ..text.small_talk import is_small_talk
+from ..text.tokenizer import tokens
+from .bm25 import CONTEXT_WIDTHS, Candidate, term_numbers
+from .chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
+from .hit import Passage
+from .scan import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from recalld.supervisor.index.hit import Tier
-    from recalld.supervisor.index.manifest import Kind, Record
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files
+    from .hit import Tier
+    from .manifest import Kind, Record
 
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
 MOST_CHARS: Final = 50_000

@@ -16,21 +16,21 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
-from recalld.supervisor.index.documents import Document, candidate
-from recalld.supervisor.index.ranking import AFTER, SHORT
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, SupervisorError
-from recalld.supervisor.storage.lenient_json import parse_json
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..storage.catalogue import Text
+from ..storage.errors import BadFile, SupervisorError
+from ..storage.lenient_json import parse_json
+from ..text.lazy_re import lazy_re
+from .bm25 import CONTEXT_WIDTHS
+from .documents import Document, candidate
+from .ranking import AFTER, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.index.bm25 import Candidate
-    from recalld.supervisor.query.calendar import Days
-    from recalld.supervisor.storage.disk import Disk, Stat
+    from ..query.calendar import Days
+    from ..storage.disk import Disk, Stat
+    from .bm25 import Candidate
 
 #: The version of fields and stored bytes, part of the version of the index.
 VERSION: Final = 9

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.parse import REQUEST_WEIGHT
-from recalld.supervisor.query.related_words import SAME
+from ..query.parse import REQUEST_WEIGHT
+from ..query.related_words import SAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from recalld.supervisor.query.parse import Query
+    from ..query.parse import Query
 
 #: The share of the request's rarity that a passage must have, and the rarity that is enough for any request.
 _SHARE: Final = 0.4

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
-from recalld.supervisor.text.record import record
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

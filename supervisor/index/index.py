@@ -14,41 +14,41 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from recalld.supervisor.index.chunking import VERSION as CUT
-from recalld.supervisor.index.commit import Changes, Inventory, commit, difference, inventory_of, is_settled
-from recalld.supervisor.index.documents import documents
-from recalld.supervisor.index.engine import VERSION as SCHEMA
-from recalld.supervisor.index.engine import Engine
-from recalld.supervisor.index.hit import Answer
-from recalld.supervisor.index.manifest import Manifest
-from recalld.supervisor.index.overlay import NOTHING
-from recalld.supervisor.index.scan import has_new_long_term, rescan, scan
-from recalld.supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
-from recalld.supervisor.storage.clock import NEVER
-from recalld.supervisor.storage.control import UNENDING, UNLIMITED
-from recalld.supervisor.storage.errors import BadFile, Busy, SupervisorError
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import VERSION as WORDS
+from ..storage.clock import NEVER
+from ..storage.control import UNENDING, UNLIMITED
+from ..storage.errors import BadFile, Busy, SupervisorError
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import VERSION as WORDS
+from .chunking import VERSION as CUT
+from .commit import Changes, Inventory, commit, difference, inventory_of, is_settled
+from .documents import documents
+from .engine import VERSION as SCHEMA
+from .engine import Engine
+from .hit import Answer
+from .manifest import Manifest
+from .overlay import NOTHING
+from .scan import has_new_long_term, rescan, scan
+from .snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.archive.coverage import ExistingSummary
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.index.documents import Document
-    from recalld.supervisor.index.hit import Asked, Tier
-    from recalld.supervisor.index.manifest import Record
-    from recalld.supervisor.index.overlay import Overlay
-    from recalld.supervisor.index.scan import Scan
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.query.parse import Query
-    from recalld.supervisor.storage.clock import Deadline
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..archive.coverage import ExistingSummary
+    from ..archive.memory_folder import MemoryFolder
+    from ..protocol.paths import WorkspacePaths
+    from ..protocol.period import Period
+    from ..query.parse import Query
+    from ..storage.clock import Deadline
+    from ..storage.control import Control
+    from ..storage.disk import Stat
+    from ..storage.files import Files
+    from .documents import Document
+    from .hit import Asked, Tier
+    from .manifest import Record
+    from .overlay import Overlay
+    from .scan import Scan
 
 T = TypeVar("T")
 

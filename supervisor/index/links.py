@@ -11,17 +11,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.gate import gate_of
-from recalld.supervisor.index.hit import LINK
-from recalld.supervisor.query.calendar import is_day
+from ..query.calendar import is_day
+from .gate import gate_of
+from .hit import LINK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from recalld.supervisor.index.bm25 import Corpus
-    from recalld.supervisor.index.gate import Gate
-    from recalld.supervisor.index.ranking import Scored
-    from recalld.supervisor.query.parse import Query
+    from ..query.parse import Query
+    from .bm25 import Corpus
+    from .gate import Gate
+    from .ranking import Scored
 
 #: How many of the best answers give a word, how many passages have it at most, and its weight: a word of the question has 1.0.
 _ANSWERS: Final = 3

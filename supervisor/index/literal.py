@@ -14,23 +14,23 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.documents import chunk_file
-from recalld.supervisor.index.hit import Hit
-from recalld.supervisor.storage.clock import NEVER
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.text.decoding import decoded
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
+from ..storage.clock import NEVER
+from ..storage.errors import SupervisorError
+from ..text.decoding import decoded
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import CHINESE, ENGLISH, HAN
+from .documents import chunk_file
+from .hit import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from recalld.supervisor.index.hit import Passage
-    from recalld.supervisor.index.manifest import Record
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.clock import Deadline
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.clock import Deadline
+    from ..storage.files import Files
+    from .hit import Passage
+    from .manifest import Record
 
 #: The fewest characters of a part that is searched for.
 _LATIN, _CHINESE = 4, 2

@@ -14,13 +14,13 @@ from dataclasses import field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.text.record import record
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.index.hit import Tier
-    from recalld.supervisor.storage.disk import Stat
+    from ..storage.disk import Stat
+    from .hit import Tier
 
 Kind: TypeAlias = Literal["dated", "note", "summary", "long_term"]
 

@@ -14,17 +14,17 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.ranking import LOOKED_AT, begins_with_a_word
-from recalld.supervisor.query.tense import TENSE_WORDS, asks_before, asks_past
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import tokens
+from ..query.tense import TENSE_WORDS, asks_before, asks_past
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import tokens
+from .ranking import LOOKED_AT, begins_with_a_word
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from recalld.supervisor.index.hit import PartName
-    from recalld.supervisor.index.ranking import Scored
-    from recalld.supervisor.query.parse import Query
+    from ..query.parse import Query
+    from .hit import PartName
+    from .ranking import Scored
 
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
 _NEWEST: Final = "newest"

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
-from recalld.supervisor.index.documents import candidate
-from recalld.supervisor.index.ranking import AFTER, SHORT
-from recalld.supervisor.text.record import record
+from ..text.record import record
+from .bm25 import CONTEXT_WIDTHS
+from .documents import candidate
+from .ranking import AFTER, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
 
-    from recalld.supervisor.index.bm25 import Candidate
-    from recalld.supervisor.index.documents import Document
-    from recalld.supervisor.query.calendar import Days
+    from ..query.calendar import Days
+    from .bm25 import Candidate
+    from .documents import Document
 
 
 @record

@@ -12,24 +12,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.index.bm25 import WordScores
-from recalld.supervisor.index.documents import decode_passage
-from recalld.supervisor.index.gate import BY_MEANING, gate_of
-from recalld.supervisor.index.hit import LONG, MEANING, ScoreParts
-from recalld.supervisor.query.calendar import day_tokens, is_day
-from recalld.supervisor.query.parse import weighed
-from recalld.supervisor.query.related_words import WORTH as RELATED_WORTH
-from recalld.supervisor.text.record import record
+from ..query.calendar import day_tokens, is_day
+from ..query.parse import weighed
+from ..query.related_words import WORTH as RELATED_WORTH
+from ..text.record import record
+from .bm25 import WordScores
+from .documents import decode_passage
+from .gate import BY_MEANING, gate_of
+from .hit import LONG, MEANING, ScoreParts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
 
-    from recalld.supervisor.index.bm25 import Candidate, Corpus
-    from recalld.supervisor.index.gate import Gate
-    from recalld.supervisor.index.hit import Nearness, Passage, Tier
-    from recalld.supervisor.query.calendar import Days
-    from recalld.supervisor.query.parse import Query
+    from ..query.calendar import Days
+    from ..query.parse import Query
+    from .bm25 import Candidate, Corpus
+    from .gate import Gate
+    from .hit import Nearness, Passage, Tier
 
 #: Feedback from the best answers: how many answers, how many of their words, and the worth of these (of the best score).
 _FEEDBACK_ANSWERS: Final = 3

@@ -13,27 +13,27 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.archive.copies import contents, copies
-from recalld.supervisor.archive.coverage import MemoryFile, covered, covered_days
-from recalld.supervisor.index.manifest import Record
-from recalld.supervisor.protocol.frontmatter import head_in
-from recalld.supervisor.protocol.paths import LONG_TERM, day_of_name, is_foreign, period_of_name
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import within
-from recalld.supervisor.storage.control import UNENDING
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.storage.files import digest_of
+from ..archive.copies import contents, copies
+from ..archive.coverage import MemoryFile, covered, covered_days
+from ..protocol.frontmatter import head_in
+from ..protocol.paths import LONG_TERM, day_of_name, is_foreign, period_of_name
+from ..storage.catalogue import Text
+from ..storage.clock import within
+from ..storage.control import UNENDING
+from ..storage.errors import SupervisorError
+from ..storage.files import digest_of
+from .manifest import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
-    from recalld.supervisor.archive.coverage import ExistingSummary
-    from recalld.supervisor.index.manifest import Kind
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..archive.coverage import ExistingSummary
+    from ..protocol.paths import WorkspacePaths
+    from ..protocol.period import Period
+    from ..storage.disk import Stat
+    from ..storage.files import Files
+    from .manifest import Kind
 
 #: Hex digits of a file's digest, as summaries name it.
 _DIGEST: Final = 16

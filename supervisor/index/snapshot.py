@@ -15,16 +15,24 @@ from datetime import date
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
-from recalld.supervisor.index.commit import differing
-from recalld.supervisor.index.documents import decode_passage
-from recalld.supervisor.index.engine import Engine, refuse_damaged, segment_files
-from recalld.supervisor.index.hit import LINK, MEANING, Answer, Hit, Miss, ScoreParts
-from recalld.supervisor.index.links import with_linked
-from recalld.supervisor.index.manifest import Manifest, parse_manifest
-from recalld.supervisor.index.newest import newest_first, newest_of_equals, users_first
-from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
-from recalld.supervisor.index.ranking import (
+from ..query.calendar import day_tokens
+from ..query.dates import spans
+from ..query.parse import weighed
+from ..query.recurring import FEW
+from ..query.related_words import other_spellings, with_related_words
+from ..query.unknown_words import known_words
+from ..storage.catalogue import Text
+from ..storage.errors import BadFile, SupervisorError
+from .bm25 import CONTEXT_WIDTHS, KNOWN, Corpus, respelled
+from .commit import differing
+from .documents import decode_passage
+from .engine import Engine, refuse_damaged, segment_files
+from .hit import LINK, MEANING, Answer, Hit, Miss, ScoreParts
+from .links import with_linked
+from .manifest import Manifest, parse_manifest
+from .newest import newest_first, newest_of_equals, users_first
+from .overlay import Overlay, OverlayGroup, overlay_group
+from .ranking import (
     Scored,
     Verdict,
     near_words,
@@ -34,27 +42,19 @@ from recalld.supervisor.index.ranking import (
     verdict,
     worth_of,
 )
-from recalld.supervisor.query.calendar import day_tokens
-from recalld.supervisor.query.dates import spans
-from recalld.supervisor.query.parse import weighed
-from recalld.supervisor.query.recurring import FEW
-from recalld.supervisor.query.related_words import other_spellings, with_related_words
-from recalld.supervisor.query.unknown_words import known_words
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.index.bm25 import Candidate
-    from recalld.supervisor.index.documents import Document
-    from recalld.supervisor.index.hit import Asked, Nearness, Passage, Tier
-    from recalld.supervisor.index.manifest import Record
-    from recalld.supervisor.query.calendar import Days
-    from recalld.supervisor.query.parse import Query
-    from recalld.supervisor.storage.clock import Deadline
-    from recalld.supervisor.storage.disk import Disk, Stat
+    from ..query.calendar import Days
+    from ..query.parse import Query
+    from ..storage.clock import Deadline
+    from ..storage.disk import Disk, Stat
+    from .bm25 import Candidate
+    from .documents import Document
+    from .hit import Asked, Nearness, Passage, Tier
+    from .manifest import Record
 
 #: The most candidates that are scored, and the most words that find them: the rarest of an input, and of each question in it.
 CANDIDATES: Final = 200

@@ -17,41 +17,41 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
-from recalld.supervisor.operations import days, health, history, long_term, recall, sessions, turns, upkeep
-from recalld.supervisor.operations import forget as forgetting
-from recalld.supervisor.operations import prune as pruning
-from recalld.supervisor.operations import undo as undoing
-from recalld.supervisor.operations.operation import A, Caller, Q, perform
-from recalld.supervisor.protocol.making import check_folder
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.storage.control import UNLIMITED
-from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_text
-from recalld.supervisor.workspace import Workspace, open_workspace
+from ..longterm.lines import DEFAULT_SOURCE
+from ..operations import days, health, history, long_term, recall, sessions, turns, upkeep
+from ..operations import forget as forgetting
+from ..operations import prune as pruning
+from ..operations import undo as undoing
+from ..operations.operation import A, Caller, Q, perform
+from ..protocol.making import check_folder
+from ..storage.catalogue import Text
+from ..storage.clock import utc_now
+from ..storage.control import UNLIMITED
+from ..storage.errors import BadRequest, listed, refuse_no_text
+from ..workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from recalld.supervisor.context.build import Injection, Replay
-    from recalld.supervisor.conversation.memory_manager import MemoryManager
-    from recalld.supervisor.conversation.own_model import ChatStream
-    from recalld.supervisor.index.commit import Changes
-    from recalld.supervisor.index.hit import Hit, SearchResult
-    from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
-    from recalld.supervisor.operations.days import DayAnswer, DaysAnswer, SummaryAnswer
-    from recalld.supervisor.operations.forget import Forgotten
-    from recalld.supervisor.operations.health import CheckAnswer, EventAnswer, WeekCount
-    from recalld.supervisor.operations.operation import Operation
-    from recalld.supervisor.operations.prune import Pruned
-    from recalld.supervisor.operations.sessions import SessionsAnswer
-    from recalld.supervisor.operations.turns import TurnAnswer, TurnsAnswer
-    from recalld.supervisor.operations.undo import Undone
-    from recalld.supervisor.protocol.turn import Receipt
-    from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.lines import Lines
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.control import Control
+    from ..context.build import Injection, Replay
+    from ..conversation.memory_manager import MemoryManager
+    from ..conversation.own_model import ChatStream
+    from ..index.commit import Changes
+    from ..index.hit import Hit, SearchResult
+    from ..longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
+    from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
+    from ..operations.forget import Forgotten
+    from ..operations.health import CheckAnswer, EventAnswer, WeekCount
+    from ..operations.operation import Operation
+    from ..operations.prune import Pruned
+    from ..operations.sessions import SessionsAnswer
+    from ..operations.turns import TurnAnswer, TurnsAnswer
+    from ..operations.undo import Undone
+    from ..protocol.turn import Receipt
+    from ..recall.audience import Audience
+    from ..recall.lines import Lines
+    from ..storage.clock import Clock
+    from ..storage.control import Control
 
 
 class Memory:
@@ -115,7 +115,7 @@ class Memory:
         workspace. BadConfig if one of its prompts is wrong, BadFile if a file of the session can't be read; other errors as of
         `MemoryManager`.
         """
-        from recalld.supervisor.host.conversations import open_conversation, open_session
+        from ..host.conversations import open_conversation, open_session
 
         ws, clock = self.workspace, self._clock
         if session is None:

@@ -17,7 +17,7 @@ import io
 import os
 import sys
 
-from recalld.supervisor.interfaces.locate import (
+from .locate import (
     HOOK,
     MAX_REQUEST,
     PROTOCOL,
@@ -53,7 +53,7 @@ def main() -> None:
 
 def _run() -> None:
     if command_of(sys.argv[1:]) == HOOK and not (sys.argv[-1] == "--help" or (sys.stdin and sys.stdin.isatty())):
-        from recalld.supervisor.interfaces.hooks.entry import main as answer_hook
+        from .hooks.entry import main as answer_hook
 
         answer_hook(sys.argv[1:])
     if sys.getfilesystemencoding() == "ascii":  # LC_ALL=C without Python's UTF-8 mode can't read or print Chinese
@@ -75,7 +75,7 @@ def _run() -> None:
             sys.stdout.write(out)
             sys.stdout.flush()
     except OSError as error:
-        from recalld.supervisor.interfaces.cli.call import Call, unprinted
+        from .cli.call import Call, unprinted
 
         code = unprinted(Call(argv), error) or (_UNPRINTED if once else 0)
     sys.exit(code)
@@ -91,17 +91,17 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     if _is_served(argv):
         gc.disable()  # the process ends before a collection could free anything
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts a thread for each core, which nothing here needs
-    from recalld.supervisor.interfaces.cli.call import Call, Once, run_and_exit
+    from .cli.call import Call, Once, run_and_exit
 
     call = Call(argv, once=Once.of(once) if once else None, is_mute=is_mute)
     if _is_served(argv):
-        from recalld.supervisor.interfaces.cli.plain import plain_command
+        from .cli.plain import plain_command
 
         if plain := plain_command(argv):
             command, given = plain
             run_and_exit(call, lambda: command(call, **given), at_once=True)
-    from recalld.supervisor.interfaces.cli.app import run_command, shows_help
-    from recalld.supervisor.interfaces.cli.main import commands
+    from .cli.app import run_command, shows_help
+    from .cli.main import commands
 
     asked = "" if shows_help(call) else command_of(argv)
     # an MCP client that has gone expects this process to be gone, too

@@ -7,17 +7,17 @@ import tomllib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.text.language import language_of_most
+from ..protocol.message import Message
+from ..protocol.paths import day_of_name
+from ..storage.errors import SupervisorError
+from ..text.language import language_of_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..text.language import Language
+    from ..workspace import Workspace
 
 #: Locales that name no language.
 _NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
@@ -43,10 +43,10 @@ def _locale(environ: Mapping[str, str]) -> str:
 
 def setting_at(root: Path, environ: Mapping[str, str]) -> str:
     """Return what `language` is set to in the workspace at *root*, which is not open, and in which anything may be wrong."""
-    from recalld.supervisor.protocol.config import language_key
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.config import language_key
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import RealDisk
+    from ..storage.files import Files
 
     toml = None
     with suppress(OSError, ValueError, RuntimeError, SupervisorError):

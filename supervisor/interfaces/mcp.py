@@ -33,23 +33,23 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from recalld.supervisor.interfaces.locate import TOOL, version
-from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
-from recalld.supervisor.interfaces.tools.registry import Reply
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import NotFound, SupervisorError
-from recalld.supervisor.storage.noting import acting
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..storage.catalogue import Text, render
+from ..storage.errors import NotFound, SupervisorError
+from ..storage.noting import acting
+from ..text.lazy_re import lazy_re
+from .locate import TOOL, version
+from .tools.answers import ANSWERS, output_schema
+from .tools.registry import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anyio.streams.memory import MemoryObjectSendStream
 
-    from recalld.supervisor.interfaces.socket_client import SupervisorClient
-    from recalld.supervisor.interfaces.tools.definitions import Definition
-    from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
-    from recalld.supervisor.interfaces.tools.registry import ToolRegistry
+    from .socket_client import SupervisorClient
+    from .tools.definitions import Definition
+    from .tools.memory_tools import MemoryTools
+    from .tools.registry import ToolRegistry
 
 T = TypeVar("T")
 #: The files of memory as resources; `{+path}` may contain slashes.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.storage.catalogue import Text
+from ..storage.catalogue import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from recalld.supervisor.index.hit import Hit, SearchResult
-    from recalld.supervisor.longterm.lines import Line
+    from ..index.hit import Hit, SearchResult
+    from ..longterm.lines import Line
 
 NOT_ASKED: Final = Text("search.no_words")
 

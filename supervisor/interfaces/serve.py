@@ -9,42 +9,42 @@ from dataclasses import asdict
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from recalld.supervisor.host.alarm import WELL_S, Alarm
-from recalld.supervisor.host.background import Background
-from recalld.supervisor.host.config_watch import ConfigWatch
-from recalld.supervisor.host.couriers import workers_of
-from recalld.supervisor.host.daemon import Supervisor
-from recalld.supervisor.host.host import THREADS, Host
-from recalld.supervisor.host.jobs import Job, Threads
-from recalld.supervisor.host.notify import ServiceManager
-from recalld.supervisor.interfaces.cli.app import run_command
-from recalld.supervisor.interfaces.cli.call import Once, ServedCall
-from recalld.supervisor.interfaces.cli.output import event_printer
-from recalld.supervisor.interfaces.cli.turn import commands
-from recalld.supervisor.interfaces.locate import HOOK, TOOL, command_of, folder_id, named_workspace
-from recalld.supervisor.interfaces.socket_server import Answering, CommandRequest, OperationRequest, serve_socket
-from recalld.supervisor.operations.table import NAMES, find
-from recalld.supervisor.protocol.config import OTHER_VARIABLES
-from recalld.supervisor.storage.clock import fixed_clock, utc_now
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.storage.heap import limit_malloc_arenas
-from recalld.supervisor.storage.instant import read_instant
-from recalld.supervisor.storage.noting import acting
-from recalld.supervisor.storage.signals import on_signals
-from recalld.supervisor.workspace import open_workspace
+from ..host.alarm import WELL_S, Alarm
+from ..host.background import Background
+from ..host.config_watch import ConfigWatch
+from ..host.couriers import workers_of
+from ..host.daemon import Supervisor
+from ..host.host import THREADS, Host
+from ..host.jobs import Job, Threads
+from ..host.notify import ServiceManager
+from ..operations.table import NAMES, find
+from ..protocol.config import OTHER_VARIABLES
+from ..storage.clock import fixed_clock, utc_now
+from ..storage.errors import SupervisorError
+from ..storage.heap import limit_malloc_arenas
+from ..storage.instant import read_instant
+from ..storage.noting import acting
+from ..storage.signals import on_signals
+from ..workspace import open_workspace
+from .cli.app import run_command
+from .cli.call import Once, ServedCall
+from .cli.output import event_printer
+from .cli.turn import commands
+from .locate import HOOK, TOOL, command_of, folder_id, named_workspace
+from .socket_server import Answering, CommandRequest, OperationRequest, serve_socket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from recalld.supervisor.host.answering import FileTurns
-    from recalld.supervisor.interfaces.http.changes import Changes
-    from recalld.supervisor.interfaces.http.server import HttpThread
-    from recalld.supervisor.interfaces.socket_server import Request
-    from recalld.supervisor.operations.operation import Caller, Operation
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..host.answering import FileTurns
+    from ..operations.operation import Caller, Operation
+    from ..storage.clock import Clock
+    from ..text.language import Language
+    from ..workspace import Workspace
+    from .http.changes import Changes
+    from .http.server import HttpThread
+    from .socket_server import Request
 
 #: The types of a request and of an answer.
 Q = TypeVar("Q")
@@ -107,11 +107,11 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
     """Return what answers the inputs of inbox.json; None where the assistant does."""
     if ws.config.turns.reply == "off":
         return None
-    from recalld.supervisor.host.answering import FileTurns
-    from recalld.supervisor.host.asked_worker import AskedWorker
-    from recalld.supervisor.host.further_looks import FurtherLooks
-    from recalld.supervisor.operations.history import adder
-    from recalld.supervisor.operations.looking import LookingUp
+    from ..host.answering import FileTurns
+    from ..host.asked_worker import AskedWorker
+    from ..host.further_looks import FurtherLooks
+    from ..operations.history import adder
+    from ..operations.looking import LookingUp
 
     append = adder(ws, clock)
     looks = FurtherLooks(ws, clock, append, LookingUp(lambda: ws, clock))
@@ -146,8 +146,8 @@ class HttpService:
             return
         self._end()
         if wanted.port:
-            from recalld.supervisor.interfaces.http.changes import Changes
-            from recalld.supervisor.interfaces.http.server import HttpThread, Place
+            from .http.changes import Changes
+            from .http.server import HttpThread, Place
 
             self._changes = Changes()
             self._thread = HttpThread(Place(*place), self._answers, self._changes, self._clock, self._report)
@@ -186,7 +186,7 @@ class Answers:
 
     def perform(self, operation: Operation[Q, A], request: Q, caller: Caller) -> A:
         """Return the answer of an operation for an interface of this process; SupervisorError if there is none."""
-        from recalld.supervisor.operations.operation import perform
+        from ..operations.operation import perform
 
         with self._changing if operation.name in _CHANGES else contextlib.nullcontext():
             return perform(operation, self._served(), request, caller)
@@ -211,7 +211,7 @@ class Answers:
 
     def _answer_hook(self, request: OperationRequest, served: Workspace) -> dict[str, Any]:
         """Return what a client's hook prints; only what it adds waits for other changes."""
-        from recalld.supervisor.interfaces.hooks.turn import answer
+        from .hooks.turn import answer
 
         asked = request.request if isinstance(request.request, dict) else {}
         return {"answer": answer(served, asked, utc_now, keep_fresh=False, changing=self._changing)}
@@ -237,8 +237,8 @@ def _changes(name: str, request: Request) -> bool:
 
 def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
     """Return a tool's answer to a model, {text, data, is_error}, for a `recalld mcp` that passes its calls on."""
-    from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.interfaces.tools.registry import register_all_tools
+    from .api import Memory
+    from .tools.registry import register_all_tools
 
     given: dict[str, Any] = request.request if isinstance(request.request, dict) else {}
     tools = register_all_tools(
@@ -255,8 +255,8 @@ def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
 
 def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
     """Return the answer of the operation, or its error in the language of the caller."""
-    from recalld.supervisor.operations.codec import from_json, to_json
-    from recalld.supervisor.operations.operation import Caller, perform
+    from ..operations.codec import from_json, to_json
+    from ..operations.operation import Caller, perform
 
     language: Language = "zh" if request.caller.get("language") == "zh" else "en"
     try:

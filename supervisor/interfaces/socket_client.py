@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, exchange, folder_id, socket_path
+from .locate import MAX_REQUEST, PROTOCOL, exchange, folder_id, socket_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

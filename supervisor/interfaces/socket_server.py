@@ -21,15 +21,15 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, socket_path, version
-from recalld.supervisor.storage.clock import within
-from recalld.supervisor.storage.errors import InternalError
-from recalld.supervisor.text.record import record
+from ..storage.clock import within
+from ..storage.errors import InternalError
+from ..text.record import record
+from .locate import MAX_REQUEST, PROTOCOL, socket_path, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
 
 #: Seconds until a request must have arrived: a client has it ready before it connects, but a busy machine may halt it between.
 _READ_S: Final = 2.0

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.extracts.sentences import ITEM_END, split
-from recalld.supervisor.protocol.marks import marks_of, without_marks
-from recalld.supervisor.protocol.struck import before_words, read_struck
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.same_words import same_words
-from recalld.supervisor.text.tokenizer import tokens
+from ..extracts.sentences import ITEM_END, split
+from ..protocol.marks import marks_of, without_marks
+from ..protocol.struck import before_words, read_struck
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest
+from ..text.same_words import same_words
+from ..text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recalld.supervisor.longterm.lines import Line
+    from .lines import Line
 
 #: What parts an item from the next one, and is no part of its words.
 _BETWEEN: Final = " ；;"

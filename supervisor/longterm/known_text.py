@@ -12,18 +12,18 @@ from codecs import BOM_UTF8
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.paths import LONG_TERM
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.storage.files import LOCK_WAIT_S, digest_of
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from ..protocol.paths import LONG_TERM
+from ..storage.errors import SupervisorError
+from ..storage.files import LOCK_WAIT_S, digest_of
+from ..storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import EllipsisType
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files, FileVersion
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.disk import Stat
+    from ..storage.files import Files, FileVersion
 
 #: Hex digits of the digest.
 _DIGITS: Final = 16

@@ -13,16 +13,16 @@ from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.protocol.marks import without_marks, without_pin
-from recalld.supervisor.protocol.struck import Dated, before_words, in_place_of, read_struck, struck_line
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import BadRequest, StaleLine
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..protocol.marks import without_marks, without_pin
+from ..protocol.struck import Dated, before_words, in_place_of, read_struck, struck_line
+from ..storage.catalogue import Text, render
+from ..storage.errors import BadRequest, StaleLine
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
 
 #: The most characters of one entry's content.
 MOST_CHARS: Final = 20_000

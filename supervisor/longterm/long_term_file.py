@@ -16,9 +16,21 @@ from datetime import date, datetime, tzinfo  # noqa: TC003 - the types of an ans
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.index.scan import MOST_BYTES, long_term_name
-from recalld.supervisor.longterm.known_text import KnownText
-from recalld.supervisor.longterm.lines import (
+from ..index.scan import MOST_BYTES, long_term_name
+from ..protocol.paths import LONG_TERM
+from ..protocol.prompts import PLACEHOLDERS, load_template
+from ..storage.catalogue import Text, render
+from ..storage.clock import local_day
+from ..storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable, from_os_error
+from ..storage.lenient_json import not_utf8
+from ..storage.noting import note
+from ..storage.replaced_texts import ReplacedTexts, kept_name
+from ..text.decoding import decoded
+from ..text.hunks import hunks
+from ..text.language import language_of
+from ..text.record import record
+from .known_text import KnownText
+from .lines import (
     Entry,
     Line,
     content_in,
@@ -42,26 +54,14 @@ from recalld.supervisor.longterm.lines import (
     without_lines,
     without_surrogates,
 )
-from recalld.supervisor.protocol.paths import LONG_TERM
-from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.storage.errors import BadConfig, BadRequest, Conflict, NoPermission, Unchangeable, from_os_error
-from recalld.supervisor.storage.lenient_json import not_utf8
-from recalld.supervisor.storage.noting import note
-from recalld.supervisor.storage.replaced_texts import ReplacedTexts, kept_name
-from recalld.supervisor.text.decoding import decoded
-from recalld.supervisor.text.hunks import hunks
-from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files, FileVersion
-    from recalld.supervisor.text.marks import Marks
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files, FileVersion
+    from ..text.marks import Marks
 
 #: Returns the numbers of the lines of a text that an audience may see, in order.
 Seen: TypeAlias = "Callable[[str], Sequence[int]]"
@@ -227,7 +227,7 @@ class LongTermFile:
         def add(text: str) -> str:
             nonlocal ended
             if replaces:
-                from recalld.supervisor.longterm.items import parted  # here: most commands replace nothing
+                from .items import parted  # here: most commands replace nothing
 
                 shown = seen(text) if seen else None
                 old = standing_line(text, replaces, "replaces", shown)

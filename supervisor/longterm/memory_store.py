@@ -18,20 +18,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from recalld.supervisor.longterm.lines import search_text
-from recalld.supervisor.longterm.long_term_file import LongTermFile
-from recalld.supervisor.protocol.marks import without_marks
-from recalld.supervisor.protocol.paths import LONG_TERM
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, listed, refuse_no_number, refuse_no_text
-from recalld.supervisor.storage.noting import author, noting
+from ..protocol.marks import without_marks
+from ..protocol.paths import LONG_TERM
+from ..storage.catalogue import Text
+from ..storage.clock import utc_now
+from ..storage.errors import BadRequest, SupervisorError, listed, refuse_no_number, refuse_no_text
+from ..storage.noting import author, noting
+from .lines import search_text
+from .long_term_file import LongTermFile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.storage.clock import Clock
+    from ..storage.clock import Clock
 
 #: The folder of a workspace that holds 000's MEMORY.md.
 _FOLDER: Final = "memory"
@@ -154,11 +154,11 @@ def _long_term_of(place: object) -> LongTermFile:
 
 def _opened(folder: Path) -> LongTermFile:
     """Return the long-term file of the workspace at *folder*, or above it if *folder* is its `memory`."""
-    from recalld.supervisor.protocol.config import load
-    from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
-    from recalld.supervisor.storage.clock import find_zone, machine_zone
-    from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.config import load
+    from ..protocol.paths import WorkspacePaths, check_filesystem
+    from ..storage.clock import find_zone, machine_zone
+    from ..storage.disk import RealDisk
+    from ..storage.files import Files
 
     folder = Path(os.path.expanduser(folder)).absolute()
     if folder.exists() and not folder.is_dir():

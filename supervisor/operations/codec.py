@@ -13,17 +13,17 @@ from datetime import date, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..storage.catalogue import Text
+from ..storage.clock import to_wire
+from ..storage.errors import BadRequest
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from pydantic import TypeAdapter
 
-    from recalld.supervisor.operations.operation import Operation
+    from .operation import Operation
 
 #: Half an emoji, which UTF-8 can't encode.
 _HALF: Final = lazy_re("[\ud800-\udfff]")

@@ -6,18 +6,18 @@ from collections import defaultdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
-from recalld.supervisor.protocol.period import Period, read_period
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText, refuse_no_number, refuse_no_text
-from recalld.supervisor.text.record import record
+from ..protocol.period import Period, read_period
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest, NotFound, StaleText, refuse_no_number, refuse_no_text
+from ..text.record import record
+from .operation import Visible, operation, refuse_outside, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.coverage import MemoryFile
+    from ..protocol.dated_file import Block
+    from ..workspace import Workspace
 
 #: The most messages of one answer.
 MOST_MESSAGES: Final = 1_000
@@ -212,8 +212,8 @@ def day(memory: Visible, request: DayRequest) -> DayAnswer:
 @operation("summary", SummaryRequest, reads=True, owner=True)
 def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
     """Return the summary of a day or a month, with the words that each line comes from; None if there is none."""
-    from recalld.supervisor.protocol.summary_file import plain_text
-    from recalld.supervisor.summaries.line_sources import sources_of
+    from ..protocol.summary_file import plain_text
+    from ..summaries.line_sources import sources_of
 
     ws = memory.ws
     period = period_in("period", request.period)
@@ -251,7 +251,7 @@ def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer 
     It is a person's text then: newer text of a model is added below it. NotFound if there is no summary, StaleText if it
     is no longer the version that was edited.
     """
-    from recalld.supervisor.protocol.summary_file import plain_text
+    from ..protocol.summary_file import plain_text
 
     ws = memory.ws
     period = period_in("period", request.period)
@@ -278,7 +278,7 @@ def period_in(field: str, label: object, kind: str = "") -> Period:
 
 def _messages(ws: Workspace, files: Iterable[MemoryFile], now: datetime, wanted: date) -> list[DayMessage]:
     """Return the messages of the day, each once with its last words, in the order of their times."""
-    from recalld.supervisor.protocol.dated_file import block_of
+    from ..protocol.dated_file import block_of
 
     found: dict[tuple[str, str], DayMessage] = {}
     for file in files:

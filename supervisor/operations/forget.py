@@ -8,23 +8,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from recalld.supervisor.archive.diary import amounts_of
-from recalld.supervisor.forgetting.trace import Spot  # noqa: TC001 - the type of an answer's field
-from recalld.supervisor.operations.days import period_in
-from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import local_day, to_wire, within
-from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
-from recalld.supervisor.storage.noting import author
-from recalld.supervisor.text.printable import shortened
-from recalld.supervisor.text.record import record
+from ..archive.diary import amounts_of
+from ..forgetting.trace import Spot  # noqa: TC001 - the type of an answer's field
+from ..storage.catalogue import Text
+from ..storage.clock import local_day, to_wire, within
+from ..storage.errors import AlreadyRuns, BadRequest, SupervisorError, refuse_no_text
+from ..storage.noting import author
+from ..text.printable import shortened
+from ..text.record import record
+from .days import period_in
+from .operation import Visible, operation
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from recalld.supervisor.forgetting.wanted import By, Wanted
-    from recalld.supervisor.workspace import Workspace
+    from ..forgetting.wanted import By, Wanted
+    from ..workspace import Workspace
 
 #: Seconds to wait for a running supervisor, which does it in its next round.
 _WAIT_S: Final = 30.0
@@ -45,7 +45,7 @@ class ForgetRequest:
     shown: str = ""
 
     def __post_init__(self) -> None:
-        from recalld.supervisor.forgetting.wanted import KINDS, refuse_vague
+        from ..forgetting.wanted import KINDS, refuse_vague
 
         for name in ("by", "value", "shown"):
             refuse_no_text(name, getattr(self, name))
@@ -112,8 +112,8 @@ class Forgotten:
 @operation("forget", ForgetRequest, owner=True, within_s=600.0)
 def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
     """Show what forgetting would do; with *yes* do it, and finish before it says so."""
-    from recalld.supervisor.forgetting import sweep
-    from recalld.supervisor.forgetting.wanted import wanted
+    from ..forgetting import sweep
+    from ..forgetting.wanted import wanted
 
     ws, now = memory.ws, memory.caller.clock()
     ws.journal.refresh()
@@ -132,10 +132,10 @@ def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
 
 def finish(ws: Workspace, now: datetime) -> bool:
     """Go through all places now, or wait until the running supervisor has; return whether nothing is left."""
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.table import account_again
-    from recalld.supervisor.host.lock import supervisor_lock
-    from recalld.supervisor.host.round import forget as forget_now
+    from ..checks.check import Look
+    from ..checks.table import account_again
+    from ..host.lock import supervisor_lock
+    from ..host.round import forget as forget_now
 
     try:
         with supervisor_lock(ws), ws.journal.held():
@@ -152,7 +152,7 @@ def finish(ws: Workspace, now: datetime) -> bool:
 
 
 def _shown(ws: Workspace, meant: Wanted, request: ForgetRequest, now: datetime) -> Forgotten:
-    from recalld.supervisor.forgetting.sweep import preview
+    from ..forgetting.sweep import preview
 
     said = sorted(meant.messages.values(), key=lambda one: (one.said.created_at or now, one.said.key))
     places = preview(ws, meant, now) if meant else ()
@@ -182,8 +182,8 @@ def _left(ws: Workspace, meant: Wanted, text: str, gone: Collection[str]) -> tup
 
     A summary that is not *gone* then has them since somebody wrote them into it.
     """
-    from recalld.supervisor.forgetting.trace import Trace, decoded
-    from recalld.supervisor.forgetting.wanted import blocks_at, dated_paths, files_below, plain
+    from ..forgetting.trace import Trace, decoded
+    from ..forgetting.wanted import blocks_at, dated_paths, files_below, plain
 
     if not (meant or text):
         return ()
@@ -208,8 +208,8 @@ def _outside(ws: Workspace) -> tuple[str, ...]:
 
 def _backups(ws: Workspace) -> list[str]:
     """Return a sentence about the nightly backups, and one about each file of `backup create`."""
-    from recalld.supervisor.checks.nightly_backup import nightly_backups
-    from recalld.supervisor.host.last_night import read_last_backup
+    from ..checks.nightly_backup import nightly_backups
+    from ..host.last_night import read_last_backup
 
     last, nightly = read_last_backup(ws), 0
     if last is None:

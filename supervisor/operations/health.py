@@ -8,15 +8,15 @@ from collections.abc import Mapping  # noqa: TC003 - the type of an answer's fie
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest
+from ..text.record import record
+from .operation import Visible, operation, refuse_outside, within
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from recalld.supervisor.checks.check import Finding
+    from ..checks.check import Finding
 
 #: Events and weeks of one answer, at most.
 MOST_EVENTS: Final = 500
@@ -94,9 +94,9 @@ class WeekCount:
 @operation("examine", ExamineRequest, reads=True, owner=True, within_s=60.0)
 def examine(memory: Visible, request: ExamineRequest) -> list[CheckAnswer]:
     """Return what each check finds, in the order of `doctor`; a check without a fault is "good"."""
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.table import examine as examine_all
-    from recalld.supervisor.checks.table import look_over
+    from ..checks.check import Look
+    from ..checks.table import examine as examine_all
+    from ..checks.table import look_over
 
     look = Look(memory.ws, memory.caller.clock(), os.environ)
     return [_answer(one) for one in (examine_all(look, None) if request.slow else look_over(look))]
@@ -109,7 +109,7 @@ def _answer(one: Finding) -> CheckAnswer:
 @operation("events", EventsRequest, reads=True, owner=True)
 def events(memory: Visible, request: EventsRequest) -> list[EventAnswer]:
     """Return the newest events of the log, newest first."""
-    from recalld.supervisor.events import EVENTS, newest_events, priority
+    from ..events import EVENTS, newest_events, priority
 
     found: list[EventAnswer] = []
     for name, at, fields in newest_events(memory.ws.paths.log):

@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest, refuse_no_text
+from ..storage.lenient_json import parse_json, render_json
+from ..text.record import record
+from .operation import Visible, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.workspace import Workspace
+    from ..storage.clock import Clock
+    from ..workspace import Workspace
 
 
 @record(kw_only=True)
@@ -66,8 +66,8 @@ def adder(ws: Workspace, clock: Clock) -> Callable[[Mapping[str, Any] | Sequence
 
 
 def _append(ws: Workspace, request: AppendRequest, clock: Clock) -> list[str]:
-    from recalld.supervisor.archive.append import append as append_messages
-    from recalld.supervisor.archive.append import refuse_odd
+    from ..archive.append import append as append_messages
+    from ..archive.append import refuse_odd
 
     raws, now = [*request.messages], clock()
     if not request.as_found:

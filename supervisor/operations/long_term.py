@@ -8,15 +8,15 @@ from datetime import datetime  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, one_line
-from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..longterm.lines import DEFAULT_SOURCE, one_line
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .operation import Visible, operation
 
 if TYPE_CHECKING:
-    from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermLines, Written
+    from ..longterm.long_term_file import Deleted, Ended, LongTermLines, Written
 
 #: The most characters of a reason.
 _MOST_REASON: Final = 500
@@ -152,10 +152,10 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
 
     The words stay where they are. StaleLine if the line is another one by now, NotFound if there is no such message.
     """
-    from recalld.supervisor.index.hit import BY_ID
-    from recalld.supervisor.longterm.long_term_file import Ended
-    from recalld.supervisor.protocol.struck import Struck
-    from recalld.supervisor.recall.ended import name_of, read_ended, write_ended
+    from ..index.hit import BY_ID
+    from ..longterm.long_term_file import Ended
+    from ..protocol.struck import Struck
+    from ..recall.ended import name_of, read_ended, write_ended
 
     ws, now, target = memory.ws, memory.caller.clock(), request.target.strip()
     bare, _, cited = target.partition("#")
@@ -186,7 +186,7 @@ def stats(memory: Visible, _request: StatsRequest) -> dict[str, Any]:
 @operation("summarize", SummarizeRequest, owner=True, within_s=120.0)
 def summarize(memory: Visible, request: SummarizeRequest) -> Written | None:
     """Write what is new in a session as one long-term line; None if nothing is new or worth a line."""
-    from recalld.supervisor.host.conversations import session_writer
+    from ..host.conversations import session_writer
 
     ws, clock = memory.ws, memory.caller.clock
     prompt = "conversation-to-memory"
@@ -197,7 +197,7 @@ def summarize(memory: Visible, request: SummarizeRequest) -> Written | None:
 @operation("summarize_overflow", OverflowRequest, owner=True, within_s=120.0)
 def summarize_overflow(memory: Visible, request: OverflowRequest) -> Written | None:
     """Write messages that newly left the recent history as one long-term line; None if too few, or the model wrote nothing."""
-    from recalld.supervisor.host.conversations import session_writer, turn_deadline
+    from ..host.conversations import session_writer, turn_deadline
 
     ws, clock = memory.ws, memory.caller.clock
     deadline = turn_deadline(ws, memory.control)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.longterm.lines import search_text
-from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, StaleText, refuse_no_text
-from recalld.supervisor.storage.files import digest_of
-from recalld.supervisor.text.record import record
+from ..longterm.lines import search_text
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest, StaleText, refuse_no_text
+from ..storage.files import digest_of
+from ..text.record import record
+from .operation import Visible, operation, refuse_outside, within
 
 if TYPE_CHECKING:
-    from recalld.supervisor.longterm.long_term_file import LongTermText
+    from ..longterm.long_term_file import LongTermText
 
 #: The most characters of keywords, and the most lines that a search by them returns.
 _MOST_KEYWORDS: Final = 10_000

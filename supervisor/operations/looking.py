@@ -10,26 +10,26 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.context.render import escaped, shown
-from recalld.supervisor.operations.operation import Caller, Visible, perform
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.lookup_request import LOOKUPS, read_request
-from recalld.supervisor.protocol.message import UNSAID, Message
-from recalld.supervisor.protocol.prompts import without_secrets
-from recalld.supervisor.recall.audience import nameless
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.control import UNLIMITED
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError
-from recalld.supervisor.storage.noting import acting
-from recalld.supervisor.text.record import record
+from ..context.render import escaped, shown
+from ..protocol.inbox import chat_of
+from ..protocol.lookup_request import LOOKUPS, read_request
+from ..protocol.message import UNSAID, Message
+from ..protocol.prompts import without_secrets
+from ..recall.audience import nameless
+from ..storage.catalogue import Text
+from ..storage.control import UNLIMITED
+from ..storage.errors import BadRequest, SupervisorError
+from ..storage.noting import acting
+from ..text.record import record
+from .operation import Caller, Visible, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from recalld.supervisor.protocol.inbox import Chat
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..protocol.inbox import Chat
+    from ..storage.clock import Clock
+    from ..text.language import Language
+    from ..workspace import Workspace
 
 _MOST_HITS: Final = 8
 _MOST_MESSAGES: Final = 40
@@ -63,8 +63,8 @@ class LookingUp:
 
     def remember(self, content: str, source: str, chat: Chat) -> None:
         """Write one line of the long-term file, with the channel as its source."""
-        from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
-        from recalld.supervisor.operations.long_term import WriteRequest, write
+        from ..longterm.lines import DEFAULT_SOURCE
+        from .long_term import WriteRequest, write
 
         request = WriteRequest(content=content, source=source or DEFAULT_SOURCE)
         with acting("tool", "remember"):

@@ -10,20 +10,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
-from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.protocol.message import UNSAID, Message
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.small_talk import is_small_talk
+from ..protocol.inbox import chat_of
+from ..protocol.message import UNSAID, Message
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from ..text.record import record
+from ..text.small_talk import is_small_talk
+from .operation import Visible, operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recalld.supervisor.index.hit import Passage
-    from recalld.supervisor.protocol.message import History
-    from recalld.supervisor.workspace import Workspace
+    from ..index.hit import Passage
+    from ..protocol.message import History
+    from ..workspace import Workspace
 
 #: How long it waits for a history.json that can't be read, in seconds: a client waits for it.
 _PATIENCE_S: Final = 0.1
@@ -70,14 +70,14 @@ class OpeningRequest:
 @operation("opening", OpeningRequest, reads=True, owner=True)
 def opening(memory: Visible, request: OpeningRequest) -> Opening:
     """Return what a session begins with: pinned lines, the newest long-term lines, and where talk stopped in the project."""
-    from recalld.supervisor.context.choice import BlockLimits
-    from recalld.supervisor.context.history_block import turn_language
-    from recalld.supervisor.context.memory_block import pack
-    from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.context.secrets import redactor
-    from recalld.supervisor.index.chunking import chunk_note
-    from recalld.supervisor.index.hit import Hit
-    from recalld.supervisor.protocol.marks import only_pinned
+    from ..context.choice import BlockLimits
+    from ..context.history_block import turn_language
+    from ..context.memory_block import pack
+    from ..context.request import Asked
+    from ..context.secrets import redactor
+    from ..index.chunking import chunk_note
+    from ..index.hit import Hit
+    from ..protocol.marks import only_pinned
 
     ws, most = memory.ws, memory.ws.config.context.start_tokens
     noted = memory.long_term()
@@ -131,8 +131,8 @@ def _is_worth_telling(message: Message) -> bool:
 
 def _passages(said: Iterable[Message], ws: Workspace) -> list[Passage]:
     """Return the messages as passages, each with its id as its place, where `get` finds it also after it was filed."""
-    from recalld.supervisor.index.chunking import chunk_message
-    from recalld.supervisor.protocol.dated_file import block_of
-    from recalld.supervisor.recall.unfiled import path_by_id
+    from ..index.chunking import chunk_message
+    from ..protocol.dated_file import block_of
+    from ..recall.unfiled import path_by_id
 
     return [chunk_message(path_by_id(one.id), block_of(one), ws.zone).passage for one in said if one.id and one.created_at]

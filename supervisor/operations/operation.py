@@ -11,24 +11,24 @@ from __future__ import annotations
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
-from recalld.supervisor.storage.noting import author, noting
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.clock import utc_now
+from ..storage.control import UNLIMITED, Control
+from ..storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
+from ..storage.noting import author, noting
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.index.hit import SearchResult
-    from recalld.supervisor.longterm.long_term_file import LongTermText, Seen
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.lines import Lines
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ..index.hit import SearchResult
+    from ..longterm.long_term_file import LongTermText, Seen
+    from ..protocol.config import Config
+    from ..recall.audience import Audience
+    from ..recall.lines import Lines
+    from ..storage.clock import Clock
+    from ..text.language import Language
+    from ..workspace import Workspace
 
 #: The types of a request and of an answer.
 Q = TypeVar("Q")
@@ -64,7 +64,7 @@ class Caller:
 
     def audience(self, ws: Workspace) -> Audience:
         """Return who reads the answer, and what they may see."""
-        from recalld.supervisor.recall.audience import Audience
+        from ..recall.audience import Audience
 
         where = ws.groups.chat({"session": self.session, "chat": self.chat or None}, self.clock())
         return Audience(chat=where, in_groups=ws.config.recall.in_groups)
@@ -102,7 +102,7 @@ class Visible:
         audience = self.audience
         if audience.chat.is_direct:
             return found
-        from recalld.supervisor.recall.group_search import heard
+        from ..recall.group_search import heard
 
         hits = tuple(hit for hit in found.hits if not audience.may_not_read(hit.unit.text))
         return replace(found, hits=hits if audience.sees_all else tuple(map(heard, hits)))
@@ -124,7 +124,7 @@ class Visible:
 
     def long_term(self) -> LongTermText:
         """Return the long-term file with only the lines that the audience may see."""
-        from recalld.supervisor.longterm.lines import only_lines
+        from ..longterm.lines import only_lines
 
         found = self.ws.long_term.read()
         return replace(found, text=only_lines(found.text, self.seen(found.text))) if self.seen else found
@@ -132,7 +132,7 @@ class Visible:
     @property
     def seen(self) -> Seen | None:
         """The function from a long-term file to the numbers of the lines that the audience may see; None: it sees all."""
-        from recalld.supervisor.longterm.lines import cut
+        from ..longterm.lines import cut
 
         path, reader, audience = self.ws.long_term.path, self.ws.line_reader, self.audience
         if audience.sees_all and not audience.chat.is_direct:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
-from recalld.supervisor.text.record import record
+from ..text.record import record
+from .operation import Visible, operation, refuse_outside, within
 
 
 @record(kw_only=True)
@@ -36,7 +36,7 @@ class Pruned:
 @operation("prune", PruneRequest, owner=True, within_s=600.0)
 def prune(memory: Visible, request: PruneRequest) -> Pruned:
     """Move to trash/ what a standing summary of a model covers, and never anything else; `undo` brings it back."""
-    from recalld.supervisor.archive.prune import old_files, prunable
+    from ..archive.prune import old_files, prunable
 
     ws = memory.ws
     ws.groups.keep(memory.caller.clock())

@@ -8,20 +8,20 @@ from datetime import date  # noqa: TC003 - the type of a request's field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest, refuse_no_number, refuse_no_text
+from ..text.record import record
+from .operation import Visible, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from recalld.supervisor.context.build import Injection, Replay
-    from recalld.supervisor.context.request import Asked
-    from recalld.supervisor.index.hit import Passage, SearchResult
-    from recalld.supervisor.protocol.turn import Receipt
-    from recalld.supervisor.recall.lines import Lines
+    from ..context.build import Injection, Replay
+    from ..context.request import Asked
+    from ..index.hit import Passage, SearchResult
+    from ..protocol.turn import Receipt
+    from ..recall.lines import Lines
 
 
 @record(kw_only=True)
@@ -113,7 +113,7 @@ class WhyRequest:
 @operation("inject", InjectRequest, may_ask_model=True)
 def inject(memory: Visible, request: InjectRequest) -> Injection:
     """Return the memory block for a client that sends the history itself; a receipt is written to turns/."""
-    from recalld.supervisor.context import build
+    from ..context import build
 
     asked, now, result = _ask(memory, request.question, request.known)
     shown = (one.id for one in asked.before[-request.shows :] if one.id and request.shows > 0)
@@ -126,9 +126,9 @@ def inject(memory: Visible, request: InjectRequest) -> Injection:
 @operation("context", ContextRequest, may_ask_model=True)
 def context(memory: Visible, request: ContextRequest) -> Injection:
     """Return the whole turn: system prompt, memory, running summary, recent history and question, each within its budget."""
-    from recalld.supervisor.context import build
-    from recalld.supervisor.host.conversations import running_summary
-    from recalld.supervisor.operations.history import adder
+    from ..context import build
+    from ..host.conversations import running_summary
+    from .history import adder
 
     asked, now, result = _ask(memory, request.question, shows_history=True)
     ws, clock = memory.ws, memory.caller.clock
@@ -140,7 +140,7 @@ def context(memory: Visible, request: ContextRequest) -> Injection:
 @operation("search", SearchRequest, reads=True)
 def search(memory: Visible, request: SearchRequest) -> SearchResult:
     """Return the hits, best first, and how they were found; without hits, why there are none."""
-    from recalld.supervisor.recall.neighbours import only_neighbours
+    from ..recall.neighbours import only_neighbours
 
     found = memory.search(request.query, with_originals=request.kind == "original")
     aside = only_neighbours(found.hits)
@@ -189,7 +189,7 @@ def why(memory: Visible, request: WhyRequest) -> Receipt:
 @operation("replay", WhyRequest, reads=True, owner=True)
 def replay(memory: Visible, request: WhyRequest) -> Replay:
     """Return the receipt of a turn, the memory block for its question now, and the difference."""
-    from recalld.supervisor.context import build
+    from ..context import build
 
     memory.refresh()
     return build.replay(why.run(memory, request), memory.ws.searcher.for_input, config=memory.ws.config)
@@ -215,7 +215,7 @@ def _ask(
 
 def found_for(memory: Visible, question: str | None, known: Sequence[str] = ()) -> tuple[Asked, datetime, SearchResult]:
     """Return the question (None: the input that waits), the moment, and what recall finds for it; nothing is written."""
-    from recalld.supervisor.recall.audience import Audience
+    from ..recall.audience import Audience
 
     ws, read = memory.ws, _reader(memory, question)
     memory.refresh()
@@ -228,7 +228,7 @@ def found_for(memory: Visible, question: str | None, known: Sequence[str] = ()) 
 
 def _reader(memory: Visible, question: str | None) -> Callable[[], Asked]:
     """Return the function that reads the input and the conversation before it."""
-    from recalld.supervisor.context.build import read_input
+    from ..context.build import read_input
 
     ws = memory.ws
     stores: dict[str, Any] = {"history": ws.shown_history, "files": ws.files, "paths": ws.paths, "events": ws.events}
@@ -237,8 +237,8 @@ def _reader(memory: Visible, question: str | None) -> Callable[[], Asked]:
 
 
 def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> None:
-    from recalld.supervisor.context.history_block import oldest_shown
-    from recalld.supervisor.operations.long_term import OverflowRequest, summarize_overflow
+    from ..context.history_block import oldest_shown
+    from .long_term import OverflowRequest, summarize_overflow
 
     since = oldest_shown(asked, memory.ws.config) if shows_history else None
     summarize_overflow.run(memory, OverflowRequest(session=asked.chat.session, since=since, in_turn=True))
@@ -246,7 +246,7 @@ def _sum_up_overflow(memory: Visible, asked: Asked, *, shows_history: bool) -> N
 
 def _saved(memory: Visible, turn: Injection) -> Injection:
     """Write the receipt of the turn, at once or when the caller has the answer, and return the turn."""
-    from recalld.supervisor.context.build import save_receipt
+    from ..context.build import save_receipt
 
     ws = memory.ws
 
@@ -259,7 +259,7 @@ def _saved(memory: Visible, turn: Injection) -> Injection:
 
 def _for_group(memory: Visible, turn: Injection) -> Injection:
     """Return the turn as a group may see it, without scores; the receipt on disk, which is the owner's, has them."""
-    from recalld.supervisor.recall.group_search import heard
+    from ..recall.group_search import heard
 
     left_out = tuple((heard(hit), why) for hit, why in turn.left_out)
     receipt = replace(turn.receipt, candidates=tuple(replace(one, score=0.0, parts={}) for one in turn.receipt.candidates))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime  # noqa: TC003 - the types of an answer's fields
 from typing import Final
 
-from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.text.record import record
+from ..storage.errors import SupervisorError
+from ..text.record import record
+from .operation import Visible, operation, refuse_outside, within
 
 #: Sessions of one answer, at most.
 MOST_SESSIONS: Final = 1_000

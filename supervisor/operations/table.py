@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.operations.operation import Operation
+    from .operation import Operation
 
 #: The operations of each module of this package; each operation is an attribute of its module, under its name.
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {

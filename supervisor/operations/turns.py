@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import datetime  # noqa: TC003 - the type of an answer's field
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.operations.operation import Visible, operation, refuse_outside, within
-from recalld.supervisor.operations.recall import WhyRequest, found_for
-from recalld.supervisor.protocol.turn import Candidate, Receipt  # noqa: TC001 - the types of an answer's fields
-from recalld.supervisor.storage.errors import SupervisorError, refuse_no_text
-from recalld.supervisor.text.record import record
+from ..protocol.turn import Candidate, Receipt  # noqa: TC001 - the types of an answer's fields
+from ..storage.errors import SupervisorError, refuse_no_text
+from ..text.record import record
+from .operation import Visible, operation, refuse_outside, within
+from .recall import WhyRequest, found_for
 
 if TYPE_CHECKING:
-    from recalld.supervisor.index.hit import SearchResult
+    from ..index.hit import SearchResult
 
 #: Turns of one answer, at most: as many as are kept.
 MOST_TURNS: Final = 200
@@ -125,7 +125,7 @@ def turns(memory: Visible, request: TurnsRequest) -> TurnsAnswer:
 @operation("turn", WhyRequest, reads=True, owner=True)
 def turn(memory: Visible, request: WhyRequest) -> TurnAnswer:
     """Return a turn (None: the newest) with the tokens of its parts, and its passages with their words as they are now."""
-    from recalld.supervisor.operations.recall import why
+    from .recall import why
 
     receipt = why.run(memory, request)
     return TurnAnswer(id=receipt.id, receipt=receipt, parts=_parts(memory, receipt), hits=_hits(memory, receipt.candidates))
@@ -134,7 +134,7 @@ def turn(memory: Visible, request: WhyRequest) -> TurnAnswer:
 @operation("preview", PreviewRequest, reads=True, owner=True)
 def preview(memory: Visible, request: PreviewRequest) -> TurnAnswer:
     """Return the turn that a question would get now; nothing is written, and no model is asked."""
-    from recalld.supervisor.context import build
+    from ..context import build
 
     asking = replace(memory, caller=replace(memory.caller, session=request.of, chat=request.kind))
     asked, now, result = found_for(asking, request.question)
@@ -167,7 +167,7 @@ def _head(receipt: Receipt) -> TurnHead:
 
 def _parts(memory: Visible, receipt: Receipt) -> tuple[TurnPart, ...]:
     """Return the parts that have tokens, in the order of PARTS; the system prompt is what is left of the first message."""
-    from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+    from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 
     weight = memory.ws.config.tokens.cjk_weight
     tokens = {name: int(count) for name, count in receipt.tokens.items() if name in PARTS}

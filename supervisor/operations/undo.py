@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.errors import BadRequest, refuse_no_text
+from ..text.record import record
+from .operation import Visible, operation
 
 if TYPE_CHECKING:
-    from recalld.supervisor.archive.diary import Act
-    from recalld.supervisor.workspace import Workspace
+    from ..archive.diary import Act
+    from ..workspace import Workspace
 
 #: Kinds of acts that are never taken back; those of the supervisor alone, "archived" and "summary", are of 0.28 and older.
 _LASTING: Final = ("archived", "summary", "forgotten", "hand", "undone")
@@ -46,8 +46,8 @@ class Undone:
 @operation("undo", UndoRequest, owner=True, within_s=60.0)
 def undo(memory: Visible, request: UndoRequest) -> Undone:
     """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
-    from recalld.supervisor.archive.diary import sentence_of
-    from recalld.supervisor.storage.noting import author, noting
+    from ..archive.diary import sentence_of
+    from ..storage.noting import author, noting
 
     ws, caller = memory.ws, memory.caller
     acts, wanted = ws.diary.acts(), request.id.strip()
@@ -68,7 +68,7 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
 
 def _which(acts: dict[str, Act]) -> Text:
     """Return a sentence that names the newest act that can be taken back."""
-    from recalld.supervisor.archive.diary import sentence_of
+    from ..archive.diary import sentence_of
 
     newest = next((one for one in reversed(acts.values()) if one.kind not in _LASTING and not one.undone), None)
     return Text("diary.which", id=newest.id, what=sentence_of(newest)) if newest else Text("diary.none")
@@ -83,14 +83,14 @@ def _take_back(ws: Workspace, act: Act) -> None:
     elif "hunks" in act.fields:
         _take_lines_back(ws, act)
     else:
-        from recalld.supervisor.recall.ended import take_ended_back
+        from ..recall.ended import take_ended_back
 
         if not take_ended_back(ws.files, ws.paths, str(act.fields["of"]), str(act.fields["name"])):
             raise BadRequest(act.id, Text("diary.built_on"))
 
 
 def _take_lines_back(ws: Workspace, act: Act) -> None:
-    from recalld.supervisor.text.hunks import Hunk, without
+    from ..text.hunks import Hunk, without
 
     changed = [Hunk(int(start), str(old), str(new)) for start, old, new in act.fields["hunks"]]
 
@@ -107,8 +107,8 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:
     """Put the text before in its place."""
-    from recalld.supervisor.archive.memory_folder import DIGEST
-    from recalld.supervisor.protocol.period import Period
+    from ..archive.memory_folder import DIGEST
+    from ..protocol.period import Period
 
     period, previous = Period(str(act.fields["period"])), str(act.fields["previous"])
     version = ws.files.read_stable(ws.paths.summary(period))
@@ -123,7 +123,7 @@ def _take_summary_back(ws: Workspace, act: Act) -> None:
 
 def _refuse_built_on(ws: Workspace, act: Act) -> None:
     """Refuse for the summary of a day from which that of its month was made."""
-    from recalld.supervisor.protocol.period import Period
+    from ..protocol.period import Period
 
     summaries, label = ws.memory.summaries(), str(act.fields["period"])
     month = summaries.get(Period(label[:7])) if len(label) > len("2026-01") else None

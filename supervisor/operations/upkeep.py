@@ -12,16 +12,16 @@ from dataclasses import field
 from pathlib import Path  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.archive.unread import Unread  # noqa: TC001 - the type of an answer's field
-from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest
-from recalld.supervisor.text.record import record
+from ..archive.unread import Unread  # noqa: TC001 - the type of an answer's field
+from ..storage.catalogue import Text
+from ..storage.errors import BadFile, BadRequest
+from ..text.record import record
+from .operation import Visible, operation
 
 if TYPE_CHECKING:
-    from recalld.supervisor.checks.fsck import Ledger, Repairs
-    from recalld.supervisor.index.commit import Changes, Inventory
-    from recalld.supervisor.workspace import Workspace
+    from ..checks.fsck import Ledger, Repairs
+    from ..index.commit import Changes, Inventory
+    from ..workspace import Workspace
 
 
 @record(kw_only=True)
@@ -111,9 +111,9 @@ class RebuildRequest:
 @operation("status", StatusRequest, reads=True, owner=True)
 def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     """Return the state of the workspace, and what is wrong with it."""
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.status import status as status_of
-    from recalld.supervisor.checks.table import verdict
+    from ..checks.check import Look
+    from ..checks.status import status as status_of
+    from ..checks.table import verdict
 
     others = (request.ask, request.version) if request.ask else ()
     look = Look(memory.ws, memory.caller.clock(), os.environ, *others)
@@ -126,7 +126,7 @@ def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
 @operation("plan", StateRequest, reads=True, owner=True)
 def plan(memory: Visible, _request: StateRequest) -> dict[str, Any]:
     """Return what the next run would do."""
-    from recalld.supervisor.checks.status import plan as plan_of
+    from ..checks.status import plan as plan_of
 
     return plan_of(memory.ws, memory.caller.clock())
 
@@ -134,8 +134,8 @@ def plan(memory: Visible, _request: StateRequest) -> dict[str, Any]:
 @operation("fsck", StateRequest, reads=True, owner=True, within_s=600.0)
 def fsck(memory: Visible, _request: StateRequest) -> Ledger:
     """Account for every message and file."""
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.table import account
+    from ..checks.check import Look
+    from ..checks.table import account
 
     return account(Look(memory.ws, memory.caller.clock(), os.environ))
 
@@ -143,8 +143,8 @@ def fsck(memory: Visible, _request: StateRequest) -> Ledger:
 @operation("repair", StateRequest, owner=True, within_s=600.0)
 def repair(memory: Visible, _request: StateRequest) -> Repairs:
     """Repair what fsck finds, as far as possible; AlreadyRuns while a supervisor runs."""
-    from recalld.supervisor.checks.fsck import repair as mend
-    from recalld.supervisor.host.lock import supervisor_lock
+    from ..checks.fsck import repair as mend
+    from ..host.lock import supervisor_lock
 
     with supervisor_lock(memory.ws):
         return mend(memory.ws, memory.caller.clock())
@@ -153,7 +153,7 @@ def repair(memory: Visible, _request: StateRequest) -> Repairs:
 @operation("accept", AcceptRequest, owner=True)
 def accept(memory: Visible, request: AcceptRequest) -> int:
     """Accept that messages of a dated file are missing; return how many."""
-    from recalld.supervisor.checks.fsck import accept as accept_missing
+    from ..checks.fsck import accept as accept_missing
 
     return accept_missing(memory.ws, request.file.name)
 
@@ -161,7 +161,7 @@ def accept(memory: Visible, request: AcceptRequest) -> int:
 @operation("accept_times", StateRequest, owner=True)
 def accept_times(memory: Visible, _request: StateRequest) -> int:
     """Accept the days under which messages whose time can't be read were filed; return how many messages."""
-    from recalld.supervisor.checks.fsck import accept_times as accept_the_times
+    from ..checks.fsck import accept_times as accept_the_times
 
     return accept_the_times(memory.ws)
 
@@ -169,8 +169,8 @@ def accept_times(memory: Visible, _request: StateRequest) -> int:
 @operation("restore", RestoreRequest, owner=True, within_s=600.0)
 def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
     """Restore a damaged or lost history.json."""
-    from recalld.supervisor.archive.restore import add_missing
-    from recalld.supervisor.host.round import restore_history
+    from ..archive.restore import add_missing
+    from ..host.round import restore_history
 
     ws, now = memory.ws, memory.caller.clock()
     ws.prepare()
@@ -198,7 +198,7 @@ def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
 
 def _refuse_unreadable(ws: Workspace) -> None:
     """Refuse a history.json of which nothing could be restored: it lies there as it was."""
-    from recalld.supervisor.storage.lenient_json import not_utf8
+    from ..storage.lenient_json import not_utf8
 
     try:
         ws.history.read()
@@ -211,7 +211,7 @@ def _refuse_unreadable(ws: Workspace) -> None:
 @operation("archive", StateRequest, owner=True, within_s=600.0)
 def archive(memory: Visible, _request: StateRequest) -> ArchiveAnswer:
     """Write every message to its dated file now; if a supervisor runs, ask it to do so and wait for it."""
-    from recalld.supervisor.host.round import archive_now
+    from ..host.round import archive_now
 
     files, left = archive_now(memory.ws, memory.caller.clock())
     return ArchiveAnswer(files=files, left=left)
@@ -220,7 +220,7 @@ def archive(memory: Visible, _request: StateRequest) -> ArchiveAnswer:
 @operation("redo", RedoRequest, owner=True)
 def redo(memory: Visible, request: RedoRequest) -> str:
     """Have a summary written again and return its group; the old one is kept until the new one is there."""
-    from recalld.supervisor.summaries.submit import submit_again
+    from ..summaries.submit import submit_again
 
     ws = memory.ws
     stores: dict[str, Any] = {"journal": ws.journal, "memory": ws.memory, "task_queue": ws.task_queue}
@@ -236,8 +236,8 @@ def index_status(memory: Visible, _request: StateRequest) -> Inventory:
 @operation("index_rebuild", RebuildRequest, owner=True, within_s=600.0)
 def index_rebuild(memory: Visible, request: RebuildRequest) -> Changes:
     """Rebuild the index from the files, unless another process keeps it locked for longer than *wait_s* (`shared`)."""
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.table import forget
+    from ..checks.check import Look
+    from ..checks.table import forget
 
     changes = memory.ws.searcher.refresh(request.wait_s, memory.control, rebuild=True)
     forget(Look(memory.ws, memory.caller.clock(), os.environ), "index")

@@ -15,19 +15,19 @@ from dataclasses import asdict, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from recalld.supervisor.protocol.config import PREFIX, Config, load
-from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.settings import variable
-from recalld.supervisor.protocol.task import NewerVersion, parse_result, parse_task, render_result, render_task
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.text.record import record
+from ..protocol.config import PREFIX, Config, load
+from ..protocol.dated_file import Block
+from ..protocol.settings import variable
+from ..protocol.task import NewerVersion, parse_result, parse_task, render_result, render_task
+from ..storage.clock import from_wire, to_wire
+from ..storage.errors import BadConfig
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.protocol.llm import Account
-    from recalld.supervisor.protocol.task import AskedTask, Result, Task
+    from ..protocol.llm import Account
+    from ..protocol.task import AskedTask, Result, Task
 
 _VERSION: Final = 1
 #: Of zlib's: 40 % of the time of the usual 6, and 7 % more bytes.

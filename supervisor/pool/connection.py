@@ -15,9 +15,9 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from recalld.supervisor.pool.pool import PoolAway
-from recalld.supervisor.protocol.llm import is_local, without_credentials
-from recalld.supervisor.storage.catalogue import Text
+from ..protocol.llm import is_local, without_credentials
+from ..storage.catalogue import Text
+from .pool import PoolAway
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,18 +14,18 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from recalld.supervisor.pool.pool import Answer, PoolAway
-from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.storage.clock import steady_s
-from recalld.supervisor.storage.errors import BadConfig, Busy, SupervisorError
+from ..protocol.task import AskedTask
+from ..storage.clock import steady_s
+from ..storage.errors import BadConfig, Busy, SupervisorError
+from .pool import Answer, PoolAway
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from recalld.supervisor.pool.cargo import Outcome
-    from recalld.supervisor.pool.pool import Pool, Uid
-    from recalld.supervisor.pool.station import Parcel, Station
+    from .cargo import Outcome
+    from .pool import Pool, Uid
+    from .station import Parcel, Station
 
 T = TypeVar("T")
 

@@ -11,16 +11,16 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from recalld.supervisor.pool import scripts
-from recalld.supervisor.pool.engine import message_of
-from recalld.supervisor.pool.limits import Spent, report
-from recalld.supervisor.pool.pool import Answer, PoolAway
+from ..pool import scripts
+from .engine import message_of
+from .limits import Spent, report
+from .pool import Answer, PoolAway
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.pool.pool import Cargo, Sign, Uid
+    from .connection import Broker
+    from .pool import Cargo, Sign, Uid
 
 _SIGNS: Final[Mapping[str, Sign]] = {"d": "done", "r": "runs", "w": "waits"}
 #: Seconds between two looks at who is there, and how full Redis is.

@@ -19,7 +19,7 @@ from dramatiq.middleware import CurrentMessage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.pool.connection import Broker
+    from .connection import Broker
 
 #: The queues, and their priority in a worker: what a person waits for is done first.
 QUEUES: Final = {"asked": 0, "tasks": 10}

@@ -11,14 +11,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.text.record import record
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.pool.profiles import Profile
-    from recalld.supervisor.protocol.task import Result
+    from ..protocol.task import Result
+    from .connection import Broker
+    from .profiles import Profile
 
 #: Seconds for which a provider is left alone after a fault, where it does not say for how long; and the longest such time.
 _PAUSE_S: Final = 30

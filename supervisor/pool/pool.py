@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from recalld.supervisor.text.record import record
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from recalld.supervisor.protocol.task import Result
+    from ..protocol.task import Result
 
 Uid: TypeAlias = str
 #: What became of a task that was offered: it waits for a worker, a worker has it, or its answer waits for its host.

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.protocol.config import PREFIX, tables
-from recalld.supervisor.protocol.pool_keys import Crew, OneProvider, PoolFile
-from recalld.supervisor.protocol.settings import applied, gather
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import read_outside
-from recalld.supervisor.storage.errors import BadConfig, from_os_error
-from recalld.supervisor.text.record import record
+from ..protocol.config import PREFIX, tables
+from ..protocol.pool_keys import Crew, OneProvider, PoolFile
+from ..protocol.settings import applied, gather
+from ..storage.catalogue import Text
+from ..storage.disk import read_outside
+from ..storage.errors import BadConfig, from_os_error
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

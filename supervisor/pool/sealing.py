@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from recalld.supervisor.protocol.llm import NO_KEY, find_key
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig
+from ..protocol.llm import NO_KEY, find_key
+from ..storage.catalogue import Text
+from ..storage.errors import BadConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,21 +6,21 @@ import time
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.pool import scripts
-from recalld.supervisor.pool.cargo import Contents, Reserve, packed, read
-from recalld.supervisor.pool.dramatiq_pool import DramatiqPool
-from recalld.supervisor.pool.engine import QUEUES
-from recalld.supervisor.pool.limits import today
-from recalld.supervisor.pool.pool import Cargo
-from recalld.supervisor.pool.sealing import refusal
-from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import steady_s, to_wire, utc_now
-from recalld.supervisor.text.record import record
+from ..pool import scripts
+from ..protocol.task import AskedTask
+from ..storage.catalogue import Text
+from ..storage.clock import steady_s, to_wire, utc_now
+from ..text.record import record
+from .cargo import Contents, Reserve, packed, read
+from .dramatiq_pool import DramatiqPool
+from .engine import QUEUES
+from .limits import today
+from .pool import Cargo
+from .sealing import refusal
 
 if TYPE_CHECKING:
-    from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.pool.sealing import Seal
+    from .connection import Broker
+    from .sealing import Seal
 
 #: Seconds that a sealed echo may take.
 ECHO_S: Final = 10.0

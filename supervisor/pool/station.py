@@ -14,32 +14,32 @@ from datetime import UTC, timedelta
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, get_args
 
-from recalld.supervisor.pool.cargo import Contents, Outcome, Reserve, packed, read
-from recalld.supervisor.pool.pool import Cargo
-from recalld.supervisor.pool.sealing import Unsealable, refusal
-from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.lease import Lease, worker_lock
-from recalld.supervisor.protocol.llm import CallLog, endpoint_of
-from recalld.supervisor.protocol.prompts import load_template, shipped_template, without_secrets
-from recalld.supervisor.protocol.queue import TaskQueue
-from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
-from recalld.supervisor.protocol.task_material import MaterialLost, read_material
-from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
-from recalld.supervisor.storage.errors import BadConfig, Busy
-from recalld.supervisor.summaries.llm_state import calls_needed, writes_extracts
-from recalld.supervisor.text.language import Language, language_of_sentences
+from ..protocol.dated_file import Block
+from ..protocol.lease import Lease, worker_lock
+from ..protocol.llm import CallLog, endpoint_of
+from ..protocol.prompts import load_template, shipped_template, without_secrets
+from ..protocol.queue import TaskQueue
+from ..protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
+from ..protocol.task_material import MaterialLost, read_material
+from ..storage.clock import from_wire, to_wire, truncate_to_ms
+from ..storage.errors import BadConfig, Busy
+from ..summaries.llm_state import calls_needed, writes_extracts
+from ..text.language import Language, language_of_sentences
+from .cargo import Contents, Outcome, Reserve, packed, read
+from .pool import Cargo
+from .sealing import Unsealable, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.pool.pool import Answer, Uid
-    from recalld.supervisor.pool.sealing import Seal
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.llm import Account
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.storage.files import Files
+    from ..events import Events
+    from ..protocol.config import Config
+    from ..protocol.llm import Account
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.clock import Clock
+    from ..storage.files import Files
+    from .pool import Answer, Uid
+    from .sealing import Seal
 
 #: Looks in a row at which a task must be missing in the pool before it is offered again: a worker may be about to show that it
 #: has it, after the pool has forgotten everything.

@@ -13,8 +13,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.protocol.message import WORD_FIELDS, is_thought
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
+from .message import WORD_FIELDS, is_thought
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,20 +16,20 @@ import tarfile
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from recalld.supervisor.protocol.tar import Member, members
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire
-from recalld.supervisor.storage.disk import open_outside
-from recalld.supervisor.storage.errors import BadBackup, NewerFormat
-from recalld.supervisor.storage.foreign_name import LONGEST_NAME, parts_of
-from recalld.supervisor.storage.lenient_json import parse_json
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.clock import from_wire
+from ..storage.disk import open_outside
+from ..storage.errors import BadBackup, NewerFormat
+from ..storage.foreign_name import LONGEST_NAME, parts_of
+from ..storage.lenient_json import parse_json
+from ..text.record import record
+from .tar import Member, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.storage.files import FileVersion
+    from ..storage.files import FileVersion
 
 #: Of a backup, and of every file in it: a later format of any of them makes it another number.
 FORMAT: Final = 1

@@ -11,7 +11,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from recalld.supervisor.protocol.config_keys import (
+from ..storage.catalogue import Text, render
+from ..storage.clock import find_zone
+from ..storage.errors import BadConfig
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .config_keys import (
     Archive,
     Care,
     Context,
@@ -29,8 +34,8 @@ from recalld.supervisor.protocol.config_keys import (
     Turns,
     Worker,
 )
-from recalld.supervisor.protocol.pool_keys import Pool
-from recalld.supervisor.protocol.settings import (
+from .pool_keys import Pool
+from .settings import (
     Place,
     applied,
     choice,
@@ -39,17 +44,12 @@ from recalld.supervisor.protocol.settings import (
     keys,
     refuse_unknown_variables,
 )
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.clock import find_zone
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
 
 FILE: Final = "recalld.toml"
 PREFIX: Final = "RECALLD_"

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, dataclass_transform
 
-from recalld.supervisor.protocol.quiet_hours import QUIET_HOURS
-from recalld.supervisor.protocol.settings import choice, duration, durations, flag, many, patterns, real, size, text, url, whole
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import find_zone
-from recalld.supervisor.text.personal import PERSONAL
+from ..storage.catalogue import Text
+from ..storage.clock import find_zone
+from ..text.personal import PERSONAL
+from .quiet_hours import QUIET_HOURS
+from .settings import choice, duration, durations, flag, many, patterns, real, size, text, url, whole
 
 if TYPE_CHECKING:
     from datetime import timedelta

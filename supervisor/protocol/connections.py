@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.record import record
+from ..storage.lenient_json import parse_json, render_json
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,13 @@ from collections.abc import Mapping, Sequence  # noqa: TC003 - dataclass fields
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
-from recalld.supervisor.protocol.message import (
+from ..storage.clock import find_zone, from_wire, local, to_wire
+from ..storage.errors import BadConfig
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from ..text.thinking import after_thoughts
+from .frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
+from .message import (
     OUR_FIELDS,
     Key,
     Message,
@@ -27,12 +32,7 @@ from recalld.supervisor.protocol.message import (
     text_field_of,
     why_undated,
 )
-from recalld.supervisor.protocol.parts import LINE, file_lines, speaker_of, tool_lines
-from recalld.supervisor.storage.clock import find_zone, from_wire, local, to_wire
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.thinking import after_thoughts
+from .parts import LINE, file_lines, speaker_of, tool_lines
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo

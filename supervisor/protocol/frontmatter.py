@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.storage.errors import NewerFormat
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..storage.errors import NewerFormat
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,11 +13,11 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.protocol.message import InvalidEntry, Message, read_message
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.lenient_json import parse_json, render_json
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .message import InvalidEntry, Message, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

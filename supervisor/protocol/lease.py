@@ -11,15 +11,15 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.protocol.paths import WORKERS
-from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.storage.errors import Busy
+from ..storage.errors import Busy
+from .paths import WORKERS
+from .task import AskedTask
 
 if TYPE_CHECKING:
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.queue import TaskQueue
-    from recalld.supervisor.protocol.task import Task
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
+    from .paths import WorkspacePaths
+    from .queue import TaskQueue
+    from .task import Task
 
 
 class Lease:

@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire
-from recalld.supervisor.storage.disk import read_outside
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.clock import from_wire, local, local_day, to_wire
+from ..storage.disk import read_outside
+from ..storage.errors import BadConfig
+from ..storage.lenient_json import parse_json, render_json
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime, tzinfo
 
-    from recalld.supervisor.protocol.config_keys import Llm
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
+    from .config_keys import Llm
+    from .paths import WorkspacePaths
 
 #: The key where none is configured: local servers need none, but the client library needs a value.
 NO_KEY: Final = "none"

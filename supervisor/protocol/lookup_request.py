@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.llm_output import outside_code
+from ..text.lazy_re import lazy_re
+from ..text.llm_output import outside_code
 
 if TYPE_CHECKING:
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
 
 #: What looks further, and reads only.
 LOOKUPS: Final = ("search_memory", "get_recent_history", "get_history_by_time")

@@ -7,17 +7,17 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.protocol.config import load, render_default
-from recalld.supervisor.protocol.paths import FLEET, WorkspacePaths, check_filesystem
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadRequest, NoWorkspace
-from recalld.supervisor.storage.files import Files
+from ..storage.catalogue import Text
+from ..storage.disk import RealDisk
+from ..storage.errors import BadRequest, NoWorkspace
+from ..storage.files import Files
+from .config import load, render_default
+from .paths import FLEET, WorkspacePaths, check_filesystem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
 
 
 def is_made(root: Path) -> bool:
@@ -50,7 +50,7 @@ def make_workspace(root: Path, environ: Mapping[str, str], language: Language = 
     The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
     BadConfig, and nothing is created, where the workspace could not be opened afterwards; BadRequest for the root of a fleet.
     """
-    from recalld.supervisor.storage.clock import machine_zone
+    from ..storage.clock import machine_zone
 
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists():

@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.struck import before_words, read_struck
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
+from .struck import before_words, read_struck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,11 +14,11 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire, truncate_to_ms, wire_time
-from recalld.supervisor.storage.instant import instants_of, quoted, read_instant, why_not_said_at
-from recalld.supervisor.storage.lenient_json import DEEPEST, is_deeper, is_same_object, parse_json, render_json
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.clock import to_wire, truncate_to_ms, wire_time
+from ..storage.instant import instants_of, quoted, read_instant, why_not_said_at
+from ..storage.lenient_json import DEEPEST, is_deeper, is_same_object, parse_json, render_json
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

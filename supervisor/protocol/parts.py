@@ -15,15 +15,15 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.attachments import attachments_of, kind_of, named
-from recalld.supervisor.protocol.message import ROLES, UNSAID, WORD_FIELDS, is_thought, text_of
-from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.language import language_of
+from ..text.lazy_re import lazy_re
+from .attachments import attachments_of, kind_of, named
+from .message import ROLES, UNSAID, WORD_FIELDS, is_thought, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from recalld.supervisor.protocol.message import Message
+    from .message import Message
 
 #: Every line that this module makes.
 LINE: Final = lazy_re(r"\((?:image|audio|video|file|call|result)\b[^\n]*\)")

@@ -13,12 +13,12 @@ from datetime import date
 from pathlib import Path  # noqa: TC003 - a dataclass field
 from typing import Final
 
-from recalld.supervisor.protocol.period import Period, read_period
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig, BadRequest
-from recalld.supervisor.storage.foreign_name import LONGEST_NAME, is_below
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.errors import BadConfig, BadRequest
+from ..storage.foreign_name import LONGEST_NAME, is_below
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .period import Period, read_period
 
 #: The folders of the task queue, in worker/: queued tasks, running tasks, results, failures by group.
 QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")

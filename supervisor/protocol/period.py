@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Literal
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
 
 RECENT_DAYS: Final = 5  # calendar days; docs/reference/protocol.md, 3.4
 _GROUP: Final = lazy_re(r"(?:day-(\d{4}-\d{2}-\d{2})|month-(\d{4}-\d{2}))")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.config_keys import ONE_LINE, VARIABLE, Section, name_of_the_key, section
-from recalld.supervisor.protocol.settings import duration, real, text, url, whole
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..text.record import record
+from .config_keys import ONE_LINE, VARIABLE, Section, name_of_the_key, section
+from .settings import duration, real, text, url, whole
 
 if TYPE_CHECKING:
     from datetime import timedelta

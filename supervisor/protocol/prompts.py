@@ -13,18 +13,18 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig, BadRequest
-from recalld.supervisor.text.language import Language
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.errors import BadConfig, BadRequest
+from ..text.language import Language
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from recalld.supervisor.protocol.config_keys import Privacy
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
+    from .config_keys import Privacy
+    from .paths import WorkspacePaths
 
 #: The placeholders that a template must have. {date} and {month} are both the period, {daily_summaries} is {messages} too.
 PLACEHOLDERS: Final = {
@@ -154,7 +154,7 @@ def load_templates(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, La
 
 def without_secrets(text: str, language: Language, privacy: Privacy) -> str:
     """Return the text as a model may read it."""
-    from recalld.supervisor.text.redact import hidden  # lazy: a template is filled in without it
+    from ..text.redact import hidden  # lazy: a template is filled in without it
 
     return text if privacy.redact == "off" else hidden(text, language, privacy.forms)
 

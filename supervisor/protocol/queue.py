@@ -12,10 +12,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.message import ATTEMPTS_END
-from recalld.supervisor.protocol.paths import QUEUE_FOLDERS
-from recalld.supervisor.protocol.period import Period, period_of_group
-from recalld.supervisor.protocol.task import (
+from ..storage.catalogue import Text
+from ..storage.clock import from_wire, to_wire, truncate_to_ms
+from ..storage.lenient_json import parse_json, render_json
+from ..text.lazy_re import lazy_re
+from .message import ATTEMPTS_END
+from .paths import QUEUE_FOLDERS
+from .period import Period, period_of_group
+from .task import (
     AskedTask,
     NewerVersion,
     Result,
@@ -25,18 +29,14 @@ from recalld.supervisor.protocol.task import (
     render_result,
     render_task,
 )
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     import re
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
+    from .paths import WorkspacePaths
 
 _TASK: Final = lazy_re(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
 #: A task that somebody waits for, by the digest of its session.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.storage.clock import local
+from ..storage.clock import local
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo

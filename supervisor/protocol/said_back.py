@@ -11,19 +11,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.turn import parse_receipt, turn_id, turn_ids
-from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import tokens
-from recalld.supervisor.text.word_frequency import rarity_asked
+from ..storage.errors import SupervisorError
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity_asked
+from .turn import parse_receipt, turn_id, turn_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
+    from .dated_file import Block
+    from .paths import WorkspacePaths
 
 #: How long after a turn its answer comes, at most.
 _ANSWERED: Final = timedelta(hours=1)

@@ -14,10 +14,10 @@ from dataclasses import field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.errors import BadConfig
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -11,7 +11,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Struck(NamedTuple):
 
     def __str__(self) -> str:
         """Return the words as a file has them, the day and the reason in their language."""
-        from recalld.supervisor.text.language import language_of  # here: most commands strike nothing
+        from ..text.language import language_of  # here: most commands strike nothing
 
         said = f"~~{self.words.replace('~~', '')}~~"
         if self.until is None:
@@ -85,7 +85,7 @@ def in_place_of(number: int, lines: Sequence[Dated]) -> int | None:
     It is an entry of the day on which that line ended, below it; of several the one with most words in common. Where that one
     has ended as well, the line that stands in its place.
     """
-    from recalld.supervisor.text.tokenizer import tokens  # here: most commands need none
+    from ..text.tokenizer import tokens  # here: most commands need none
 
     words = {line.number: line.words for line in lines}
     while found := read_struck(words.get(number, "")):

@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.dated_file import body_digest
-from recalld.supervisor.protocol.frontmatter import FORMAT, read_head, render_head
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .dated_file import body_digest
+from .frontmatter import FORMAT, read_head, render_head
+from .paths import day_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING, Final
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

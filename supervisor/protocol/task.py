@@ -15,13 +15,13 @@ import re
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from recalld.supervisor.protocol.message import ATTEMPTS_END
-from recalld.supervisor.protocol.summary_file import Source, can_be_named
-from recalld.supervisor.storage.catalogue import restored, stored
-from recalld.supervisor.storage.clock import from_wire, to_wire
-from recalld.supervisor.storage.foreign_name import parts_of
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import restored, stored
+from ..storage.clock import from_wire, to_wire
+from ..storage.foreign_name import parts_of
+from ..storage.lenient_json import parse_json, render_json
+from ..text.record import record
+from .message import ATTEMPTS_END
+from .summary_file import Source, can_be_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,16 +10,16 @@ from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from recalld.supervisor.protocol.dated_file import Block, parse_dated
-from recalld.supervisor.protocol.paths import day_of_name, period_of_name
-from recalld.supervisor.protocol.said_back import SaidBack
-from recalld.supervisor.protocol.summary_file import parse_summary
-from recalld.supervisor.text.decoding import text_of
+from ..text.decoding import text_of
+from .dated_file import Block, parse_dated
+from .paths import day_of_name, period_of_name
+from .said_back import SaidBack
+from .summary_file import parse_summary
 
 if TYPE_CHECKING:
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.task import Task
-    from recalld.supervisor.storage.files import Files
+    from ..storage.files import Files
+    from .paths import WorkspacePaths
+    from .task import Task
 
 
 class MaterialLost(Exception):

@@ -14,18 +14,18 @@ from dataclasses import asdict, field, fields
 from datetime import datetime  # noqa: TC003 - the type of an answer's field
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import SMALL, from_wire, to_wire
-from recalld.supervisor.storage.errors import BadFile, NewerFormat
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..storage.catalogue import Text
+from ..storage.clock import SMALL, from_wire, to_wire
+from ..storage.errors import BadFile, NewerFormat
+from ..storage.lenient_json import parse_json, render_json
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from recalld.supervisor.protocol.message import Message
+    from .message import Message
 
 VERSION: Final = 1
 TURN_ID: Final = lazy_re(r"\d{8}T\d{9}Z-[0-9a-f]{12}")

@@ -13,8 +13,11 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query import meanings
-from recalld.supervisor.query.calendar import (
+from ..query import meanings
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from ..text.tokenizer import HAN
+from .calendar import (
     COUNTS,
     HAN_WEEK,
     HAN_WEEKDAYS,
@@ -27,12 +30,9 @@ from recalld.supervisor.query.calendar import (
     day_tokens,
     month_tokens,
 )
-from recalld.supervisor.query.meanings import Said
-from recalld.supervisor.query.recurring import FEW, MONTHLY, NTH, WEEKLY, WITHIN, recurring
-from recalld.supervisor.query.tense import asks_to_do
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.tokenizer import HAN
+from .meanings import Said
+from .recurring import FEW, MONTHLY, NTH, WEEKLY, WITHIN, recurring
+from .tense import asks_to_do
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.small_talk import is_small_talk
-from recalld.supervisor.text.tokenizer import tokens
-from recalld.supervisor.text.word_frequency import rarity_asked
+from ..text.lazy_re import lazy_re
+from ..text.small_talk import is_small_talk
+from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity_asked
 
 #: The forms of a question, of an exclamation, and of a question to the assistant about itself.
 _QUESTION: Final = lazy_re(

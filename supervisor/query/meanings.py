@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.calendar import (
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .calendar import (
     HAN_DIGITS,
     LONGEST,
     YEAR_PARTS,
@@ -32,10 +34,8 @@ from recalld.supervisor.query.calendar import (
     weekday_number,
     year_of,
 )
-from recalld.supervisor.query.recurring import CLAUSE_END, USUAL
-from recalld.supervisor.query.tense import AHEAD, OVER
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from .recurring import CLAUSE_END, USUAL
+from .tense import AHEAD, OVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,22 +14,22 @@ import re
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.calendar import Days, day_tokens
-from recalld.supervisor.query.dates import days_meant, due_days, first_talk, plain, spans
-from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
-from recalld.supervisor.query.recurring import occasions, recurring
-from recalld.supervisor.query.tense import TENSE_WORDS, is_over, without_asking
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
-from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
-from recalld.supervisor.text.word_frequency import rarity_asked
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from ..text.small_talk import is_chitchat, is_small_talk
+from ..text.tokenizer import HAN, spelled, tokens
+from ..text.word_frequency import rarity_asked
+from .calendar import Days, day_tokens
+from .dates import days_meant, due_days, first_talk, plain, spans
+from .intent import is_about_oneself, is_chatter, role_asked_for
+from .recurring import occasions, recurring
+from .tense import TENSE_WORDS, is_over, without_asking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from recalld.supervisor.query.dates import Span
+    from .dates import Span
 
 #: Weights: a word of a request; a word of a date; an English word of a span of days, since people say "June" and "year" in
 #: messages, but not 月 and 号 (measured).

@@ -10,15 +10,15 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.calendar import HAN_WEEK, HAN_WEEKDAYS, MONTH, WEEKDAY, day_tokens, number, weekday_number
-from recalld.supervisor.query.tense import AHEAD, OVER
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import HAN
+from .calendar import HAN_WEEK, HAN_WEEKDAYS, MONTH, WEEKDAY, day_tokens, number, weekday_number
+from .tense import AHEAD, OVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recalld.supervisor.query.calendar import Days
+    from .calendar import Days
 
 # ── every week, every month ──────────────────────────────────────────────────
 

@@ -19,14 +19,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT
-from recalld.supervisor.text.line_table import line_of
-from recalld.supervisor.text.tokenizer import tokens
+from ..text.line_table import line_of
+from ..text.tokenizer import tokens
+from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recalld.supervisor.query.parse import Query
+    from .parse import Query
 
 #: A line for each stem, in the order of their bytes.
 TABLE: Final = Path(__file__).with_suffix(".txt")

@@ -10,13 +10,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-    from recalld.supervisor.query.calendar import Days
+    from .calendar import Days
 
 #: English verbs, common ones, that tell of what is over, as part of a pattern.
 _PAST_VERBS = r"\w{3,}ed|went|came|got|took|saw|met|paid|bought|sent|gave|spent|left"

@@ -20,17 +20,17 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.query.parse import REQUEST_WEIGHT
-from recalld.supervisor.text.chinese import cut_for_search, to_simplified
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.same_sound import sounding_like
-from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
-from recalld.supervisor.text.word_frequency import rarity_asked
+from ..text.chinese import cut_for_search, to_simplified
+from ..text.lazy_re import lazy_re
+from ..text.same_sound import sounding_like
+from ..text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
+from ..text.word_frequency import rarity_asked
+from .parse import REQUEST_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.query.parse import Query
+    from .parse import Query
 
 #: The number of letters of a word that may have a typo, and in how many words of a question typos are looked for: each takes
 #: some 500 lookups.

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.index.hit import SHARED, reader_of
-from recalld.supervisor.protocol.inbox import DIRECT, Chat
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..index.hit import SHARED, reader_of
+from ..protocol.inbox import DIRECT, Chat
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recalld.supervisor.index.hit import Passage
+    from ..index.hit import Passage
 
 _NAMED: Final = lazy_re(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 
@@ -56,14 +56,14 @@ class Audience:
         """Return the parts of the passage that may be shown to them: all of it, the lines that are marked, or nothing."""
         if self.may_see(passage):
             return (passage,)
-        from recalld.supervisor.index.chunking import marked_lines  # here: a chat with the user alone never needs it
+        from ..index.chunking import marked_lines  # here: a chat with the user alone never needs it
 
         lines = marked_lines(passage) if self.in_groups == "own" else ()
         return tuple(one for one in lines if not self.may_not_read(one.text))
 
     def may_not_read(self, text: str) -> bool:
         """True if others than the user read the answer, and the text has the label of a secret."""
-        from recalld.supervisor.text.redact import names_secret  # here: a chat with the user alone never needs it
+        from ..text.redact import names_secret  # here: a chat with the user alone never needs it
 
         return not self.chat.is_direct and names_secret(text)
 

@@ -25,20 +25,20 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from recalld.supervisor.index.hit import WORDS
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import copy_in_memory, open_outside, read_outside
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.storage.heap import give_back_memory
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..index.hit import WORDS
+from ..storage.catalogue import Text
+from ..storage.disk import copy_in_memory, open_outside, read_outside
+from ..storage.errors import BadConfig
+from ..storage.heap import give_back_memory
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.config_keys import Privacy
-    from recalld.supervisor.recall.vectors import Array
+    from ..protocol.config import Config
+    from ..protocol.config_keys import Privacy
+    from .vectors import Array
 
 #: The value of `[recall] backend` that stands for what is there.
 AUTO: Final = "auto"
@@ -263,14 +263,14 @@ def words_alone(config: Config, how: str) -> Text | None:
 
 def hidden_by(privacy: Privacy) -> list[object]:
     """Return the settings by which secrets are hidden: other settings make other vectors."""
-    from recalld.supervisor.text.redact import RULES  # only a search by meaning needs it
+    from ..text.redact import RULES  # only a search by meaning needs it
 
     return [privacy.redact != "off" and RULES, privacy.forms]
 
 
 def plain(text: str, privacy: Privacy) -> str:
     """Return the text without secrets, shortened; never an empty one, which models refuse."""
-    from recalld.supervisor.text.redact import redacted  # only a search by meaning needs it
+    from ..text.redact import redacted  # only a search by meaning needs it
 
     text = text[:MOST_CHARS].encode("utf-8", "replace").decode()
     hidden = text if privacy.redact == "off" else redacted(text, _HIDDEN, privacy.forms)

@@ -13,17 +13,17 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
-from recalld.supervisor.recall.embedders import MOST_CHARS, Refused, hidden_by, plain, unit_rows
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig
+from ..protocol.llm import NO_KEY, find_key, is_local, without_credentials
+from ..storage.catalogue import Text
+from ..storage.errors import BadConfig
+from .embedders import MOST_CHARS, Refused, hidden_by, plain, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.recall.embedders import Embedder
-    from recalld.supervisor.recall.vectors import Array
+    from ..protocol.config import Config
+    from .embedders import Embedder
+    from .vectors import Array
 
 #: The most bytes of an answer, for each text: 8,192 numbers as JSON.
 _MOST_BYTES: Final = 250_000

@@ -12,21 +12,21 @@ from dataclasses import field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.index.chunking import chunk_note
-from recalld.supervisor.protocol.struck import Dated, Struck, before_words, in_place_of, read_struck
-from recalld.supervisor.query.tense import asks_past
-from recalld.supervisor.storage.files import digest_of
-from recalld.supervisor.storage.noting import note
-from recalld.supervisor.text.decoding import decoded
-from recalld.supervisor.text.record import record
+from ..index.chunking import chunk_note
+from ..protocol.struck import Dated, Struck, before_words, in_place_of, read_struck
+from ..query.tense import asks_past
+from ..storage.files import digest_of
+from ..storage.noting import note
+from ..text.decoding import decoded
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from recalld.supervisor.index.hit import Hit, Passage
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.query.parse import Query
-    from recalld.supervisor.storage.files import Files
+    from ..index.hit import Hit, Passage
+    from ..protocol.paths import WorkspacePaths
+    from ..query.parse import Query
+    from ..storage.files import Files
 
 #: The score of what was struck, relative to the best hit that stands.
 _BEHIND: Final = 0.999

@@ -17,33 +17,33 @@ from functools import cached_property, partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.index.chunking import Chunk, chunk_message, neighbours
-from recalld.supervisor.index.documents import Document, meant, talk_documents, with_neighbours, words_in
-from recalld.supervisor.index.hit import BY_ID, ScoreParts
-from recalld.supervisor.index.literal import hits_of, newest_and_fullest
-from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
-from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.recall.audience import nameless
-from recalld.supervisor.recall.search import LIMIT, LITERAL_LIMIT, TIERS, Search
-from recalld.supervisor.recall.unfiled import UnfiledPassages, is_asked_by, path_by_id
-from recalld.supervisor.storage.catalogue import Text
+from ..index.chunking import Chunk, chunk_message, neighbours
+from ..index.documents import Document, meant, talk_documents, with_neighbours, words_in
+from ..index.hit import BY_ID, ScoreParts
+from ..index.literal import hits_of, newest_and_fullest
+from ..index.overlay import NOTHING, Overlay, overlay_group
+from ..protocol.dated_file import block_of
+from ..protocol.inbox import chat_of
+from ..storage.catalogue import Text
+from .audience import nameless
+from .search import LIMIT, LITERAL_LIMIT, TIERS, Search
+from .unfiled import UnfiledPassages, is_asked_by, path_by_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime, tzinfo
 
-    from recalld.supervisor.index.bm25 import Candidate
-    from recalld.supervisor.index.hit import Answer, Asked, Hit, Passage, SearchResult
-    from recalld.supervisor.index.index import Index
-    from recalld.supervisor.index.overlay import OverlayGroup
-    from recalld.supervisor.index.snapshot import View
-    from recalld.supervisor.protocol.message import Message
-    from recalld.supervisor.query.parse import Query
-    from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.search import Searcher
-    from recalld.supervisor.recall.unfiled import Unfiled
-    from recalld.supervisor.storage.clock import Deadline
+    from ..index.bm25 import Candidate
+    from ..index.hit import Answer, Asked, Hit, Passage, SearchResult
+    from ..index.index import Index
+    from ..index.overlay import OverlayGroup
+    from ..index.snapshot import View
+    from ..protocol.message import Message
+    from ..query.parse import Query
+    from ..storage.clock import Deadline
+    from .audience import Audience
+    from .search import Searcher
+    from .unfiled import Unfiled
 
 #: The most audiences whose part of memory is kept.
 _MOST_KEPT: Final = 8

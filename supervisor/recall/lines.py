@@ -15,30 +15,30 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from recalld.supervisor.index.hit import BY_ID
-from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, kind_of
-from recalld.supervisor.protocol.paths import LONG_TERM, day_of_name, is_foreign
-from recalld.supervisor.recall.audience import ALONE
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
-from recalld.supervisor.storage.foreign_name import parts_of
-from recalld.supervisor.text.decoding import decoded
-from recalld.supervisor.text.record import record
+from ..index.hit import BY_ID
+from ..protocol.attachments import attachments_of, digest_in_name, kind_of
+from ..protocol.paths import LONG_TERM, day_of_name, is_foreign
+from ..storage.catalogue import Text
+from ..storage.errors import BadFile, BadRequest, NotFound
+from ..storage.foreign_name import parts_of
+from ..text.decoding import decoded
+from ..text.record import record
+from .audience import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.index.hit import Passage
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.group_search import Parts
-    from recalld.supervisor.recall.unfiled import Unfiled
-    from recalld.supervisor.storage.files import Files
+    from ..archive.journal import SeenJournal
+    from ..archive.memory_folder import MemoryFolder
+    from ..index.hit import Passage
+    from ..protocol.dated_file import Block
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files
+    from .audience import Audience
+    from .group_search import Parts
+    from .unfiled import Unfiled
 
 
 @record
@@ -108,7 +108,7 @@ class LineReader:
 
     def _described(self, name: str, place: Path, audience: Audience) -> Lines:
         """Return the line about a picture or a file; an error if it does not exist, or is not what its name says."""
-        from recalld.supervisor.archive.attachments import Attachments
+        from ..archive.attachments import Attachments
 
         data = Attachments(self.files, self.paths).read(name)
         if data is None:
@@ -125,8 +125,8 @@ class LineReader:
 
     def _passages(self, place: Path, data: bytes) -> Iterator[Passage]:
         """Yield the passages of a file as the index has them; none if no search reads the file."""
-        from recalld.supervisor.index.documents import chunk_data  # here: a direct chat needs neither
-        from recalld.supervisor.index.scan import kind_and_day
+        from ..index.documents import chunk_data  # here: a direct chat needs neither
+        from ..index.scan import kind_and_day
 
         if not is_foreign(place.name):
             kind, day = kind_and_day(self.files, self.paths, place, data)
@@ -144,7 +144,7 @@ class LineReader:
 
     def _blocks(self, identity: str, now: datetime, audience: Audience) -> Iterator[Block]:
         """Yield the texts of the message that *audience* may see."""
-        from recalld.supervisor.index.chunking import chunk_message
+        from ..index.chunking import chunk_message
 
         for block in self.unfiled().blocks_of(identity, now, self.journal(), self.memory()):
             if audience.may_see(chunk_message(BY_ID, block, self.zone).passage):

@@ -17,32 +17,32 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from recalld.supervisor.index.chunking import Chunk, neighbours
-from recalld.supervisor.index.documents import meant_by, meant_in
-from recalld.supervisor.index.hit import BOTH
-from recalld.supervisor.index.manifest import Manifest
-from recalld.supervisor.recall.embedders import AUTO, IDLE_S, InProcess, Refused, embedder_of
-from recalld.supervisor.recall.vectors import VectorStore
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import NEVER, within
-from recalld.supervisor.storage.control import UNLIMITED
-from recalld.supervisor.storage.errors import BadConfig, SupervisorError
+from ..index.chunking import Chunk, neighbours
+from ..index.documents import meant_by, meant_in
+from ..index.hit import BOTH
+from ..index.manifest import Manifest
+from ..storage.catalogue import Text
+from ..storage.clock import NEVER, within
+from ..storage.control import UNLIMITED
+from ..storage.errors import BadConfig, SupervisorError
+from .embedders import AUTO, IDLE_S, InProcess, Refused, embedder_of
+from .vectors import VectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.index.documents import Meant
-    from recalld.supervisor.index.hit import Asked, Passage
-    from recalld.supervisor.index.index import Index
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.recall.embedders import Embedder
-    from recalld.supervisor.recall.vectors import Array, Segment
-    from recalld.supervisor.storage.clock import Deadline
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.files import Files
+    from ..events import Events
+    from ..index.documents import Meant
+    from ..index.hit import Asked, Passage
+    from ..index.index import Index
+    from ..protocol.config import Config
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.clock import Deadline
+    from ..storage.control import Control
+    from ..storage.files import Files
+    from .embedders import Embedder
+    from .vectors import Array, Segment
 
 #: How many vectors are compared in full, of those that their codes find, and how many passages may be found by meaning alone.
 _COMPARED: Final = 300

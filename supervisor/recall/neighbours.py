@@ -12,16 +12,16 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.replies import is_question
-from recalld.supervisor.index.chunking import PAUSE_S
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..extracts.replies import is_question
+from ..index.chunking import PAUSE_S
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.index.hit import Hit, Passage
-    from recalld.supervisor.protocol.message import Message
+    from ..index.hit import Hit, Passage
+    from ..protocol.message import Message
 
 #: The reason of a hit that has no word of the question, nor a related one.
 WINDOW: Final = "window"

@@ -15,45 +15,45 @@ from functools import reduce
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from recalld.supervisor.index.bm25 import load_numpy
-from recalld.supervisor.index.chunking import chunk_note
-from recalld.supervisor.index.documents import MOST_CHARS
-from recalld.supervisor.index.gate import gate_of
-from recalld.supervisor.index.hit import BOTH, WORDS, Answer, Hit, SearchResult
-from recalld.supervisor.index.literal import hits_of, literal_terms, newest_and_fullest, search_files
-from recalld.supervisor.index.scan import MOST_BYTES, PATIENCE_S, long_term_name
-from recalld.supervisor.protocol.marks import only_pinned
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, subject_of
-from recalld.supervisor.recall.audience import ALONE
-from recalld.supervisor.recall.ended import of_today
-from recalld.supervisor.recall.neighbours import going_on
-from recalld.supervisor.recall.unfiled import UnfiledPassages, is_asked_by
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import local_day, within
-from recalld.supervisor.storage.control import UNENDING, UNLIMITED
-from recalld.supervisor.storage.errors import BadFile, as_supervisor_error
-from recalld.supervisor.text.decoding import decoded
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.tokenizer import tokens
+from ..index.bm25 import load_numpy
+from ..index.chunking import chunk_note
+from ..index.documents import MOST_CHARS
+from ..index.gate import gate_of
+from ..index.hit import BOTH, WORDS, Answer, Hit, SearchResult
+from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
+from ..index.scan import MOST_BYTES, PATIENCE_S, long_term_name
+from ..protocol.marks import only_pinned
+from ..protocol.paths import day_of_name
+from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, subject_of
+from ..storage.catalogue import Text
+from ..storage.clock import local_day, within
+from ..storage.control import UNENDING, UNLIMITED
+from ..storage.errors import BadFile, as_supervisor_error
+from ..text.decoding import decoded
+from ..text.record import record
+from ..text.tokenizer import tokens
+from .audience import ALONE
+from .ended import of_today
+from .neighbours import going_on
+from .unfiled import UnfiledPassages, is_asked_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime, tzinfo
 
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.index.commit import Changes
-    from recalld.supervisor.index.hit import Asked, Miss, Passage, Tier
-    from recalld.supervisor.index.index import Index
-    from recalld.supervisor.protocol.config_keys import Recall
-    from recalld.supervisor.protocol.message import Message
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.meaning import Meaning
-    from recalld.supervisor.recall.unfiled import Unfiled
-    from recalld.supervisor.storage.clock import Deadline
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.files import Files
+    from ..events import Events
+    from ..index.commit import Changes
+    from ..index.hit import Asked, Miss, Passage, Tier
+    from ..index.index import Index
+    from ..protocol.config_keys import Recall
+    from ..protocol.message import Message
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.clock import Deadline
+    from ..storage.control import Control
+    from ..storage.files import Files
+    from .audience import Audience
+    from .meaning import Meaning
+    from .unfiled import Unfiled
 
 T = TypeVar("T")
 #: The most hits that a search returns of ordinary memories, and the most of originals.

@@ -16,42 +16,42 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
-from recalld.supervisor.archive.identity import assign_ids
-from recalld.supervisor.archive.journal import SeenJournal
-from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
-from recalld.supervisor.index.chunking import chunk_message, neighbours
-from recalld.supervisor.index.documents import MOST_CHARS, beginning, talk_documents
-from recalld.supervisor.index.hit import BY_ID
-from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
-from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.message import Archived, Message
-from recalld.supervisor.recall.neighbours import is_asked_again
-from recalld.supervisor.storage.clock import NEVER
-from recalld.supervisor.storage.errors import SupervisorError, as_supervisor_error
-from recalld.supervisor.text.chinese import load_to_cut
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.printable import printable
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.tokenizer import HAN, tokens
+from ..archive.identity import assign_ids
+from ..archive.journal import SeenJournal
+from ..index.bm25 import CONTEXT_WIDTHS
+from ..index.chunking import chunk_message, neighbours
+from ..index.documents import MOST_CHARS, beginning, talk_documents
+from ..index.hit import BY_ID
+from ..index.overlay import NOTHING, Overlay, overlay_group
+from ..protocol.dated_file import block_of
+from ..protocol.message import Archived, Message
+from ..storage.clock import NEVER
+from ..storage.errors import SupervisorError, as_supervisor_error
+from ..text.chinese import load_to_cut
+from ..text.lazy_re import lazy_re
+from ..text.printable import printable
+from ..text.record import record
+from ..text.tokenizer import HAN, tokens
+from .neighbours import is_asked_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.archive.append import DropBox
-    from recalld.supervisor.archive.deletions import Deletions
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.index.chunking import Chunk
-    from recalld.supervisor.index.hit import Passage
-    from recalld.supervisor.index.overlay import OverlayGroup
-    from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.message import History, Key
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.clock import Deadline
-    from recalld.supervisor.storage.files import Files
+    from ..archive.append import DropBox
+    from ..archive.deletions import Deletions
+    from ..archive.history import HistoryStore
+    from ..archive.memory_folder import MemoryFolder
+    from ..index.chunking import Chunk
+    from ..index.hit import Passage
+    from ..index.overlay import OverlayGroup
+    from ..protocol.config_keys import Archive
+    from ..protocol.dated_file import Block
+    from ..protocol.message import History, Key
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.clock import Deadline
+    from ..storage.files import Files
 
 #: Messages of one group: after a new message only the last groups of its conversation are made again.
 _GROUP: Final = 16

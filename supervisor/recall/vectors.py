@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import Busy
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..storage.catalogue import Text
+from ..storage.errors import Busy
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ..storage.disk import Stat
+    from ..storage.files import Files
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 #: The head of a file: a mark with its version, the number of vectors, the number of their elements, the checksum of the rest.

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..storage.clock import to_wire
+from ..storage.lenient_json import parse_json, render_json
+from ..text.lazy_re import lazy_re
+from ..text.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from recalld.supervisor.protocol.queue import TaskQueue
-    from recalld.supervisor.replies.waiting import Conversation
-    from recalld.supervisor.storage.files import Files
+    from ..protocol.queue import TaskQueue
+    from ..storage.files import Files
+    from .waiting import Conversation
 
 _NAME: Final = lazy_re(r"reply-[0-9a-f]{16}\.json")
 

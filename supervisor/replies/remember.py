@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.llm_output import own_words
+from ..text.lazy_re import lazy_re
+from ..text.llm_output import own_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

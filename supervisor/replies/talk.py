@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from recalld.supervisor.protocol.lookup_request import mark_line
-from recalld.supervisor.protocol.prompts import load_template
-from recalld.supervisor.recall.neighbours import only_neighbours
-from recalld.supervisor.replies.remember import asked_to_remember
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.language import Language
+from ..protocol.lookup_request import mark_line
+from ..protocol.prompts import load_template
+from ..recall.neighbours import only_neighbours
+from ..storage.catalogue import Text
+from ..text.language import Language
+from .remember import asked_to_remember
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from recalld.supervisor.context.build import Injection
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.files import Files
+    from ..context.build import Injection
+    from ..protocol.paths import WorkspacePaths
+    from ..storage.files import Files
 
 #: Calls of the model in one look further, at most.
 MOST_CALLS: Final = 5

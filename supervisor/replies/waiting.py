@@ -12,16 +12,16 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.inbox import Chat, chat_of
-from recalld.supervisor.protocol.message import digest_of_text
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.text.record import record
+from ..protocol.inbox import Chat, chat_of
+from ..protocol.message import digest_of_text
+from ..storage.clock import to_wire
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.protocol.message import Key, Message
+    from ..protocol.message import Key, Message
 
 #: Fields of an input that its answer takes over: where it was said.
 _PLACE: Final = ("session", "chat", "channel", "project")

@@ -13,13 +13,13 @@ import stat as modes
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.storage.errors import Conflict
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
+from .errors import Conflict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recalld.supervisor.storage.files import Files
+    from .files import Files
 
 _ASIDE: Final = lazy_re(r".+\.aside(?:-[0-9]+)?")
 #: How often something else may come under the name while the file is written.

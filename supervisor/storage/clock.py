@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import read_outside
-from recalld.supervisor.storage.errors import BadConfig
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .catalogue import Text
+from .disk import read_outside
+from .errors import BadConfig
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 

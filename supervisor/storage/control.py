@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.storage.clock import NEVER
-from recalld.supervisor.text.record import record
+from ..text.record import record
+from .clock import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.storage.clock import Deadline
+    from .clock import Deadline
 
 
 def _no() -> bool:

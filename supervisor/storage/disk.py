@@ -22,7 +22,7 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from recalld.supervisor.storage.errors import Busy
+from .errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

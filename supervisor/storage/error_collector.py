@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recalld.supervisor.storage.errors import BadConfig, NewerFormat
+from .errors import BadConfig, NewerFormat
 
 
 class ErrorCollector:

@@ -13,14 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
+from .catalogue import Text
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from pathlib import PurePath
 
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
 
 #: The name of a temporary file, which will replace the file *name*; errors name that file.
 TEMPORARY: Final = lazy_re(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")

@@ -23,9 +23,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.storage.errors import TEMPORARY, Busy, Conflict
-from recalld.supervisor.storage.foreign_name import LONGEST_GIVEN, shortened
-from recalld.supervisor.text.record import record
+from ..text.record import record
+from .errors import TEMPORARY, Busy, Conflict
+from .foreign_name import LONGEST_GIVEN, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.storage.disk import Disk, Stat
+    from .disk import Disk, Stat
 
 FILE_MODE: Final = 0o600
 LOCK_WAIT_S: Final = 10.0

@@ -12,8 +12,8 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
+from .catalogue import Text
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/reference/protocol.md, 2: an earlier time is impossible

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.decoding import encoding_of
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.decoding import encoding_of
+from ..text.lazy_re import lazy_re
+from .catalogue import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

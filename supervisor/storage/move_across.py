@@ -12,13 +12,13 @@ import os
 import stat as modes
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.storage.errors import Conflict
+from .errors import Conflict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recalld.supervisor.storage.disk import Disk
-    from recalld.supervisor.storage.files import Files
+    from .disk import Disk
+    from .files import Files
 
 
 def move_across(files: Files, old: Path, new: Path) -> None:

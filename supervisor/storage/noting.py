@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.text.printable import printable_line
+from ..text.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,14 +14,14 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.storage.by_content import keep_by_content
-from recalld.supervisor.storage.files import digest_of
+from .by_content import keep_by_content
+from .files import digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from .disk import Stat
+    from .files import Files
 
 #: What is younger is not too old.
 LEAST_AGE: Final = timedelta(days=30)

@@ -10,36 +10,36 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.coverage import may_replace
-from recalld.supervisor.archive.flags import Failure
-from recalld.supervisor.extracts.courtesy import are_courtesies
-from recalld.supervisor.protocol.period import Period, period_of_group
-from recalld.supervisor.protocol.summary_file import Summary
-from recalld.supervisor.protocol.task import NO_ANSWER, NewerVersion, task_id
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.error_collector import ErrorCollector
-from recalld.supervisor.storage.errors import Conflict
-from recalld.supervisor.summaries.llm_state import note_answer, note_result, waits_of
-from recalld.supervisor.summaries.meanwhile import NOTHING, stand_after_refusals
-from recalld.supervisor.summaries.quality import judge, reject_form
-from recalld.supervisor.summaries.reading import blocks_of, material_of
-from recalld.supervisor.summaries.retry import Backoff, refused_mark
-from recalld.supervisor.text.llm_output import cleaned, says_nothing
-from recalld.supervisor.text.record import record
+from ..archive.coverage import may_replace
+from ..archive.flags import Failure
+from ..extracts.courtesy import are_courtesies
+from ..protocol.period import Period, period_of_group
+from ..protocol.summary_file import Summary
+from ..protocol.task import NO_ANSWER, NewerVersion, task_id
+from ..storage.clock import to_wire
+from ..storage.error_collector import ErrorCollector
+from ..storage.errors import Conflict
+from ..text.llm_output import cleaned, says_nothing
+from ..text.record import record
+from .llm_state import note_answer, note_result, waits_of
+from .meanwhile import NOTHING, stand_after_refusals
+from .quality import judge, reject_form
+from .reading import blocks_of, material_of
+from .retry import Backoff, refused_mark
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
-    from recalld.supervisor.archive.coverage import ExistingSummary
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.archive.tombstones import Tombstones
-    from recalld.supervisor.protocol.task import Reason, Result
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.files import Files
-    from recalld.supervisor.summaries.llm_state import ModelUse
+    from ..archive.coverage import ExistingSummary
+    from ..archive.memory_folder import MemoryFolder
+    from ..archive.quarantine import Quarantine
+    from ..archive.tombstones import Tombstones
+    from ..protocol.task import Reason, Result
+    from ..storage.control import Control
+    from ..storage.files import Files
+    from .llm_state import ModelUse
 
 
 @record

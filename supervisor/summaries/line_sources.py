@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

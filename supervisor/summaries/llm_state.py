@@ -12,12 +12,14 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.prompts import LENGTH_ASKED, parts_of_prompt, version_of_summaries
-from recalld.supervisor.protocol.task import NO_ANSWER
-from recalld.supervisor.storage.catalogue import Text, restored, stored
-from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
-from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.retry import (
+from ..protocol.prompts import LENGTH_ASKED, parts_of_prompt, version_of_summaries
+from ..protocol.task import NO_ANSWER
+from ..storage.catalogue import Text, restored, stored
+from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
+from ..storage.errors import NoSummary
+from ..text.lazy_re import lazy_re
+from ..text.record import record
+from .retry import (
     Answers,
     ProviderState,
     after_fault,
@@ -26,26 +28,24 @@ from recalld.supervisor.summaries.retry import (
     with_usage,
     without_fault,
 )
-from recalld.supervisor.summaries.schedule import SummaryWriter
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from .schedule import SummaryWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from recalld.supervisor.archive.coverage import MemoryFile
-    from recalld.supervisor.archive.flags import Failure
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.config_keys import Llm
-    from recalld.supervisor.protocol.llm import CallLog, Endpoint
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.queue import TaskQueue
-    from recalld.supervisor.protocol.task import Result
-    from recalld.supervisor.storage.files import Files
-    from recalld.supervisor.summaries.retry import Waits
-    from recalld.supervisor.summaries.schedule import SummaryJob
+    from ..archive.coverage import MemoryFile
+    from ..archive.flags import Failure
+    from ..events import Events
+    from ..protocol.config import Config
+    from ..protocol.config_keys import Llm
+    from ..protocol.llm import CallLog, Endpoint
+    from ..protocol.paths import WorkspacePaths
+    from ..protocol.queue import TaskQueue
+    from ..protocol.task import Result
+    from ..storage.files import Files
+    from .retry import Waits
+    from .schedule import SummaryJob
 
 #: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
 BYTES_PER_TOKEN: Final = 3

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.chinese import to_simplified
-from recalld.supervisor.text.figures import figures
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import tokens
-from recalld.supervisor.text.word_frequency import rarity, telling_words
+from ..text.chinese import to_simplified
+from ..text.figures import figures
+from ..text.lazy_re import lazy_re
+from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity, telling_words
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from recalld.supervisor.text.language import Language
+    from ..text.language import Language
 
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.
 _MIN_TELLING: Final = 16

@@ -13,28 +13,28 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.courtesy import are_courtesies
-from recalld.supervisor.protocol.summary_file import Summary
-from recalld.supervisor.storage.clock import local_day, to_wire
-from recalld.supervisor.storage.error_collector import ErrorCollector
-from recalld.supervisor.storage.errors import Conflict
-from recalld.supervisor.summaries.llm_state import summary_writer
-from recalld.supervisor.summaries.reading import blocks_of, extract_of, quotes_all
-from recalld.supervisor.summaries.schedule import extracts_due
-from recalld.supervisor.text.language import count_words
-from recalld.supervisor.text.small_talk import is_small_talk
+from ..extracts.courtesy import are_courtesies
+from ..protocol.summary_file import Summary
+from ..storage.clock import local_day, to_wire
+from ..storage.error_collector import ErrorCollector
+from ..storage.errors import Conflict
+from ..text.language import count_words
+from ..text.small_talk import is_small_talk
+from .llm_state import summary_writer
+from .reading import blocks_of, extract_of, quotes_all
+from .schedule import extracts_due
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.protocol.summary_file import Source
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.files import FileVersion
-    from recalld.supervisor.summaries.llm_state import ModelUse
+    from ..archive.memory_folder import MemoryFolder
+    from ..protocol.config import Config
+    from ..protocol.dated_file import Block
+    from ..protocol.period import Period
+    from ..protocol.summary_file import Source
+    from ..storage.control import Control
+    from ..storage.files import FileVersion
+    from .llm_state import ModelUse
 
 #: The text of an empty summary, so that a person who opens it knows why it is empty.
 NOTHING: Final = "> 无需记录 · Nothing to record."
@@ -129,7 +129,7 @@ def write_extract(
     refused: str = "",
 ) -> bool:
     """Write the extract *text* of the group in the place of none or of another extract; return whether it was written."""
-    from recalld.supervisor.summaries.quality import reject_form  # imported here, since `status` only counts extracts
+    from .quality import reject_form  # imported here, since `status` only counts extracts
 
     archive = use.config.archive
     version, before = memory.read_summary(period)

@@ -13,19 +13,19 @@ from abc import ABC, abstractmethod
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
-from recalld.supervisor.protocol.prompts import text_of
-from recalld.supervisor.protocol.task import NO_ANSWER, AskedTask, asked_id
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import NEVER, to_wire, within
-from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.llm_state import note_answer, note_result, refusal
-from recalld.supervisor.text.record import record
+from ..protocol.prompts import text_of
+from ..protocol.task import NO_ANSWER, AskedTask, asked_id
+from ..storage.catalogue import Text
+from ..storage.clock import NEVER, to_wire, within
+from ..storage.errors import NoSummary
+from ..text.record import record
+from .llm_state import note_answer, note_result, refusal
 
 if TYPE_CHECKING:
-    from recalld.supervisor.protocol.prompts import Prompt
-    from recalld.supervisor.protocol.task import Result
-    from recalld.supervisor.storage.clock import Clock, Deadline
-    from recalld.supervisor.summaries.llm_state import ModelUse
+    from ..protocol.prompts import Prompt
+    from ..protocol.task import Result
+    from ..storage.clock import Clock, Deadline
+    from .llm_state import ModelUse
 
 #: How long a worker may take in addition to its call: to start, and to report that the model was silent for too long.
 _STARTUP: Final = timedelta(seconds=30)

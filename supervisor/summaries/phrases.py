@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.llm_output import HEADING, opening, outside_code, own_words
-from recalld.supervisor.text.small_talk import is_chitchat
-from recalld.supervisor.text.tokenizer import HAN
+from ..text.lazy_re import lazy_re
+from ..text.llm_output import HEADING, opening, outside_code, own_words
+from ..text.small_talk import is_chitchat
+from ..text.tokenizer import HAN
 
 _GREETING_MAX_CHARS: Final = 160  # of a text that is judged as a greeting
 

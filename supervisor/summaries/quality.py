@@ -14,18 +14,18 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
-from recalld.supervisor.summaries import phrases, shape
-from recalld.supervisor.summaries.material import Material, is_copy, says_less, says_much_new
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.llm_output import outside_code, own_words
-from recalld.supervisor.text.tokenizer import HAN, KANA, tokens
-from recalld.supervisor.text.word_frequency import telling_words
+from ..protocol.summary_file import MARKER, SOURCES
+from ..summaries import phrases, shape
+from ..text.lazy_re import lazy_re
+from ..text.llm_output import outside_code, own_words
+from ..text.tokenizer import HAN, KANA, tokens
+from ..text.word_frequency import telling_words
+from .material import Material, is_copy, says_less, says_much_new
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.protocol.task import Reason
+    from ..protocol.task import Reason
 
 MAX_CHARS: Final = 8_000  # characters of one summary
 

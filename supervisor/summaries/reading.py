@@ -10,23 +10,23 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.extracts.extract import extract
-from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.summaries.llm_state import prompt_examples, prompt_marks
-from recalld.supervisor.text.language import language_of, language_of_sentences
-from recalld.supervisor.text.lazy_re import lazy_re
+from ..extracts.extract import extract
+from ..protocol.dated_file import Block
+from ..protocol.paths import day_of_name
+from ..storage.clock import local_day
+from ..text.language import language_of, language_of_sentences
+from ..text.lazy_re import lazy_re
+from .llm_state import prompt_examples, prompt_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from zoneinfo import ZoneInfo
 
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.protocol.summary_file import Source
-    from recalld.supervisor.summaries.material import Material
+    from ..archive.memory_folder import MemoryFolder
+    from ..protocol.config import Config
+    from ..protocol.period import Period
+    from ..protocol.summary_file import Source
+    from .material import Material
 
 #: Characters of the material that an answer is compared with: a month of long days.
 _MOST_CHARS: Final = 400_000
@@ -74,7 +74,7 @@ def material_of(
 
     One that code joined from the summaries of days *may copy*.
     """
-    from recalld.supervisor.summaries.material import Material  # imported here, since `status` reads no material
+    from .material import Material  # imported here, since `status` reads no material
 
     zone = config.archive.zone
     blocks = blocks_of(memory, (source.name for source in sources), zone)

@@ -16,13 +16,13 @@ from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
-from recalld.supervisor.text.record import record
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.protocol.summary_file import Source
+    from ..protocol.summary_file import Source
 
 #: The waits after the first, second, … failure; past the last of them one try a day.
 BACKOFF: Final = tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.archive.coverage import covered, covers
-from recalld.supervisor.protocol.period import Period, day, month, summary_period
-from recalld.supervisor.text.record import record
+from ..archive.coverage import covered, covers
+from ..protocol.period import Period, day, month, summary_period
+from ..text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import date
 
-    from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
-    from recalld.supervisor.protocol.summary_file import Source
+    from ..archive.coverage import ExistingSummary, MemoryFile
+    from ..protocol.summary_file import Source
 
 
 @record(kw_only=True)

@@ -12,8 +12,8 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.llm_output import HEADING, outside_code, own_words
+from ..text.lazy_re import lazy_re
+from ..text.llm_output import HEADING, outside_code, own_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

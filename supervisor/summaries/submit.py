@@ -10,33 +10,33 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.archive.coverage import covered
-from recalld.supervisor.archive.flags import Failure, mark_pending
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.protocol.period import day, month, read_period, summary_period
-from recalld.supervisor.protocol.task import Task, task_id
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import local_day, to_wire
-from recalld.supervisor.storage.error_collector import ErrorCollector
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
-from recalld.supervisor.summaries.meanwhile import stands_alone
-from recalld.supervisor.summaries.retry import is_due, refused_mark
-from recalld.supervisor.summaries.schedule import SummaryJob, due_summaries, not_pruned, summary_job
+from ..archive.coverage import covered
+from ..archive.flags import Failure, mark_pending
+from ..protocol.message import Message
+from ..protocol.period import day, month, read_period, summary_period
+from ..protocol.task import Task, task_id
+from ..storage.catalogue import Text
+from ..storage.clock import local_day, to_wire
+from ..storage.error_collector import ErrorCollector
+from ..storage.errors import BadRequest
+from .llm_state import bytes_by_group, calls_left, calls_needed, summary_writer, writes_extracts
+from .meanwhile import stands_alone
+from .retry import is_due, refused_mark
+from .schedule import SummaryJob, due_summaries, not_pruned, summary_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from recalld.supervisor.archive.coverage import ExistingSummary
-    from recalld.supervisor.archive.history import HistoryStore
-    from recalld.supervisor.archive.journal import SeenJournal
-    from recalld.supervisor.archive.memory_folder import MemoryFolder
-    from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.period import Period
-    from recalld.supervisor.protocol.queue import TaskQueue
-    from recalld.supervisor.summaries.llm_state import ModelUse
+    from ..archive.coverage import ExistingSummary
+    from ..archive.history import HistoryStore
+    from ..archive.journal import SeenJournal
+    from ..archive.memory_folder import MemoryFolder
+    from ..events import Events
+    from ..protocol.config import Config
+    from ..protocol.period import Period
+    from ..protocol.queue import TaskQueue
+    from .llm_state import ModelUse
 
 
 def submit_due(

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from .lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable

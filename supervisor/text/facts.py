@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.small_talk import is_small_talk
+from .lazy_re import lazy_re
+from .small_talk import is_small_talk
 
 _STATES: Final = lazy_re(
     r"\d|[零一二三四五六七八九十百千万两]{2,}|[一二三四五六七八九十两](?:点|号|月|日|周|年|块|元|岁|斤|口人)"

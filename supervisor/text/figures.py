@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from .lazy_re import lazy_re
+from .record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

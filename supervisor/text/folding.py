@@ -11,13 +11,13 @@ from __future__ import annotations
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.quoting import take_entries, taken
+from .quoting import take_entries, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.text.quoting import Entry
+    from .language import Language
+    from .quoting import Entry
 
 #: The tokens of the smallest piece that is worth a call: if even that is too long, the cause is not the piece.
 MIN_PIECE: Final = 64

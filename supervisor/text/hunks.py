@@ -6,7 +6,7 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from .lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN, KANA
+from .lazy_re import lazy_re
+from .tokenizer import HAN, KANA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

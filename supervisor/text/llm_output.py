@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.thinking import after_thoughts
+from .lazy_re import lazy_re
+from .thinking import after_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,17 +11,17 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from recalld.supervisor.text.language import language_of
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.personal import kind_of
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.redact import find_secrets, redacted
+from .language import language_of
+from .lazy_re import lazy_re
+from .personal import kind_of
+from .record import record
+from .redact import find_secrets, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.text.redact import Secret
+    from .language import Language
+    from .redact import Secret
 
 #: A function that puts marks in the place of secrets.
 Mark: TypeAlias = "Callable[[str], str]"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recalld.supervisor.text.language import Language
+    from .language import Language
 
 #: What a number or a name is not in the middle of.
 _BEGIN, _END = r"(?<![A-Za-z0-9_.-])(?<![+])", r"(?![A-Za-z0-9_-])"

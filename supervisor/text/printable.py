@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from .lazy_re import lazy_re
 
 if TYPE_CHECKING:
     import re

@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.secret_forms import found_secrets, keys
-from recalld.supervisor.text.secret_labels import Found, has_label, labelled
+from .lazy_re import lazy_re
+from .record import record
+from .secret_forms import found_secrets, keys
+from .secret_labels import Found, has_label, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from recalld.supervisor.text.language import Language
+    from .language import Language
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
 RULES: Final = 11

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.secret_labels import Found, beginnings, labelled
+from .lazy_re import lazy_re
+from .secret_labels import Found, beginnings, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

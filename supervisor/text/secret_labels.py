@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from .lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from .lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

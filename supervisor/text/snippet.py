@@ -15,9 +15,9 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.chinese import to_simplified
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN
+from .chinese import to_simplified
+from .lazy_re import lazy_re
+from .tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

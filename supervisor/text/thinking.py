@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from .lazy_re import lazy_re
 
 _THOUGHT: Final = lazy_re(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 #: If the chat template itself opens the thinking, the answer has only its end, on a line of its own.

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.tokenizer import HAN, KANA
+from .lazy_re import lazy_re
+from .tokenizer import HAN, KANA
 
 #: Tokens that the chat template adds to each message.
 MESSAGE_TOKENS: Final = 4

@@ -15,8 +15,8 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.text.chinese import cut_for_search, cut_whole, to_simplified
-from recalld.supervisor.text.lazy_re import lazy_re
+from .chinese import cut_for_search, cut_whole, to_simplified
+from .lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

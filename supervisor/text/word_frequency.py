@@ -14,10 +14,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from recalld.supervisor.text.chinese import han_frequency
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.line_table import line_of
-from recalld.supervisor.text.tokenizer import HAN, stem, tokens
+from .chinese import han_frequency
+from .lazy_re import lazy_re
+from .line_table import line_of
+from .tokenizer import HAN, stem, tokens
 
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
 _COMMON: Final = 3000.0

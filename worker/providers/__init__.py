@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.prompts import Prompt
     from recalld.supervisor.protocol.task import Reason, Task
-    from recalld.worker.providers.server_pages import Capacity, Listed
+
+    from .server_pages import Capacity, Listed
 
 
 class Provider(Protocol):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.protocol.prompts import text_of, turns_of
 from recalld.supervisor.text.llm_output import goes_round, without_thinking
 from recalld.supervisor.text.token_count import estimate_tokens
-from recalld.worker.providers import Completion, ProviderError, Usage, http_errors
+
+from ..providers import Completion, ProviderError, Usage, http_errors
 
 if TYPE_CHECKING:
     from recalld.supervisor.protocol.prompts import Prompt

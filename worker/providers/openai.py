@@ -22,9 +22,10 @@ import openai
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
 from recalld.supervisor.storage.catalogue import Text
-from recalld.worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
-from recalld.worker.providers.answer import Answer
-from recalld.worker.providers.server_pages import Capacity, Listed, capacity_in, listed_in, tasks_in
+
+from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
+from .answer import Answer
+from .server_pages import Capacity, Listed, capacity_in, listed_in, tasks_in
 
 if TYPE_CHECKING:
     import ssl

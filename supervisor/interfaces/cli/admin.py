@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recalld.supervisor.interfaces.cli import state
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, wire, word
-from recalld.supervisor.operations import upkeep
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.text.printable import printable_line
+from ...operations import upkeep
+from ...storage.catalogue import Text
+from ...storage.clock import utc_now
+from ...storage.errors import BadFile
+from ...text.printable import printable_line
+from ..cli import state
+from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .output import as_json, as_text, wire, word
 
 if TYPE_CHECKING:
-    from recalld.supervisor.interfaces.cli.call import Call
+    from .call import Call
 
 
 def status(
@@ -61,11 +61,11 @@ def fsck(
     call: Call = ctx.obj
     from time import sleep
 
-    from recalld.supervisor.checks import nightly
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.systemd import failed_unit
-    from recalld.supervisor.checks.table import account
-    from recalld.supervisor.protocol.making import check_made
+    from ...checks import nightly
+    from ...checks.check import Look
+    from ...checks.systemd import failed_unit
+    from ...checks.table import account
+    from ...protocol.making import check_made
 
     if report:
         check_made(call.root_of(workspace))
@@ -108,14 +108,14 @@ def doctor(
 ) -> None:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.table import examine, opened_anyway
-    from recalld.supervisor.protocol.making import check_folder
+    from ...checks.check import Look
+    from ...checks.table import examine, opened_anyway
+    from ...protocol.making import check_folder
 
     root = call.root_of(workspace)
     check_folder(root)
     if broker:
-        from recalld.supervisor.interfaces.cli.pool import show_pool
+        from .pool import show_pool
 
         if not show_pool(call, root, json=json):
             raise typer.Exit(BadFile.exit_code)
@@ -158,7 +158,7 @@ def restore(
     Ends with 65 while there is something that could not be read. `recalld backup restore` restores a backup of the whole
     workspace.
     """
-    from recalld.supervisor.checks.memory import why_unread
+    from ...checks.memory import why_unread
 
     call: Call = ctx.obj
     done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up), workspace, now)

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from recalld.supervisor.interfaces.cli.call import Call, exit_code_of, typed
-from recalld.supervisor.interfaces.locate import named_workspace, without_workspace
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from ...storage.catalogue import Text
+from ...storage.errors import BadRequest
+from ..locate import named_workspace, without_workspace
+from .call import Call, exit_code_of, typed
 
 # not checked here: a folder that this user may not read is reported when it is opened, with exit code 77
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)", readable=False)]
@@ -44,7 +44,7 @@ def new_app() -> typer.Typer:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from recalld.supervisor.interfaces.locate import version
+        from ..locate import version
 
         print(version())
         raise typer.Exit
@@ -110,7 +110,7 @@ def _parsed(commands: Any, call: Call) -> int:
         if shows_help(call):
             from copy import deepcopy
 
-            from recalld.supervisor.interfaces.cli.help import in_chinese, in_english
+            from .help import in_chinese, in_english
 
             if call.language == "zh":
                 commands = in_chinese(deepcopy(commands))
@@ -127,7 +127,7 @@ def _parsed(commands: Any, call: Call) -> int:
         if instead := _with_option(call.argv, command, said):
             return call.say(Text("usage.fault", fault=instead, command=command), BadRequest.exit_code)
         if call.language == "zh":
-            from recalld.supervisor.interfaces.cli.help import usage_fault
+            from .help import usage_fault
 
             return call.say(Text("usage.fault", fault=usage_fault(said), command=command), BadRequest.exit_code)
         code = "usage.question" if said.endswith("?") else "usage.fault"
@@ -144,7 +144,7 @@ def _with_option(argv: list[str], command: str, said: str) -> Text | None:
     form = None if any(word.startswith("-") for word in words) or not words[1:] else _WANTED.get(command)
     if form is None or not said.startswith(("Got unexpected extra argument", "Missing option")):
         return None
-    from recalld.supervisor.text.printable import shortened
+    from ...text.printable import shortened
 
     if command == "recalld restore" and words[-1].endswith(".tar"):
         form = _WANTED_OF_TAR

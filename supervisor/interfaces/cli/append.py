@@ -9,24 +9,24 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.archive.append import leave, read_lines, refuse_odd
-from recalld.supervisor.interfaces.cli.call import refuse_other_chats, refuse_plain_folder, unprinted
-from recalld.supervisor.interfaces.cli.output import as_json
-from recalld.supervisor.operations.history import AppendRequest
-from recalld.supervisor.operations.history import append as append_operation
-from recalld.supervisor.operations.operation import perform
-from recalld.supervisor.protocol.message import is_role
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import fixed_clock, utc_now
-from recalld.supervisor.storage.errors import BadConfig, BadFile, BadRequest, StorageError
-from recalld.supervisor.storage.instant import why_not_said_at
+from ...archive.append import leave, read_lines, refuse_odd
+from ...operations.history import AppendRequest
+from ...operations.history import append as append_operation
+from ...operations.operation import perform
+from ...protocol.message import is_role
+from ...storage.catalogue import Text
+from ...storage.clock import fixed_clock, utc_now
+from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
+from ...storage.instant import why_not_said_at
+from .call import refuse_other_chats, refuse_plain_folder, unprinted
+from .output import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recalld.supervisor.interfaces.cli.call import Call
-    from recalld.supervisor.workspace import Workspace
+    from ...workspace import Workspace
+    from .call import Call
 
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
 
@@ -84,7 +84,7 @@ def append(
 
 def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
     """Say to a person what has become of a secret in the words."""
-    from recalld.supervisor.text.marks import has_secret
+    from ...text.marks import has_secret
 
     privacy = ws.config.privacy
     if privacy.redact != "off" and has_secret(words, privacy.forms):
@@ -119,9 +119,9 @@ def _opened_with_defaults(call: Call, workspace: Path | None, now: str | None) -
 
     No time is too far ahead for it: the intake knows the limit.
     """
-    from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.workspace import open_workspace
+    from ...protocol.config import Config
+    from ...protocol.config_keys import Archive
+    from ...workspace import open_workspace
 
     root, given = call.root_of(workspace), call.moment(now)
     refuse_plain_folder(root)

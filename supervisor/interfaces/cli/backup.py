@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire
-from recalld.supervisor.interfaces.locate import version
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import fixed_clock, utc_now
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
+from ...storage.catalogue import Text
+from ...storage.clock import fixed_clock, utc_now
+from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
+from ..locate import version
+from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .output import as_json, as_text, in_local_times, wire
 
 if TYPE_CHECKING:
     from types import FrameType
     from zoneinfo import ZoneInfo
 
-    from recalld.supervisor.interfaces.cli.call import Call
-    from recalld.supervisor.protocol.backup_file import Contents
+    from ...protocol.backup_file import Contents
+    from .call import Call
 
 backup = typer.Typer(
     help="Copies of the whole workspace, each in one file. (`recalld restore` restores a damaged history.json.)",
@@ -43,8 +43,8 @@ def backup_create(
 ) -> None:
     """Write a consistent state of the workspace into a new file, while everything runs."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.backup import create
-    from recalld.supervisor.host.last_night import remember_backup
+    from ...checks.backup import create
+    from ...host.last_night import remember_backup
 
     _leave_nothing_when_ended()
     ws, at = call.opened(workspace, now)
@@ -72,9 +72,9 @@ def backup_nightly(
     call: Call = ctx.obj
     from time import sleep
 
-    from recalld.supervisor.checks.nightly import await_quiet_end
-    from recalld.supervisor.checks.nightly_backup import nightly_backup
-    from recalld.supervisor.protocol.making import check_made
+    from ...checks.nightly import await_quiet_end
+    from ...checks.nightly_backup import nightly_backup
+    from ...protocol.making import check_made
 
     _leave_nothing_when_ended()
     check_made(call.root_of(workspace))
@@ -98,7 +98,7 @@ def backup_verify(
 ) -> None:
     """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.backup import verify, zone_of
+    from ...checks.backup import verify, zone_of
 
     _leave_nothing_when_ended()
     at = call.moment(now)
@@ -118,8 +118,8 @@ def backup_restore(
 ) -> None:
     """Unpack the file into a new or empty folder."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.backup import restore, zone_of
-    from recalld.supervisor.interfaces.cli.call import typed
+    from ...checks.backup import restore, zone_of
+    from .call import typed
 
     _leave_nothing_when_ended()
     known: list[bool] = []
@@ -135,9 +135,9 @@ def backup_restore(
 
 def _forget_in(call: Call, folder: Path) -> bool:
     """Take out of a restored folder what was forgotten in the workspace of this command; return whether that knows it."""
-    from recalld.supervisor.forgetting.restored import forget_in
-    from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.storage.files import Files
+    from ...forgetting.restored import forget_in
+    from ...storage.disk import RealDisk
+    from ...storage.files import Files
 
     with suppress(BadRequest, NoWorkspace):  # a new machine has none
         return forget_in(folder, call.root_of(None), Files(RealDisk()), os.environ, utc_now)

@@ -15,23 +15,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from recalld.supervisor.interfaces.locate import workspace_of
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.clock import Clock, fixed_clock, to_wire, utc_now
-from recalld.supervisor.storage.errors import BadRequest, InternalError, SupervisorError, as_supervisor_error, from_os_error
-from recalld.supervisor.storage.instant import read_instant, why_no_instant
-from recalld.supervisor.storage.output import is_journal
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.printable import printable, printable_line
-from recalld.supervisor.text.record import record
+from ...storage.catalogue import Text, render
+from ...storage.clock import Clock, fixed_clock, to_wire, utc_now
+from ...storage.errors import BadRequest, InternalError, SupervisorError, as_supervisor_error, from_os_error
+from ...storage.instant import read_instant, why_no_instant
+from ...storage.output import is_journal
+from ...text.lazy_re import lazy_re
+from ...text.printable import printable, printable_line
+from ...text.record import record
+from ..locate import workspace_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recalld.supervisor.operations.operation import A, Caller, Operation, Q
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ...operations.operation import A, Caller, Operation, Q
+    from ...storage.control import Control
+    from ...text.language import Language
+    from ...workspace import Workspace
 
 _ENTROPY_BYTES: Final = 10
 #: The beginning of commands in sentences that need `-w`; `init` names its workspace, an installed `service` that of its unit.
@@ -135,7 +135,7 @@ class Call:
     @property
     def language(self) -> Language:
         """The language of the reader: by the workspace, even if it can't be opened, and the locale."""
-        from recalld.supervisor.interfaces.language import setting_at, spoken_language
+        from ..language import setting_at, spoken_language
 
         ws = self.workspace
         setting = ws.config.language if ws else setting_at(Path(workspace_of(self.argv, self.environ)), self.environ)
@@ -184,8 +184,8 @@ class Call:
         return ws, at
 
     def _open(self, root: Path, clock: Clock) -> Workspace:
-        from recalld.supervisor.protocol.making import check_folder
-        from recalld.supervisor.workspace import open_workspace
+        from ...protocol.making import check_folder
+        from ...workspace import open_workspace
 
         check_folder(root)
         ws = open_workspace(root, self.environ, clock)
@@ -199,7 +199,7 @@ class Call:
 
         It has no language: only output needs one, and finding it out costs reading files.
         """
-        from recalld.supervisor.operations.operation import Caller
+        from ...operations.operation import Caller
 
         if chat:
             refuse_other_chats(chat)
@@ -223,8 +223,8 @@ class Call:
 
         *speaks*: what it does depends on the language of the reader.
         """
-        from recalld.supervisor.operations.operation import perform
-        from recalld.supervisor.storage.noting import kept_ids
+        from ...operations.operation import perform
+        from ...storage.noting import kept_ids
 
         ws, at = self.opened(workspace, now)
         caller = self.caller(at, session, chat)
@@ -246,8 +246,8 @@ class Call:
     @contextlib.contextmanager
     def control(self) -> Iterator[Control]:
         """Yield the control that shows the progress of long work on a terminal."""
-        from recalld.supervisor.interfaces.cli.output import progress
-        from recalld.supervisor.storage.control import Control
+        from ...storage.control import Control
+        from .output import progress
 
         with progress() as shown:
             yield Control(progress=shown)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]
 
-from recalld.supervisor.interfaces.cli.app import COMPLETE, Context
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from ...storage.catalogue import Text
+from ...storage.errors import BadRequest
+from .app import COMPLETE, Context
 
 if TYPE_CHECKING:
-    from recalld.supervisor.interfaces.cli.call import Call
+    from .call import Call
 
 _SHELLS: Final = ("bash", "zsh", "fish")
 

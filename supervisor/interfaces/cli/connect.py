@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
+from ...storage.catalogue import Text, render
+from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
+from .app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
+from .output import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recalld.supervisor.interfaces.cli.call import Call
-    from recalld.supervisor.interfaces.connect.settings import Change, Machine
+    from ..connect.settings import Change, Machine
+    from .call import Call
 
 #: The rows of what was written.
 _DONE: Final = {"add": "added", "update": "updated", "remove": "removed", "delete": "deleted"}
@@ -41,7 +41,7 @@ def connect(
     json: Json = False,
 ) -> None:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
-    from recalld.supervisor.protocol.making import make_workspace
+    from ...protocol.making import make_workspace
 
     call: Call = ctx.obj
     machine = _machine(call, workspace, project)
@@ -116,10 +116,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _machine(call: Call, workspace: Path | None, project: Path | None) -> Machine:
-    from recalld.supervisor.interfaces.connect.settings import Machine
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.storage.files import Files
+    from ...protocol.paths import WorkspacePaths
+    from ...storage.disk import RealDisk
+    from ...storage.files import Files
+    from ..connect.settings import Machine
 
     root = call.root_of(workspace)
     if root.exists() and not root.is_dir():
@@ -135,7 +135,7 @@ def _changes(
     given: Sequence[str] | None, otherwise: Sequence[str], plan: Any
 ) -> tuple[list[Change], list[tuple[str, SupervisorError]]]:
     """Return what is planned for each client, and the errors of those whose files can't be changed, which stay as they are."""
-    from recalld.supervisor.interfaces.connect.settings import client_names
+    from ..connect.settings import client_names
 
     found: list[Change] = []
     refused: list[tuple[str, SupervisorError]] = []
@@ -158,8 +158,8 @@ def _rows(
 ) -> list[str]:
     from shlex import quote
 
-    from recalld.supervisor.interfaces.connect.clients import title_of
-    from recalld.supervisor.interfaces.connect.settings import lines_put_in, lines_taken_out
+    from ..connect.clients import title_of
+    from ..connect.settings import lines_put_in, lines_taken_out
 
     rows: list[str] = []
     for client in dict.fromkeys([*(one.client for one in changes), *(name for name, _ in refused)]):
@@ -198,8 +198,8 @@ def _end(done: str, none: str, changed: Sequence[Change], refused: Sequence[obje
 
 def _forget_findings(call: Call, workspace: Path | None) -> None:
     """Forget what `doctor` found about the clients, which is no longer so."""
-    from recalld.supervisor.checks.check import Look
-    from recalld.supervisor.checks.table import forget
+    from ...checks.check import Look
+    from ...checks.table import forget
 
     with contextlib.suppress(SupervisorError, OSError):  # clients are disconnected from a workspace that can't be opened too
         ws, now = call.opened(workspace, None)
@@ -207,8 +207,8 @@ def _forget_findings(call: Call, workspace: Path | None) -> None:
 
 
 def _notes(call: Call, changes: Sequence[Change], machine: Machine) -> list[str]:
-    from recalld.supervisor.interfaces.connect.clients import CLIENTS
-    from recalld.supervisor.interfaces.locate import socket_path
+    from ..connect.clients import CLIENTS
+    from ..locate import socket_path
 
     names = dict.fromkeys(one.client for one in changes if one.kind != "there")
     notes = [call.render(Text(CLIENTS[name].note)) for name in names if CLIENTS[name].note]
@@ -243,7 +243,7 @@ def _as_data(
 
 
 def _none_found() -> Text:
-    from recalld.supervisor.interfaces.connect.clients import CLIENTS
+    from ..connect.clients import CLIENTS
 
     return Text("connect.none_found", names=list(CLIENTS))
 

@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from recalld.supervisor.checks.fleet_unit import workspaces_of
-from recalld.supervisor.host.notify import ServiceManager
-from recalld.supervisor.interfaces.cli.app import Context, Json  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.protocol.config import OF_A_FLEET
-from recalld.supervisor.protocol.making import is_made
-from recalld.supervisor.protocol.paths import FLEET, WorkspacePaths
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import AlreadyRuns, BadRequest, Busy, why_refused
-from recalld.supervisor.storage.files import Files
-from recalld.supervisor.storage.signals import on_signals
+from ...checks.fleet_unit import workspaces_of
+from ...host.notify import ServiceManager
+from ...protocol.config import OF_A_FLEET
+from ...protocol.making import is_made
+from ...protocol.paths import FLEET, WorkspacePaths
+from ...storage.catalogue import Text
+from ...storage.disk import RealDisk
+from ...storage.errors import AlreadyRuns, BadRequest, Busy, why_refused
+from ...storage.files import Files
+from ...storage.signals import on_signals
+from .app import Context, Json  # noqa: TC001 - typer reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.interfaces.cli.call import Call
+    from .call import Call
 
 #: Seconds between two looks at the folder and the processes, and the most processes that one look starts.
 _LOOK_S: Final = 1.0

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, wire
-from recalld.supervisor.storage.catalogue import Text, find
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.printable import shortened
+from ...storage.catalogue import Text, find
+from ...storage.errors import BadRequest
+from ...text.printable import shortened
+from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .output import as_json, wire
 
 if TYPE_CHECKING:
-    from recalld.supervisor.interfaces.cli.call import Call
-    from recalld.supervisor.operations.forget import Forgotten, ToForget
+    from ...operations.forget import Forgotten, ToForget
+    from .call import Call
 
 Yes = Annotated[bool, typer.Option("--yes", help="without asking")]
 
@@ -38,7 +38,7 @@ def forget(
     json: Json = False,
 ) -> None:
     """Take words back, from every place of the workspace, for good; shows first what would go, and asks."""
-    from recalld.supervisor.operations import forget as operations
+    from ...operations import forget as operations
 
     call: Call = ctx.obj
     named = {"message": message, "line": line, "match": match, "session": session, "day": day, "file": file}
@@ -113,7 +113,7 @@ def undo(
     json: Json = False,
 ) -> None:
     """Take an act on memory back, as long as nothing was built on it."""
-    from recalld.supervisor.operations import undo as operations
+    from ...operations import undo as operations
 
     call: Call = ctx.obj
     done = call.perform(operations.undo, operations.UndoRequest(id=act), workspace, now)
@@ -138,7 +138,7 @@ def prune(
     json: Json = False,
 ) -> None:
     """Move old dated files to trash/ that a model's summary covers, and nothing else; nothing does it by itself."""
-    from recalld.supervisor.operations import prune as operations
+    from ...operations import prune as operations
 
     call: Call = ctx.obj
     request = operations.PruneRequest(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.cli.output import columns
-from recalld.supervisor.storage.catalogue import Text, render, template
-from recalld.supervisor.text.lazy_re import lazy_re
+from ...storage.catalogue import Text, render, template
+from ...text.lazy_re import lazy_re
+from .output import columns
 
 if TYPE_CHECKING:
     import re

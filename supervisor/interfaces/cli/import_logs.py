@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, progress, wire
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest
-from recalld.supervisor.text.printable import printable_line
+from ...storage.catalogue import Text
+from ...storage.errors import BadFile, BadRequest
+from ...text.printable import printable_line
+from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .output import as_json, progress, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from zoneinfo import ZoneInfo
 
-    from recalld.supervisor.importing.notes import Copied
-    from recalld.supervisor.importing.run import Imported
-    from recalld.supervisor.interfaces.cli.call import Call
-    from recalld.supervisor.storage.control import Control
+    from ...importing.notes import Copied
+    from ...importing.run import Imported
+    from ...storage.control import Control
+    from .call import Call
 
 #: The exit code of a command that a signal ended.
 _STOPPED = 130
@@ -51,8 +51,8 @@ def import_logs(
 ) -> None:
     """Add conversations that other programs have kept; what is there already is not added twice."""
     call: Call = ctx.obj
-    from recalld.supervisor.importing.kinds import CLIENTS, LEFT, logs_of
-    from recalld.supervisor.importing.run import bring_in
+    from ...importing.kinds import CLIENTS, LEFT, logs_of
+    from ...importing.run import bring_in
 
     if not what:
         _show_clients(call, json=json)
@@ -121,8 +121,8 @@ def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
 @contextmanager
 def _control() -> Iterator[Control]:
     """Yield what ends an import at a signal, and shows how far it is."""
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.signals import on_signals
+    from ...storage.control import Control
+    from ...storage.signals import on_signals
 
     stop = threading.Event()
     on_signals(stop.set)
@@ -132,7 +132,7 @@ def _control() -> Iterator[Control]:
 
 def _show_clients(call: Call, *, json: bool) -> None:
     """Show the clients of this machine that have logs, and how each is imported."""
-    from recalld.supervisor.importing.kinds import CLIENTS, labels, logs_of
+    from ...importing.kinds import CLIENTS, labels, logs_of
 
     found = {kind.name: [str(path) for path in logs_of(kind, os.environ)] for kind in CLIENTS}
     if json:
@@ -149,7 +149,7 @@ def _show_clients(call: Call, *, json: bool) -> None:
 
 def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool) -> str:
     """Return in sentences what an import did."""
-    from recalld.supervisor.importing.notes import Copied
+    from ...importing.notes import Copied
 
     if isinstance(done, Copied):
         code = "importing.notes_would" if dry_run else "importing.notes"

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, wire
-from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
-from recalld.supervisor.operations import long_term
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from ...longterm.lines import DEFAULT_SOURCE
+from ...operations import long_term
+from ...storage.catalogue import Text
+from ...storage.errors import BadRequest
+from .app import Context, Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
+from .output import as_json, as_text, wire
 
 if TYPE_CHECKING:
-    from recalld.supervisor.interfaces.cli.call import Call
+    from .call import Call
 
 
 def write(
@@ -44,7 +44,7 @@ def write(
     request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "", item=item)
     made = call.perform(long_term.write, request, workspace, now, session, chat)
     if not made.is_shown:
-        from recalld.supervisor.interfaces.tools.definitions import not_shown
+        from ..tools.definitions import not_shown
 
         ws, at = call.opened(workspace, now)
         note = not_shown(call.caller(at, session, chat).audience(ws))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import new_app
+from .app import new_app
 
 #: The modules in the order of the help, and the commands that each adds; `programs` adds to the `service` of `unit`.
 MODULES: Final = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from recalld.supervisor.interfaces.cli.admin import status
-from recalld.supervisor.interfaces.cli.forget import prune
-from recalld.supervisor.interfaces.cli.turn import index_rebuild, search
+from .admin import status
+from .forget import prune
+from .turn import index_rebuild, search
 
 
 def register(app: typer.Typer) -> None:

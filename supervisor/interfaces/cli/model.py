@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from recalld.supervisor.host.asked_worker import ask_worker
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json
-from recalld.supervisor.protocol.task import AskedTask
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.summaries.llm_state import end_pause
+from ...host.asked_worker import ask_worker
+from ...protocol.task import AskedTask
+from ...storage.catalogue import Text
+from ...summaries.llm_state import end_pause
+from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .output import as_json
 
 if TYPE_CHECKING:
-    from recalld.supervisor.interfaces.cli.call import Call
+    from .call import Call
 
 model = typer.Typer(help="The model that writes summaries.", rich_markup_mode=None)
 

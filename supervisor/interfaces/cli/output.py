@@ -16,13 +16,13 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unicodedata import east_asian_width
 
-from recalld.supervisor.events import priority
-from recalld.supervisor.operations.codec import camel
-from recalld.supervisor.storage.catalogue import Text, find
-from recalld.supervisor.storage.clock import from_wire, local, to_wire
-from recalld.supervisor.storage.output import is_journal, line_printer
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.printable import printable_json, printable_line
+from ...events import priority
+from ...operations.codec import camel
+from ...storage.catalogue import Text, find
+from ...storage.clock import from_wire, local, to_wire
+from ...storage.output import is_journal, line_printer
+from ...text.lazy_re import lazy_re
+from ...text.printable import printable_json, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-    from recalld.supervisor.context.build import Replay
-    from recalld.supervisor.protocol.turn import Receipt
-    from recalld.supervisor.storage.clock import Clock
+    from ...context.build import Replay
+    from ...protocol.turn import Receipt
+    from ...storage.clock import Clock
 
 #: Renders a text of the catalogue in the language of the reader, with the commands in it as they must be typed.
 Render: TypeAlias = "Callable[[object], str]"
@@ -190,7 +190,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
 
     *words_alone* is why nothing is found by meaning, where it could be.
     """
-    from recalld.supervisor.context.render import tag
+    from ...context.render import tag
 
     words = render([*receipt.terms, *receipt.dates]) or render(Text("label.nothing"))
     cost = render(Text("search.took", how=because(receipt.how), files=receipt.files, ms=receipt.ms))

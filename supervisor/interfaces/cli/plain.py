@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.locate import command_of
+from ..locate import command_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

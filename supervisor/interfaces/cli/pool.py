@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, word
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadConfig, BadRequest, NoService
+from ...storage.catalogue import Text
+from ...storage.errors import BadConfig, BadRequest, NoService
+from .app import Context, Folder, Json  # noqa: TC001 - typer reads the annotations
+from .output import as_json, as_text, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from typing import TypeVar
 
-    from recalld.supervisor.interfaces.cli.call import Call
-    from recalld.supervisor.pool.connection import Broker
-    from recalld.supervisor.protocol.pool_keys import Pool
+    from ...pool.connection import Broker
+    from ...protocol.pool_keys import Pool
+    from .call import Call
 
     T = TypeVar("T")
 
@@ -33,10 +33,10 @@ Address = Annotated[str, typer.Option("--broker", help="the address of its Redis
 def pool_key(ctx: Context) -> None:
     """Print a new key for RECALLD_POOL_KEY, which hosts and workers of a pool share."""
     call: Call = ctx.obj
-    from recalld.supervisor.host.couriers import check_installed
+    from ...host.couriers import check_installed
 
     check_installed()
-    from recalld.supervisor.pool.sealing import new_key
+    from ...pool.sealing import new_key
 
     call.show(new_key())
 
@@ -47,7 +47,7 @@ def pool_status(ctx: Context, broker: Address = "", workspace: Folder = None, js
     call: Call = ctx.obj
 
     def stand(at: Broker) -> dict[str, Any]:
-        from recalld.supervisor.pool.standing import standing_of
+        from ...pool.standing import standing_of
 
         return asdict(standing_of(at))
 
@@ -57,7 +57,7 @@ def pool_status(ctx: Context, broker: Address = "", workspace: Folder = None, js
 
 def _rows(found: dict[str, Any]) -> dict[str, object]:
     """Return how the pool stands in sentences."""
-    from recalld.supervisor.pool.sealing import refusal
+    from ...pool.sealing import refusal
 
     refused = found.pop("refused")
     return {
@@ -80,7 +80,7 @@ def pool_pause(
     call: Call = ctx.obj
 
     def act(at: Broker) -> None:
-        from recalld.supervisor.pool.standing import pause, profiles_of
+        from ...pool.standing import pause, profiles_of
 
         if profile not in (known := profiles_of(at)):
             raise BadRequest("PROFILE", Text("pool.no_profile", name=profile, names=known or Text("label.none")))
@@ -97,7 +97,7 @@ def pool_flush(ctx: Context, broker: Address = "", workspace: Folder = None) -> 
     call: Call = ctx.obj
 
     def act(at: Broker) -> int:
-        from recalld.supervisor.pool.standing import flush
+        from ...pool.standing import flush
 
         return flush(at)
 
@@ -109,8 +109,8 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
     """Show what `doctor --broker` finds of the pool of the workspace at *root*; return whether all is well."""
 
     def look(at: Broker) -> list[tuple[str, Text]]:
-        from recalld.supervisor.pool.sealing import Seal
-        from recalld.supervisor.pool.standing import echo, standing_of
+        from ...pool.sealing import Seal
+        from ...pool.standing import echo, standing_of
 
         seal = Seal.of(_keys(call, root).key_env, os.environ)
         bad = [("bad", why) for why in at.unfit()]
@@ -120,7 +120,7 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
         back = ("bad", said) if isinstance(said, Text) else ("good", Text("pool.echo_good", ms=said))
         return bad or [("good", good), back]
 
-    from recalld.supervisor.pool.pool import PoolAway
+    from ...pool.pool import PoolAway
 
     try:
         found = _of_pool(call, "", root, look)
@@ -137,7 +137,7 @@ def show_pool(call: Call, root: Path, *, json: bool) -> bool:
 
 def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
     """Return what *act* returns for the pool; where it is away the command ends with one sentence."""
-    from recalld.supervisor.pool.pool import PoolAway
+    from ...pool.pool import PoolAway
 
     try:
         return _of_pool(call, address, workspace, act)
@@ -147,10 +147,10 @@ def _at(call: Call, address: str, workspace: Path | None, act: Callable[[Broker]
 
 def _of_pool(call: Call, address: str, workspace: Path | None, act: Callable[[Broker], T]) -> T:
     """Return what *act* returns for the pool; PoolAway where it is away, BadConfig where none is configured."""
-    from recalld.supervisor.host.couriers import check_installed
+    from ...host.couriers import check_installed
 
     check_installed()
-    from recalld.supervisor.pool.connection import Broker
+    from ...pool.connection import Broker
 
     url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
     if not address and (workspace is not None or not url):

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Json  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json
-from recalld.supervisor.interfaces.cli.unit import System, real, service
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.storage.files import Files
+from ...storage.catalogue import Text
+from ...storage.disk import RealDisk
+from ...storage.errors import BadRequest
+from ...storage.files import Files
+from .app import Context, Json  # noqa: TC001 - typer reads the annotations
+from .output import as_json
+from .unit import System, real, service
 
 if TYPE_CHECKING:
-    from recalld.supervisor.checks.program_units import PoolWorker
-    from recalld.supervisor.checks.systemd import Systemd
-    from recalld.supervisor.interfaces.cli.call import Call
+    from ...checks.program_units import PoolWorker
+    from ...checks.systemd import Systemd
+    from .call import Call
 
 
 def service_add(
@@ -35,10 +35,10 @@ def service_add(
 ) -> None:
     """Run a worker of a pool as a service, now and whenever the machine starts."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.install import install_program
-    from recalld.supervisor.checks.program_units import PoolWorker
-    from recalld.supervisor.checks.services import check_key
-    from recalld.supervisor.checks.systemd import Systemd
+    from ...checks.install import install_program
+    from ...checks.program_units import PoolWorker
+    from ...checks.services import check_key
+    from ...checks.systemd import Systemd
 
     _check_kind(kind, ("worker",))
     if pool_file is None:
@@ -67,9 +67,9 @@ def service_remove(
 ) -> None:
     """Stop a worker of a pool, or an old fleet or gateway, and remove its unit; the workspaces stay."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.install import remove_program
-    from recalld.supervisor.checks.program_units import KINDS, unit_of
-    from recalld.supervisor.checks.systemd import Systemd
+    from ...checks.install import remove_program
+    from ...checks.program_units import KINDS, unit_of
+    from ...checks.systemd import Systemd
 
     _check_kind(kind, KINDS)
     unit, systemd = unit_of(kind), Systemd(system)

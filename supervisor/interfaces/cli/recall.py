@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.cli.output import as_json
-from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
-from recalld.supervisor.operations import recall
-from recalld.supervisor.storage.catalogue import Text
+from ...operations import recall
+from ...storage.catalogue import Text
+from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
+from .output import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.index.hit import SearchResult
-    from recalld.supervisor.interfaces.cli.call import Call
-    from recalld.supervisor.longterm.lines import Line
+    from ...index.hit import SearchResult
+    from ...longterm.lines import Line
+    from .call import Call
 
 #: The reasons for which hits are left out that the reader has anyway.
 _SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
@@ -110,7 +110,7 @@ def search(
 
 
 def _long_term_lines(call: Call, *where: Any) -> Sequence[Line]:
-    from recalld.supervisor.operations import long_term
+    from ...operations import long_term
 
     return call.perform(long_term.read, long_term.ReadRequest(start=1, end=_EVERY), *where).lines
 

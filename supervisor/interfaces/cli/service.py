@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.call import Call, refuse_other_chats
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, tree
-from recalld.supervisor.operations import upkeep
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import clock_from, fixed_clock, to_wire, utc_now
-from recalld.supervisor.storage.errors import BadRequest, Busy, SupervisorError
+from ...operations import upkeep
+from ...storage.catalogue import Text
+from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
+from ...storage.errors import BadRequest, Busy, SupervisorError
+from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .call import Call, refuse_other_chats
+from .output import as_json, as_text, in_local_times, tree
 
 if TYPE_CHECKING:
-    from recalld.supervisor.host.round import Round
-    from recalld.supervisor.workspace import Workspace
+    from ...host.round import Round
+    from ...workspace import Workspace
 
 summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
 
@@ -35,8 +35,8 @@ def init(
 ) -> None:
     """Make a workspace; existing files are never changed."""
     call: Call = ctx.obj
-    from recalld.supervisor.protocol.making import make_workspace
-    from recalld.supervisor.workspace import open_workspace
+    from ...protocol.making import make_workspace
+    from ...workspace import open_workspace
 
     call.moment(now)
     named = workspace or call.given_workspace
@@ -63,23 +63,23 @@ def run(
 ) -> None:
     """Run the supervisor in the foreground."""
     call: Call = ctx.obj
-    from recalld.supervisor.host.alarm import Alarm
-    from recalld.supervisor.host.background import LOCK_WAIT
-    from recalld.supervisor.host.couriers import workers_of
-    from recalld.supervisor.host.round import until_settled as run_until_settled
-    from recalld.supervisor.interfaces.cli.output import progress
-    from recalld.supervisor.interfaces.serve import serve
-    from recalld.supervisor.protocol.making import check_made
-    from recalld.supervisor.storage.control import Control
-    from recalld.supervisor.storage.signals import on_signals
-    from recalld.supervisor.workspace import open_workspace
+    from ...host.alarm import Alarm
+    from ...host.background import LOCK_WAIT
+    from ...host.couriers import workers_of
+    from ...host.round import until_settled as run_until_settled
+    from ...protocol.making import check_made
+    from ...storage.control import Control
+    from ...storage.signals import on_signals
+    from ...workspace import open_workspace
+    from ..serve import serve
+    from .output import progress
 
     at = call.moment(now)
     root = call.root_of(workspace)
     if not until_settled:
         with Alarm.of(os.environ).last_words(call.render):
             if os.environ.get("NOTIFY_SOCKET"):  # a service manager started this process
-                from recalld.supervisor.checks.services import refuse_open_keys
+                from ...checks.services import refuse_open_keys
 
                 check_made(root)
                 refuse_open_keys(root, os.environ)
@@ -103,14 +103,14 @@ def run(
 
 def _make(call: Call, root: Path) -> None:
     """Make the workspace if there is none, and say so: the folder may be another than was meant."""
-    from recalld.supervisor.protocol.making import is_made, make_workspace
+    from ...protocol.making import is_made, make_workspace
 
     is_new = not is_made(root)
     make_workspace(root, os.environ, call.language)
     if is_new:
         call.say(Text("service.made_workspace", root=root), 0)
-    from recalld.supervisor.interfaces.language import keep_language
-    from recalld.supervisor.workspace import open_workspace
+    from ...workspace import open_workspace
+    from ..language import keep_language
 
     with suppress(SupervisorError, OSError):  # it is said when it is opened for good
         if keep_language(open_workspace(root, os.environ, utc_now), os.environ):
@@ -119,7 +119,7 @@ def _make(call: Call, root: Path) -> None:
 
 def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
     """Print the counts of `--until-settled`; raise a remaining error, or Exit(69) if summaries are left."""
-    from recalld.supervisor.summaries.llm_state import configured_state
+    from ...summaries.llm_state import configured_state
 
     waiting = ws.failures()
     counts = {
@@ -159,10 +159,10 @@ def worker(
 ) -> None:
     """Run a worker alone; any number may run. With --broker it is one of a pool's, and has no workspace."""
     call: Call = ctx.obj
-    from recalld.supervisor.host.workers import crew_command, worker_command
+    from ...host.workers import crew_command, worker_command
 
     if broker:
-        from recalld.supervisor.host.couriers import check_installed
+        from ...host.couriers import check_installed
 
         check_installed()
         options = [*(["--json"] if json else []), "--language", call.language]
@@ -218,10 +218,10 @@ def mcp(
     import gc
 
     gc.disable()  # the SDK makes thousands of objects that stay: collecting among them takes a fifth of the start
-    from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.interfaces.mcp import serve as serve_mcp
-    from recalld.supervisor.interfaces.socket_client import SupervisorClient
-    from recalld.supervisor.interfaces.tools.registry import register_all_tools
+    from ..api import Memory
+    from ..mcp import serve as serve_mcp
+    from ..socket_client import SupervisorClient
+    from ..tools.registry import register_all_tools
 
     at = call.moment(now)
     ws, _ = call.opened(workspace, now)
@@ -254,8 +254,8 @@ def open_page(
 ) -> None:
     """Print the address of the page, with the token of the workspace in it, and open it in the browser."""
     call: Call = ctx.obj
-    from recalld.supervisor.interfaces.locate import page_address
-    from recalld.supervisor.storage.errors import NoService
+    from ...storage.errors import NoService
+    from ..locate import page_address
 
     ws, _ = call.opened_made(workspace, now)
     serve = ws.config.serve

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times
-from recalld.supervisor.operations import upkeep
-from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.text.printable import printable_line
+from ...operations import upkeep
+from ...storage.errors import BadFile
+from ...text.printable import printable_line
+from .output import as_json, as_text, in_local_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recalld.supervisor.interfaces.cli.call import Call
+    from .call import Call
 
 
 def status(
@@ -50,10 +50,10 @@ def plan(
 
 def supervisor_of(root: Path, call: Call) -> tuple[Callable[[], str | None], Callable[[], str]]:
     """Return two functions: one asks the supervisor of the workspace for its version, one returns the installed version."""
-    from recalld.supervisor.interfaces.locate import version
+    from ..locate import version
 
     def ask() -> str | None:
-        from recalld.supervisor.interfaces.socket_server import running_version
+        from ..socket_server import running_version
 
         if call.is_mute:
             raise TimeoutError  # this command has asked before, and has waited long enough

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recalld.supervisor.interfaces.cli import recall as asked
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Kind, Now, Session, new_app
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text
-from recalld.supervisor.operations import recall, upkeep
-from recalld.supervisor.protocol.attachments import digest_in_name
-from recalld.supervisor.storage.catalogue import Text
+from ...operations import recall, upkeep
+from ...protocol.attachments import digest_in_name
+from ...storage.catalogue import Text
+from ..cli import recall as asked
+from .app import Context, Folder, Json, Kind, Now, Session, new_app
+from .output import as_json, as_text, receipt_text, replay_text
 
 if TYPE_CHECKING:
-    from recalld.supervisor.index.commit import Inventory
-    from recalld.supervisor.interfaces.cli.call import Call
+    from ...index.commit import Inventory
+    from .call import Call
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
 
@@ -107,7 +107,7 @@ def why(
     if json:
         call.show(as_json(asdict(again or receipt)))
     else:
-        from recalld.supervisor.recall.embedders import words_alone
+        from ...recall.embedders import words_alone
 
         missed = words_alone(call.opened(workspace, now)[0].config, receipt.how)
         call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer(), missed))
@@ -130,7 +130,7 @@ def append(
 ) -> int:
     """Add a message, or many; prints each id once the message is safe."""
     call: Call = ctx.obj
-    from recalld.supervisor.interfaces.cli.append import append as add
+    from .append import append as add
 
     fields = {"role": role, "text": text, "at": at, "session": session, "channel": channel, "chat": chat}
     return add(call, **fields, jsonl=jsonl, workspace=workspace, now=now, json=json)
@@ -162,8 +162,8 @@ def index_rebuild(
 ) -> None:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     call: Call = ctx.obj
-    from recalld.supervisor.host.background import make_vectors
-    from recalld.supervisor.storage.clock import utc_now
+    from ...host.background import make_vectors
+    from ...storage.clock import utc_now
 
     changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest(), workspace, now))
     ws, _ = call.opened(workspace, now)
@@ -189,7 +189,7 @@ def register(app: typer.Typer) -> None:
 @cache
 def commands() -> Any:
     """Return the command line with what a running supervisor answers, `SERVED_COMMANDS` and `index`, built once."""
-    from recalld.supervisor.interfaces.cli import admin, long_term
+    from ..cli import admin, long_term
 
     app = new_app()
     register(app)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from recalld.supervisor.checks.fleet_unit import UNIT, fleet_unit, replace_fleet
-from recalld.supervisor.checks.install import install, restart, uninstall
-from recalld.supervisor.checks.remains import delete, remains
-from recalld.supervisor.checks.systemd import Systemd, installation, linger, lingers, state_of
-from recalld.supervisor.checks.units import (
+from ...checks.fleet_unit import UNIT, fleet_unit, replace_fleet
+from ...checks.install import install, restart, uninstall
+from ...checks.remains import delete, remains
+from ...checks.systemd import Systemd, installation, linger, lingers, state_of
+from ...checks.units import (
     BACKUP,
     FSCK,
     SERVICE,
@@ -29,20 +29,20 @@ from recalld.supervisor.checks.units import (
     of_unit,
     workspace_of,
 )
-from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, wire
-from recalld.supervisor.protocol.making import check_made
-from recalld.supervisor.protocol.paths import WorkspacePaths, check_inside
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
-from recalld.supervisor.storage.files import Files
+from ...protocol.making import check_made
+from ...protocol.paths import WorkspacePaths, check_inside
+from ...storage.catalogue import Text
+from ...storage.disk import RealDisk
+from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
+from ...storage.files import Files
+from .app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from .output import as_json, as_text, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recalld.supervisor.checks.systemd import ServiceState
-    from recalld.supervisor.interfaces.cli.call import Call
+    from ...checks.systemd import ServiceState
+    from .call import Call
 
 service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
 
@@ -170,7 +170,7 @@ def service_status(
 ) -> None:
     """Show whether the service runs and, if it does not, why; 65 then."""
     call: Call = ctx.obj
-    from recalld.supervisor.checks.services import service_faults
+    from ...checks.services import service_faults
 
     systemd = Systemd(system, name=name)
     if not system:
@@ -304,8 +304,8 @@ def _me() -> str:
 
 def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
     """Raise an error if the service could not run: another user's files, a bad key file, another supervisor."""
-    from recalld.supervisor.checks.backup import check_folder
-    from recalld.supervisor.checks.services import check_key
+    from ...checks.backup import check_folder
+    from ...checks.services import check_key
 
     root = wanted.workspace
     if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:

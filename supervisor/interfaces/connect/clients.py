@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.text.record import record
+from ...text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,10 +10,10 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.interfaces.proxy.places import items, members, whole
+from ..proxy.places import items, members, whole
 
 if TYPE_CHECKING:
-    from recalld.supervisor.interfaces.proxy.places import Place
+    from ..proxy.places import Place
 
 
 class NoJson(ValueError):

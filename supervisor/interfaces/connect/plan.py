@@ -12,18 +12,18 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.connect.clients import NAME, workspace_of
-from recalld.supervisor.interfaces.connect.json_edits import NoJson, appended, at, parse, without
-from recalld.supervisor.interfaces.proxy.places import items, members
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
+from ...storage.catalogue import Text
+from ...text.lazy_re import lazy_re
+from ...text.record import record
+from ..proxy.places import items, members
+from .clients import NAME, workspace_of
+from .json_edits import NoJson, appended, at, parse, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from recalld.supervisor.interfaces.connect.clients import Wanted
-    from recalld.supervisor.interfaces.proxy.places import Place
+    from ..proxy.places import Place
+    from .clients import Wanted
 
 #: The marks around recalld's paragraph in a file of Markdown.
 BEGIN, END = "<!-- recalld -->", "<!-- /recalld -->"

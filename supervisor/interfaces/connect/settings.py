@@ -17,8 +17,14 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.interfaces.connect.clients import CLIENTS, LEFT, NAME, Place, Wanted, wanted
-from recalld.supervisor.interfaces.connect.plan import (
+from ...protocol.connections import Connection, parse_connections, render_connections
+from ...protocol.paths import WorkspacePaths
+from ...storage.catalogue import Text
+from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError, from_os_error
+from ...storage.foreign_name import is_below
+from ...text.record import record
+from .clients import CLIENTS, LEFT, NAME, Place, Wanted, wanted
+from .plan import (
     Refused,
     connected,
     disconnected,
@@ -28,17 +34,11 @@ from recalld.supervisor.interfaces.connect.plan import (
     without_texts,
     workspaces,
 )
-from recalld.supervisor.protocol.connections import Connection, parse_connections, render_connections
-from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, SupervisorError, from_os_error
-from recalld.supervisor.storage.foreign_name import is_below
-from recalld.supervisor.text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from recalld.supervisor.storage.files import Files, FileVersion
+    from ...storage.files import Files, FileVersion
 
     #: A settings file: what it should have, the file with links followed, its bytes, and its text.
     _Read: TypeAlias = tuple[Wanted, Path, FileVersion | None, str | None]
@@ -229,7 +229,7 @@ class Machine:
             self.files.remove(one.file)
 
     def _connection(self, one: Change) -> Connection:
-        from recalld.supervisor.storage.files import digest_of
+        from ...storage.files import digest_of
 
         project = str(self.project) if self.project else ""
         command = self.place.hook(one.client) if "hooks" in one.wanted.what else ""

@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.context.spoken import spoken
-from recalld.supervisor.protocol.connections import HOOK_UNKNOWN
-from recalld.supervisor.text.record import record
+from ...context.spoken import spoken
+from ...protocol.connections import HOOK_UNKNOWN
+from ...text.record import record
 
 #: What an event is about: a question comes, an answer was given, a session begins; or nothing that recalld needs.
 Kind: TypeAlias = Literal["question", "answer", "start", "nothing"]

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 
-from recalld.supervisor.interfaces.locate import (
+from ..locate import (
     HOOK,
     MAX_REQUEST,
     PROTOCOL,
@@ -67,9 +67,9 @@ def _tell_of_no_hook(root: str, client: str) -> None:
     """Say on standard error that the client has no hook, such as one that an earlier version has connected."""
     from pathlib import Path
 
-    from recalld.supervisor.interfaces.language import setting_at, spoken_language
-    from recalld.supervisor.storage.catalogue import Text, render
-    from recalld.supervisor.text.printable import printable_line
+    from ...storage.catalogue import Text, render
+    from ...text.printable import printable_line
+    from ..language import setting_at, spoken_language
 
     language = spoken_language(setting_at(Path(root), os.environ), os.environ)
     sentence = render(Text("connect.no_hook", client=client, names=list(_CLIENTS)), language)
@@ -91,7 +91,7 @@ def project_of(event: object, environ: Any) -> str:
     given = environ.get(_PROJECT_VARIABLE) or (event.get("cwd") if isinstance(event, dict) else "")
     if not isinstance(given, str) or not os.path.isabs(given):
         return ""
-    from recalld.supervisor.storage.foreign_name import parts_of
+    from ...storage.foreign_name import parts_of
 
     folder = start = os.path.normpath(given)
     if not parts_of(f"root{start}", from_here=True):  # it is absolute, but else as every name out of a file
@@ -134,9 +134,9 @@ def _answer_here(root: str, asked: dict[str, Any], *, is_mute: bool) -> str:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts a thread for each core, which nothing here needs
     from pathlib import Path
 
-    from recalld.supervisor.interfaces.hooks.turn import answer
-    from recalld.supervisor.storage.clock import utc_now
-    from recalld.supervisor.workspace import open_workspace
+    from ...storage.clock import utc_now
+    from ...workspace import open_workspace
+    from .turn import answer
 
     ws = open_workspace(Path(root), os.environ, utc_now)
     if is_mute:
@@ -157,11 +157,11 @@ def _give_up(root: str, client: str, why: str, asked: dict[str, Any]) -> NoRetur
     try:
         from pathlib import Path
 
-        from recalld.supervisor.events import EventLog
-        from recalld.supervisor.protocol.config_keys import Log
-        from recalld.supervisor.protocol.connections import HOOK_LATE
-        from recalld.supervisor.protocol.paths import WorkspacePaths
-        from recalld.supervisor.storage.clock import utc_now
+        from ...events import EventLog
+        from ...protocol.config_keys import Log
+        from ...protocol.connections import HOOK_LATE
+        from ...protocol.paths import WorkspacePaths
+        from ...storage.clock import utc_now
 
         paths = WorkspacePaths(Path(root))
         if asked:
@@ -174,11 +174,11 @@ def _give_up(root: str, client: str, why: str, asked: dict[str, Any]) -> NoRetur
 
 def _leave_words(drop_box: Path, asked: dict[str, Any]) -> None:
     """Leave what was said as a file of the drop-box; what was kept already has the same id, and is not added twice."""
-    from recalld.supervisor.interfaces.hooks.dialects import OddEvent, messages_of, read_event
-    from recalld.supervisor.storage.clock import to_wire, utc_now
-    from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.storage.files import Files
-    from recalld.supervisor.storage.lenient_json import render_json
+    from ...storage.clock import to_wire, utc_now
+    from ...storage.disk import RealDisk
+    from ...storage.files import Files
+    from ...storage.lenient_json import render_json
+    from .dialects import OddEvent, messages_of, read_event
 
     try:
         messages = messages_of(

@@ -10,19 +10,19 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.context.render import framed
-from recalld.supervisor.interfaces.hooks.dialects import OddEvent, fits, messages_of, read_event, written
-from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import as_supervisor_error
+from ...context.render import framed
+from ...operations.operation import Caller, perform
+from ...storage.clock import to_wire
+from ...storage.errors import as_supervisor_error
+from .dialects import OddEvent, fits, messages_of, read_event, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from recalld.supervisor.interfaces.hooks.dialects import Event
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.workspace import Workspace
+    from ...storage.clock import Clock
+    from ...workspace import Workspace
+    from .dialects import Event
 
 #: The tokens of a block, the next where the client does not take the one before it whole.
 _BUDGETS: Final = (2_000, 1_400, 800)
@@ -76,7 +76,7 @@ def _alone(faults: list[str], step: str, ws: Workspace) -> Iterator[None]:
 def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock, *, keep_fresh: bool) -> str:
     who = Caller(session=event.session, chat="direct", interface="socket", clock=clock, keep_fresh=keep_fresh)
     if event.kind == "start":
-        from recalld.supervisor.operations.opening import STARTS, OpeningRequest, opening
+        from ...operations.opening import STARTS, OpeningRequest, opening
 
         start = event.start if event.start in STARTS else "startup"
         request = OpeningRequest(project=project, session=event.session, start=start, tokens=_BUDGETS[0])
@@ -84,7 +84,7 @@ def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock,
         return block if fits(client, block) else ""
     if not event.question:
         return ""
-    from recalld.supervisor.operations.recall import InjectRequest, inject
+    from ...operations.recall import InjectRequest, inject
 
     for tokens in _BUDGETS:
         question = InjectRequest(
@@ -97,6 +97,6 @@ def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock,
 
 
 def _append(ws: Workspace, messages: list[dict[str, Any]], clock: Clock) -> None:
-    from recalld.supervisor.operations.history import AppendRequest, append
+    from ...operations.history import AppendRequest, append
 
     perform(append, ws, AppendRequest(messages=messages), Caller(clock=clock))

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.storage.files import Files
+    from ...protocol.paths import WorkspacePaths
+    from ...storage.disk import Stat
+    from ...storage.files import Files
 
 #: Bytes of a token, and of what distinguishes one cookie from another.
 _BYTES: Final = 32

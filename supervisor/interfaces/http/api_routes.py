@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from recalld.supervisor.interfaces.http.problem import problem
-from recalld.supervisor.interfaces.http.reading import body_of, json_object, query, whole_number
-from recalld.supervisor.longterm.lines import parse_entry
-from recalld.supervisor.operations.codec import from_json, to_json
-from recalld.supervisor.operations.long_term import ReadRequest, StatsRequest, SummarizeRequest, read, stats, summarize
-from recalld.supervisor.operations.long_term_text import (
+from ...longterm.lines import parse_entry
+from ...operations.codec import from_json, to_json
+from ...operations.long_term import ReadRequest, StatsRequest, SummarizeRequest, read, stats, summarize
+from ...operations.long_term_text import (
     LinesRequest,
     ReplaceRequest,
     TextRequest,
@@ -30,17 +28,19 @@ from recalld.supervisor.operations.long_term_text import (
     replace_long_term,
     search_lines,
 )
-from recalld.supervisor.operations.table import NAMES, find
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import StaleText, refuse_no_text
-from recalld.supervisor.text.record import record
+from ...operations.table import NAMES, find
+from ...storage.catalogue import Text, render
+from ...storage.errors import StaleText, refuse_no_text
+from ...text.record import record
+from .problem import problem
+from .reading import body_of, json_object, query, whole_number
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-    from recalld.supervisor.interfaces.http.site import Site
+    from .site import Site
 
 #: The most lines of `recent`.
 _MOST_RECENT: Final = 10_000

@@ -14,15 +14,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from recalld.supervisor.interfaces.http.api_routes import memory_routes, operation_routes
-from recalld.supervisor.interfaces.http.gate import PROXY, Gate
-from recalld.supervisor.interfaces.http.mcp_endpoint import McpEndpoint
-from recalld.supervisor.interfaces.http.problem import Refused, problem
-from recalld.supervisor.interfaces.http.reading import form_fields, json_object, query
-from recalld.supervisor.interfaces.http.site import FORM_HEADER
-from recalld.supervisor.interfaces.proxy.endpoint import Proxy, protocol_error
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import SupervisorError
+from ...storage.catalogue import Text
+from ...storage.errors import SupervisorError
+from ..proxy.endpoint import Proxy, protocol_error
+from .api_routes import memory_routes, operation_routes
+from .gate import PROXY, Gate
+from .mcp_endpoint import McpEndpoint
+from .problem import Refused, problem
+from .reading import form_fields, json_object, query
+from .site import FORM_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
 
-    from recalld.supervisor.interfaces.http.site import Site
+    from .site import Site
 
 #: The page, which may be left out of an installation.
 _PAGE: Final = "recalld.supervisor.interfaces.page"
@@ -131,7 +131,7 @@ def _own_routes(site: Site) -> list[BaseRoute]:
 
 
 async def _describe(site: Site, request: Request) -> Response:
-    from recalld.supervisor.interfaces.http.openapi import description
+    from .openapi import description
 
     query(request)
     return JSONResponse(await site.run(description))

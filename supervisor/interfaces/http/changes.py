@@ -11,16 +11,16 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from recalld.supervisor.events import priority
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.storage.errors import SupervisorError
+from ...events import priority
+from ...protocol.message import Message
+from ...storage.errors import SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
     from pathlib import Path
 
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.workspace import Workspace
+    from ...storage.disk import Stat
+    from ...workspace import Workspace
 
 #: Seconds between two looks at the files, and between two signs of life.
 _LOOK_S: Final = 1.0

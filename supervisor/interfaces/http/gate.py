@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 
-from recalld.supervisor.interfaces.http.problem import RETRY_AFTER, Refused
-from recalld.supervisor.storage.catalogue import Text
+from ...storage.catalogue import Text
+from .problem import RETRY_AFTER, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from recalld.supervisor.interfaces.http.site import Site
+    from .site import Site
 
 #: Requests that are answered at once, and those through the proxy, which wait for a model.
 MOST_AT_ONCE: Final = 32

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.requests import Request
 
-from recalld.supervisor.interfaces.http.reading import query
-from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from ...longterm.lines import DEFAULT_SOURCE
+from ...storage.catalogue import Text
+from ...storage.errors import BadRequest
+from .reading import query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.types import Receive, Scope, Send
 
-    from recalld.supervisor.interfaces.http.site import Site
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ...text.language import Language
+    from ...workspace import Workspace
+    from .site import Site
 
 #: Servers that are kept at once; the one that was asked longest ago ends for another.
 _MOST_SERVERS: Final = 8
@@ -123,9 +123,9 @@ class _Server:
 
 def _manager(site: Site, ws: Workspace, client: Client) -> Any:
     """Return the SDK's manager of a server for this client; each request stands alone, so that no client is kept."""
-    from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.interfaces.mcp import MemoryServer
-    from recalld.supervisor.interfaces.tools.registry import register_all_tools
+    from ..api import Memory
+    from ..mcp import MemoryServer
+    from ..tools.registry import register_all_tools
 
     memory = Memory(ws, clock=site.clock, keep_fresh=False)
     registry = register_all_tools(memory, **client._asdict())

@@ -14,19 +14,19 @@ from typing import Any, Final, get_type_hints
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from recalld.supervisor.checks.fsck import Ledger, Repairs
-from recalld.supervisor.context.build import Injection, Replay
-from recalld.supervisor.index.commit import Changes, Inventory
-from recalld.supervisor.index.hit import SearchResult
-from recalld.supervisor.interfaces.http.api_routes import Content, Saved, Summed
-from recalld.supervisor.interfaces.http.problem import Problem
-from recalld.supervisor.interfaces.locate import version
-from recalld.supervisor.longterm.long_term_file import Deleted, Ended, LongTermLines, Written
-from recalld.supervisor.operations.codec import camel, schema
-from recalld.supervisor.operations.long_term_text import LinesFound, LinesRequest
-from recalld.supervisor.operations.table import NAMES, find
-from recalld.supervisor.protocol.turn import Receipt
-from recalld.supervisor.recall.lines import Lines
+from ...checks.fsck import Ledger, Repairs
+from ...context.build import Injection, Replay
+from ...index.commit import Changes, Inventory
+from ...index.hit import SearchResult
+from ...longterm.long_term_file import Deleted, Ended, LongTermLines, Written
+from ...operations.codec import camel, schema
+from ...operations.long_term_text import LinesFound, LinesRequest
+from ...operations.table import NAMES, find
+from ...protocol.turn import Receipt
+from ...recall.lines import Lines
+from ..locate import version
+from .api_routes import Content, Saved, Summed
+from .problem import Problem
 
 #: What every request may be refused with.
 _REFUSED: Final = {

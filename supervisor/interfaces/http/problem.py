@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
-from recalld.supervisor.operations.codec import to_json
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import InternalError, as_supervisor_error
-from recalld.supervisor.text.record import record
+from ...operations.codec import to_json
+from ...storage.catalogue import Text, render
+from ...storage.errors import InternalError, as_supervisor_error
+from ...text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.text.language import Language
+    from ...text.language import Language
 
 #: The type of the body of every error.
 PROBLEM: Final = "application/problem+json"

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
-from recalld.supervisor.interfaces.http.problem import Refused
-from recalld.supervisor.operations.codec import refuse_unknown
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.lazy_re import lazy_re
+from ...operations.codec import refuse_unknown
+from ...storage.catalogue import Text
+from ...storage.errors import BadRequest
+from ...text.lazy_re import lazy_re
+from .problem import Refused
 
 if TYPE_CHECKING:
     from starlette.requests import Request

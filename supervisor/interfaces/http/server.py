@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from recalld.supervisor.interfaces.http.access import Access
-from recalld.supervisor.interfaces.http.app import make_app
-from recalld.supervisor.interfaces.http.gate import MOST_AT_ONCE, MOST_HEAD, MOST_PROXIED
-from recalld.supervisor.interfaces.http.problem import PROBLEM, problem
-from recalld.supervisor.interfaces.http.site import Site
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import InternalError, SupervisorError
+from ...storage.catalogue import Text
+from ...storage.errors import InternalError, SupervisorError
+from .access import Access
+from .app import make_app
+from .gate import MOST_AT_ONCE, MOST_HEAD, MOST_PROXIED
+from .problem import PROBLEM, problem
+from .site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.interfaces.http.changes import Changes
-    from recalld.supervisor.interfaces.http.site import Answers
-    from recalld.supervisor.storage.clock import Clock
+    from ...storage.clock import Clock
+    from .changes import Changes
+    from .site import Answers
 
 #: Seconds until a whole request must have arrived, and seconds that an idle connection is kept.
 _ARRIVE_S: Final = 10.0

@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
-from recalld.supervisor.interfaces.http.problem import Refused, of_error
-from recalld.supervisor.interfaces.http.reading import form_fields
-from recalld.supervisor.interfaces.language import spoken_language
-from recalld.supervisor.interfaces.locate import page_address
-from recalld.supervisor.operations.operation import Caller
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import InternalError, SupervisorError
-from recalld.supervisor.storage.noting import acting
+from ...operations.operation import Caller
+from ...storage.catalogue import Text
+from ...storage.errors import InternalError, SupervisorError
+from ...storage.noting import acting
+from ..language import spoken_language
+from ..locate import page_address
+from .problem import Refused, of_error
+from .reading import form_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
 
-    from recalld.supervisor.interfaces.http.access import Access
-    from recalld.supervisor.interfaces.http.changes import Changes
-    from recalld.supervisor.operations.operation import Operation
-    from recalld.supervisor.storage.clock import Clock
-    from recalld.supervisor.text.language import Language
-    from recalld.supervisor.workspace import Workspace
+    from ...operations.operation import Operation
+    from ...storage.clock import Clock
+    from ...text.language import Language
+    from ...workspace import Workspace
+    from .access import Access
+    from .changes import Changes
 
 Q = TypeVar("Q")
 A = TypeVar("A")

@@ -27,14 +27,14 @@ from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.utils import get_tokenizer
 
-from recalld.supervisor.conversation.memory_manager import MemoryManager
-from recalld.supervisor.conversation.running import Conversation, Limits, refuse_too_long
-from recalld.supervisor.conversation.turns import Said, read_said
-from recalld.supervisor.interfaces.llamaindex.chat_store import message_to_json
-from recalld.supervisor.interfaces.llamaindex.memory_config import why_no_token_limit
-from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.prompts import PromptTemplate, shipped_template
-from recalld.supervisor.text.token_count import estimate_tokens
+from ...conversation.memory_manager import MemoryManager
+from ...conversation.running import Conversation, Limits, refuse_too_long
+from ...conversation.turns import Said, read_said
+from ...protocol.config import Config
+from ...protocol.prompts import PromptTemplate, shipped_template
+from ...text.token_count import estimate_tokens
+from .chat_store import message_to_json
+from .memory_config import why_no_token_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms.llm import LLM
     from llama_index.core.storage.chat_store import BaseChatStore
 
-    from recalld.supervisor.text.language import Language
+    from ...text.language import Language
 
 #: The key of the summary, after that of the messages.
 _SUMMARY_KEY: Final = "{}#summary"

@@ -8,14 +8,14 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 
-from recalld.supervisor.conversation.chat_files import ChatFiles
-from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from ...conversation.chat_files import ChatFiles
+from ...storage.lenient_json import parse_json, render_json
+from ..api import Memory
 
 if TYPE_CHECKING:
     import os
 
-    from recalld.supervisor.workspace import Workspace
+    from ...workspace import Workspace
 
 
 class FileChatStore(BaseChatStore):

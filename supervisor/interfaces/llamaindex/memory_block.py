@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.memory import BaseMemoryBlock
 
-from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.interfaces.llamaindex.chat_store import message_to_json
-from recalld.supervisor.text.token_count import estimate_tokens
+from ...text.token_count import estimate_tokens
+from ..api import Memory
+from .chat_store import message_to_json
 
 if TYPE_CHECKING:
     import os

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import yaml
 
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.disk import read_outside
-from recalld.supervisor.storage.errors import BadConfig, why_refused
+from ...storage.catalogue import Text
+from ...storage.disk import read_outside
+from ...storage.errors import BadConfig, why_refused
 
 #: The defaults (docs/features.md, 002).
 DEFAULTS: Final = {"token_limit": 64000, "summarize_prompt": None}

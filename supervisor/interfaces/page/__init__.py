@@ -7,6 +7,6 @@ without scripts; htmx and two scripts of our own make it live. Nothing comes fro
 
 from __future__ import annotations
 
-from recalld.supervisor.interfaces.page.routes import problem, routes
+from .routes import problem, routes
 
 __all__ = ["problem", "routes"]

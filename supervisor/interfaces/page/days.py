@@ -6,17 +6,17 @@ from calendar import monthrange
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.interfaces.page.views import View, go
-from recalld.supervisor.operations import days as asked
-from recalld.supervisor.operations.days import period_in
-from recalld.supervisor.storage.errors import NotFound, StaleText
+from ...operations import days as asked
+from ...operations.days import period_in
+from ...storage.errors import NotFound, StaleText
+from .views import View, go
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from starlette.responses import Response
 
-    from recalld.supervisor.operations.days import DayCount, SummaryAnswer
+    from ...operations.days import DayCount, SummaryAnswer
 
 #: Messages of one page of a day.
 PAGE: Final = 100

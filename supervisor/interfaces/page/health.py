@@ -12,14 +12,14 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.interfaces.cli.output import field_name
-from recalld.supervisor.interfaces.page.views import View, go
-from recalld.supervisor.interfaces.page.wording import moment_text
-from recalld.supervisor.operations import days, upkeep
-from recalld.supervisor.operations import health as asked
-from recalld.supervisor.storage.catalogue import template
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.printable import printable
+from ...operations import days, upkeep
+from ...operations import health as asked
+from ...storage.catalogue import template
+from ...text.lazy_re import lazy_re
+from ...text.printable import printable
+from ..cli.output import field_name
+from .views import View, go
+from .wording import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from recalld.supervisor.operations.days import DayAnswer, DayCount
-    from recalld.supervisor.operations.health import EventAnswer, WeekCount
-    from recalld.supervisor.text.language import Language
+    from ...operations.days import DayAnswer, DayCount
+    from ...operations.health import EventAnswer, WeekCount
+    from ...text.language import Language
 
 #: Weeks of a plot, and the size of its drawing in its own units.
 WEEKS: Final = 26

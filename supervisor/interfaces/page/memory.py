@@ -10,19 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from recalld.supervisor.interfaces.page.views import View, go, own_address
-from recalld.supervisor.longterm.lines import cut, filled
-from recalld.supervisor.operations import forget as forgetting
-from recalld.supervisor.operations import long_term
-from recalld.supervisor.operations import sessions as session_list
-from recalld.supervisor.operations.long_term_text import ReplaceRequest, TextRequest, long_term_text, replace_long_term
-from recalld.supervisor.storage.errors import BadRequest, StaleText
-from recalld.supervisor.text.lazy_re import lazy_re
+from ...longterm.lines import cut, filled
+from ...operations import forget as forgetting
+from ...operations import long_term
+from ...operations import sessions as session_list
+from ...operations.long_term_text import ReplaceRequest, TextRequest, long_term_text, replace_long_term
+from ...storage.errors import BadRequest, StaleText
+from ...text.lazy_re import lazy_re
+from .views import View, go, own_address
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from recalld.supervisor.longterm.lines import Line
+    from ...longterm.lines import Line
 
 #: Lines of a page without `all`, the newest.
 _FIRST: Final = 200

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from recalld.supervisor.interfaces.page import days, health, memory, search, turns
-from recalld.supervisor.interfaces.page.views import (
+from ..page import days, health, memory, search, turns
+from .views import (
     LANGUAGE_COOKIE,
     LANGUAGES,
     STATIC,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from recalld.supervisor.interfaces.http.site import Site
+    from ..http.site import Site
 
 #: How long a browser keeps a choice of its reader, and a file whose address has its digest.
 _KEPT_S: Final = 365 * 24 * 3600

@@ -6,17 +6,17 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from recalld.supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits, why_not_whole
-from recalld.supervisor.operations import recall, sessions
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
+from ...operations import recall, sessions
+from ...storage.catalogue import Text
+from ...storage.errors import BadRequest
+from ..search_notes import NOT_ASKED, why_no_hits, why_not_whole
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from recalld.supervisor.index.hit import Hit, SearchResult
-    from recalld.supervisor.interfaces.page.views import View
-    from recalld.supervisor.operations.recall import SearchRequest
+    from ...index.hit import Hit, SearchResult
+    from ...operations.recall import SearchRequest
+    from .views import View
 
 #: Hits of one page.
 _LIMIT: Final = 30

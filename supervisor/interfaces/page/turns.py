@@ -5,19 +5,19 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.operations import recall
-from recalld.supervisor.operations import turns as asked
-from recalld.supervisor.protocol.paths import day_of_name
-from recalld.supervisor.storage.catalogue import Text
+from ...operations import recall
+from ...operations import turns as asked
+from ...protocol.paths import day_of_name
+from ...storage.catalogue import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.responses import Response
 
-    from recalld.supervisor.context.build import Replay
-    from recalld.supervisor.interfaces.page.views import View
-    from recalld.supervisor.operations.turns import TurnAnswer, TurnHit, TurnPart
+    from ...context.build import Replay
+    from ...operations.turns import TurnAnswer, TurnHit, TurnPart
+    from .views import View
 
 #: The width of the bar, in its own units.
 WIDTH: Final = 1_000

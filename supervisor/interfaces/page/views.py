@@ -15,19 +15,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from recalld.supervisor.interfaces.cli.output import because, word
-from recalld.supervisor.interfaces.page import wording
-from recalld.supervisor.storage.catalogue import render, template
-from recalld.supervisor.text.printable import printable
+from ...storage.catalogue import render, template
+from ...text.printable import printable
+from ..cli.output import because, word
+from ..page import wording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request
 
-    from recalld.supervisor.interfaces.http.site import Site
-    from recalld.supervisor.operations.operation import A, Operation, Q
-    from recalld.supervisor.text.language import Language
+    from ...operations.operation import A, Operation, Q
+    from ...text.language import Language
+    from ..http.site import Site
 
 HERE: Final = Path(__file__).parent
 #: The released bytes of htmx 2.0.11 (0BSD).

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
 
-from recalld.supervisor.storage.clock import from_wire, local
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.printable import printable
-from recalld.supervisor.text.snippet import snippet_span
+from ...storage.clock import from_wire, local
+from ...text.lazy_re import lazy_re
+from ...text.printable import printable
+from ...text.snippet import snippet_span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
-    from recalld.supervisor.text.language import Language
+    from ...text.language import Language
 
 #: Characters of a message that a page shows before it offers the rest, and of a hit.
 MOST_CHARS: Final = 4_000

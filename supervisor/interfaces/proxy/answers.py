@@ -11,14 +11,14 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.context.spoken import spoken
-from recalld.supervisor.interfaces.proxy.talk import words_of
-from recalld.supervisor.text.record import record
+from ...context.spoken import spoken
+from ...text.record import record
+from .talk import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recalld.supervisor.interfaces.proxy.talk import Kind
+    from .talk import Kind
 
 #: Kinds of parts and of items with which a model calls a tool of the client.
 _CALLS: Final = frozenset({"tool_use", "function_call", "custom_tool_call", "computer_call", "local_shell_call"})

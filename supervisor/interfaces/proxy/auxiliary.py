@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from ...text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recalld.supervisor.interfaces.proxy.talk import Talk
+    from .talk import Talk
 
 #: Characters of a prompt that are looked at.
 _MOST_CHARS: Final = 20_000

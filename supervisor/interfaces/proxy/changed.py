@@ -12,22 +12,22 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.context.history_window import PARTS, usable
-from recalld.supervisor.context.render import framed
-from recalld.supervisor.context.spoken import spoken
-from recalld.supervisor.conversation.running import summary_block
-from recalld.supervisor.interfaces.proxy.places import before, edited, first_in, in_string, items, members, quoted
-from recalld.supervisor.interfaces.proxy.talk import SYSTEM_FIELD, SYSTEM_ROLES, words_of
-from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from ...context.history_window import PARTS, usable
+from ...context.render import framed
+from ...context.spoken import spoken
+from ...conversation.running import summary_block
+from ...protocol.dated_file import Block
+from ...text.lazy_re import lazy_re
+from ...text.token_count import MESSAGE_TOKENS, estimate_tokens
+from .places import before, edited, first_in, in_string, items, members, quoted
+from .talk import SYSTEM_FIELD, SYSTEM_ROLES, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recalld.supervisor.context.messages import MemoryPlace
-    from recalld.supervisor.interfaces.proxy.places import Edit, Place
-    from recalld.supervisor.interfaces.proxy.talk import Talk
+    from ...context.messages import MemoryPlace
+    from .places import Edit, Place
+    from .talk import Talk
 
 _JOINT: Final = "\n\n"
 #: Turns that leave at once.
@@ -119,7 +119,7 @@ def summed_up(talk: Talk, space: Room, weight: float, before: Left) -> Left:
     Where there is none, or the client has edited what it covers, it begins with the last messages that leave. The oldest lines
     give way: memory finds what they said.
     """
-    from recalld.supervisor.extracts.extract import extract
+    from ...extracts.extract import extract
 
     covered = before if before.begin <= space.begin and before.last == _words_before(talk, before.begin) else Left()
     if covered.begin == space.begin:

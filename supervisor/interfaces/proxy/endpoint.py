@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from recalld.supervisor.interfaces.http.gate import MOST_MODEL, PROXY
-from recalld.supervisor.interfaces.http.problem import Refused
-from recalld.supervisor.interfaces.proxy.answers import read_answer
-from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
-from recalld.supervisor.interfaces.proxy.changed import Left, Window, room, summed_up, with_memory
-from recalld.supervisor.interfaces.proxy.talk import read_talk
-from recalld.supervisor.interfaces.proxy.turn import SESSION, keep_answer, keep_question, memory_for, session_given, turn_of
-from recalld.supervisor.interfaces.proxy.upstream import Upstream, returned_headers, sent_headers
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import as_supervisor_error
-from recalld.supervisor.text.language import language_of
+from ...storage.catalogue import Text, render
+from ...storage.errors import as_supervisor_error
+from ...text.language import language_of
+from ..http.gate import MOST_MODEL, PROXY
+from ..http.problem import Refused
+from .answers import read_answer
+from .auxiliary import is_auxiliary
+from .changed import Left, Window, room, summed_up, with_memory
+from .talk import read_talk
+from .turn import SESSION, keep_answer, keep_question, memory_for, session_given, turn_of
+from .upstream import Upstream, returned_headers, sent_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
     from starlette.types import Receive, Scope, Send
 
-    from recalld.supervisor.interfaces.http.site import Site
-    from recalld.supervisor.interfaces.proxy.changed import Room
-    from recalld.supervisor.interfaces.proxy.talk import Talk
-    from recalld.supervisor.interfaces.proxy.turn import Turn
+    from ..http.site import Site
+    from .changed import Room
+    from .talk import Talk
+    from .turn import Turn
 
 A = TypeVar("A")
 K = TypeVar("K")

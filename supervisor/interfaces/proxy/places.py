@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from recalld.supervisor.text.lazy_re import lazy_re
+from ...text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.context.spoken import spoken
-from recalld.supervisor.interfaces.proxy.places import Place, items, members, whole
-from recalld.supervisor.text.record import record
+from ...context.spoken import spoken
+from ...text.record import record
+from .places import Place, items, members, whole
 
 Kind: TypeAlias = Literal["chat", "responses", "messages"]
 

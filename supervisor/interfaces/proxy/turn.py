@@ -12,24 +12,24 @@ import contextlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.interfaces.proxy.talk import MOST_SESSION, digest, first_session, named_session
-from recalld.supervisor.operations.history import AppendRequest, append
-from recalld.supervisor.operations.operation import Caller
-from recalld.supervisor.operations.recall import InjectRequest, inject
-from recalld.supervisor.protocol.message import Message
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError
-from recalld.supervisor.text.record import record
+from ...operations.history import AppendRequest, append
+from ...operations.operation import Caller
+from ...operations.recall import InjectRequest, inject
+from ...protocol.message import Message
+from ...storage.catalogue import Text
+from ...storage.clock import to_wire
+from ...storage.errors import BadRequest, SupervisorError
+from ...text.record import record
+from .talk import MOST_SESSION, digest, first_session, named_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from recalld.supervisor.interfaces.http.site import Site
-    from recalld.supervisor.interfaces.proxy.answers import Answer
-    from recalld.supervisor.interfaces.proxy.talk import Talk
-    from recalld.supervisor.workspace import Workspace
+    from ...workspace import Workspace
+    from ..http.site import Site
+    from .answers import Answer
+    from .talk import Talk
 
 #: The header that names the session.
 SESSION: Final = "x-recalld-session"

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.http.problem import Refused
-from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
-from recalld.supervisor.storage.catalogue import Text
+from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
+from ...storage.catalogue import Text
+from ..http.problem import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from recalld.supervisor.protocol.config import Config
+    from ...protocol.config import Config
 
 #: Seconds until the server must have taken the connection; for its answer it has `llm.timeout`.
 _CONNECT_S: Final = 10.0

@@ -13,11 +13,11 @@ import json
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
-from recalld.supervisor.operations.codec import camel
-from recalld.supervisor.text.lazy_re import lazy_re
-from recalld.supervisor.text.record import record
-from recalld.supervisor.text.snippet import is_grapheme_boundary
-from recalld.supervisor.text.token_count import estimate_tokens
+from ...operations.codec import camel
+from ...text.lazy_re import lazy_re
+from ...text.record import record
+from ...text.snippet import is_grapheme_boundary
+from ...text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

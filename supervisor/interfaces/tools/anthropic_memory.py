@@ -22,26 +22,26 @@ from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from recalld.supervisor.interfaces.tools.anthropic_paths import LONG_TERM, ROOT, Refused, check_name, is_long_term, parts_of
-from recalld.supervisor.longterm.lines import without_surrogates
-from recalld.supervisor.longterm.long_term_file import LongTermFile, refuse_too_large
-from recalld.supervisor.protocol.marks import pins_more, with_marks_of
-from recalld.supervisor.protocol.paths import day_of_name, is_foreign
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
-from recalld.supervisor.storage.move_across import move_across
-from recalld.supervisor.storage.noting import acting, author, noting
-from recalld.supervisor.storage.replaced_texts import kept_name
-from recalld.supervisor.text.record import record
+from ...longterm.lines import without_surrogates
+from ...longterm.long_term_file import LongTermFile, refuse_too_large
+from ...protocol.marks import pins_more, with_marks_of
+from ...protocol.paths import day_of_name, is_foreign
+from ...storage.catalogue import Text
+from ...storage.errors import BadRequest, SupervisorError, as_supervisor_error
+from ...storage.move_across import move_across
+from ...storage.noting import acting, author, noting
+from ...storage.replaced_texts import kept_name
+from ...text.record import record
+from .anthropic_paths import LONG_TERM, ROOT, Refused, check_name, is_long_term, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.storage.disk import Stat
-    from recalld.supervisor.workspace import Workspace
+    from ...storage.disk import Stat
+    from ...workspace import Workspace
+    from ..api import Memory
 
 #: The commands; the method of each has the model's names for its arguments.
 _COMMANDS: Final = ("view", "create", "str_replace", "insert", "delete", "rename")

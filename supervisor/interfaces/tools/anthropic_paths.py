@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.longterm.lines import without_surrogates
-from recalld.supervisor.protocol.paths import is_foreign
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.storage.foreign_name import LONGEST_GIVEN, LONGEST_NAME
-from recalld.supervisor.text.lazy_re import lazy_re
+from ...longterm.lines import without_surrogates
+from ...protocol.paths import is_foreign
+from ...storage.catalogue import Text
+from ...storage.errors import BadRequest
+from ...storage.foreign_name import LONGEST_GIVEN, LONGEST_NAME
+from ...text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

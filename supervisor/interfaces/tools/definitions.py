@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.text.record import record
+from ...storage.catalogue import Text, render
+from ...storage.errors import BadRequest
+from ...text.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.recall.audience import Audience
+    from ...recall.audience import Audience
 
 Language: TypeAlias = Literal["zh", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")

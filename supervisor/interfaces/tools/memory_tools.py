@@ -14,8 +14,21 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
-from recalld.supervisor.interfaces.tools.answers import (
+from ...longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
+from ...protocol.marks import without_marks
+from ...protocol.paths import LONG_TERM
+from ...storage.catalogue import Text, render
+from ...storage.errors import (
+    BadRequest,
+    Conflict,
+    NotFound,
+    SupervisorError,
+    as_supervisor_error,
+    refuse_no_text,
+)
+from ...text.lazy_re import lazy_re
+from ..search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
+from .answers import (
     DeleteAnswer,
     ForgetAnswer,
     GetAnswer,
@@ -29,30 +42,17 @@ from recalld.supervisor.interfaces.tools.answers import (
     cut,
     share,
 )
-from recalld.supervisor.interfaces.tools.definitions import SEARCH, not_shown
-from recalld.supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
-from recalld.supervisor.protocol.marks import without_marks
-from recalld.supervisor.protocol.paths import LONG_TERM
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import (
-    BadRequest,
-    Conflict,
-    NotFound,
-    SupervisorError,
-    as_supervisor_error,
-    refuse_no_text,
-)
-from recalld.supervisor.text.lazy_re import lazy_re
+from .definitions import SEARCH, not_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.index.hit import Hit
-    from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.interfaces.tools.definitions import Language
-    from recalld.supervisor.longterm.lines import Line
-    from recalld.supervisor.recall.audience import Audience
-    from recalld.supervisor.recall.lines import Lines
+    from ...index.hit import Hit
+    from ...longterm.lines import Line
+    from ...recall.audience import Audience
+    from ...recall.lines import Lines
+    from ..api import Memory
+    from .definitions import Language
 
 #: Results of a ranked search; 001.
 MAX_RESULTS: Final = 5

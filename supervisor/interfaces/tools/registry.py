@@ -16,23 +16,23 @@ from collections.abc import Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from recalld.supervisor.interfaces.language import spoken_language
-from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
-from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, for_audience
-from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
-from recalld.supervisor.longterm.guidance import guidance
-from recalld.supervisor.storage.catalogue import Text, render
-from recalld.supervisor.storage.errors import BadRequest, as_supervisor_error
-from recalld.supervisor.storage.noting import acting
-from recalld.supervisor.text.record import record
+from ...longterm.guidance import guidance
+from ...storage.catalogue import Text, render
+from ...storage.errors import BadRequest, as_supervisor_error
+from ...storage.noting import acting
+from ...text.record import record
+from ..language import spoken_language
+from .answers import as_text, as_wire
+from .definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, for_audience
+from .memory_tools import MemoryTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.interfaces.tools.answers import Answer
-    from recalld.supervisor.interfaces.tools.definitions import Definition, Dialect, Language
-    from recalld.supervisor.longterm.memory_store import MemoryStore
+    from ...longterm.memory_store import MemoryStore
+    from ..api import Memory
+    from .answers import Answer
+    from .definitions import Definition, Dialect, Language
 
 #: The arguments of JSON that have another name in Python.
 _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
@@ -227,9 +227,9 @@ def register_all_tools(
     """
     if memory_store is None:
         return ToolRegistry(None, (), language=language or "en", dialect=dialect or "recall")
-    from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.longterm.memory_store import MemoryStore
-    from recalld.supervisor.workspace import open_workspace
+    from ...longterm.memory_store import MemoryStore
+    from ...workspace import open_workspace
+    from ..api import Memory
 
     if isinstance(memory_store, MemoryStore):
         # the first write may make the folder; `Memory` of a path refuses a missing folder

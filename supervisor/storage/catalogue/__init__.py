@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recalld.supervisor.text.language import Language
+    from ...text.language import Language
 
 _FOLDERS: Final = {"en": "english", "zh": "chinese"}
 _COMMAS: Final = {"en": ", ", "zh": "、"}
