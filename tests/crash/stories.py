@@ -157,9 +157,11 @@ class Story(Workload):
     def _edit(self, life: Program, _: str) -> None:
         path = self._pick(life, "memory/summary/")
         if path:
-            theirs = life.disk.tree()[path].replace("## 摘要".encode(), "## 我改的\n\n其实不是这样。".encode(), 1)
-            life.disk.plant(path, theirs)
-            life.disk.ack(Kept(path, theirs))
+            whole = life.disk.tree()[path]
+            theirs = whole.replace("## 摘要".encode(), "## 我改的\n\n其实不是这样。".encode(), 1)
+            if theirs != whole:  # an extract has no such heading, and is not edited
+                life.disk.plant(path, theirs)
+                life.disk.ack(Kept(path, theirs))
 
     def _throw(self, life: Program, _: str) -> None:
         path = self._pick(life, "memory/summary/")
