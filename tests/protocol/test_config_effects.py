@@ -23,6 +23,7 @@ from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
 from recalld.supervisor.interfaces.proxy.talk import read_talk
 from recalld.supervisor.interfaces.serve import Answers, HttpService, file_turns
+from recalld.supervisor.operations.long_term import WriteRequest, write
 from recalld.supervisor.operations.opening import OpeningRequest, opening
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.pool.cargo import unpacked
@@ -776,8 +777,8 @@ def pruned_files_left(world: World) -> int:
 
 def is_told_in_the_diary(world: World) -> bool:
     world.diary = True
-    world.reopen().write([message_on("2026-01-30")])
-    world.settle()
+    world.reopen()
+    perform(write, world.ws, WriteRequest(content="对青霉素过敏"), Caller(clock=world.clock))
     return world.paths.diary.exists()
 
 

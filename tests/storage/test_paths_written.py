@@ -181,7 +181,7 @@ def vectors_of_memory(world: World) -> None:
 
 def damage(world: World) -> None:
     """A damaged history.json is kept and restored; what is said meanwhile goes to the drop-box."""
-    world.write(b"[{broken")
+    world.write('[{"id": "z", "role": "user", "text": "谁也没见过的话，写到一半'.encode())
     world.round()
     world.append({"role": "user", "text": "证书下周到期。"})
     world.restore()
