@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from bench.recall import BLANK, environ_of, passages, share
-from recalld.supervisor.context.build import inject, read_input
+from bench.recall import BLANK, environ_of, input_of, passages, share
+from recalld.supervisor.context.build import inject
 from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.workspace import Workspace, open_workspace
@@ -136,16 +136,7 @@ def fresh(language: str) -> tuple[list[tuple[str, str, str]], list[Asked]]:
 def ask(ws: Workspace, one: Asked, now: datetime) -> tuple[bool, bool, bool, bool]:
     """Return whether the right one is the first, is before the other, is shown, and whether both are."""
     found = ws.searcher.search(one.question, now)
-    read = read_input(
-        one.question,
-        history=ws.history,
-        groups=ws.groups,
-        now=now,
-        files=ws.files,
-        paths=ws.paths,
-        zone=ws.zone,
-        events=ws.events,
-    )
+    read = input_of(ws, one.question, now)
     shown = passages(inject(read, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory)
     texts = [BLANK.sub("", text) for text in (one.right, one.other)]
     at = [next((n for n, passage in enumerate(shown) if share(text, passage) >= WHOLE), len(shown)) for text in texts]

@@ -43,6 +43,7 @@ from bench.served import settle
 from recalld.supervisor.context.build import inject, read_input
 from recalld.supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from recalld.supervisor.context.render import BETWEEN, FENCE
+from recalld.supervisor.context.request import Asked
 from recalld.supervisor.host.background import make_vectors
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
@@ -136,15 +137,10 @@ def passages(block: str) -> list[str]:
     return [BLANK.sub("", SPEAKER.sub("", one, count=1)).strip("…") for one in found]
 
 
-def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[str, float]:
-    now = datetime.fromisoformat(question["asked_at"])
-    raw = [{"id": f"before-{n}", "role": "user", "text": text} for n, text in enumerate(question.get("before", ()))]
-    before = [message for one in raw if isinstance(message := read_message(one, ws.zone), Message)]
-    began = time.perf_counter()
-    found = ws.searcher.search(question["question"], now, before)
-    took = (time.perf_counter() - began) * 1000
-    asked = read_input(
-        question["question"],
+def input_of(ws: Workspace, question: str, now: datetime) -> Asked:
+    """Return the question as a turn reads it."""
+    return read_input(
+        question,
         history=ws.history,
         groups=ws.groups,
         now=now,
@@ -153,6 +149,16 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
         zone=ws.zone,
         events=ws.events,
     )
+
+
+def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[str, float]:
+    now = datetime.fromisoformat(question["asked_at"])
+    raw = [{"id": f"before-{n}", "role": "user", "text": text} for n, text in enumerate(question.get("before", ()))]
+    before = [message for one in raw if isinstance(message := read_message(one, ws.zone), Message)]
+    began = time.perf_counter()
+    found = ws.searcher.search(question["question"], now, before)
+    took = (time.perf_counter() - began) * 1000
+    asked = input_of(ws, question["question"], now)
 
     def block(tokens: int) -> str:
         config = replace(ws.config, recall=replace(ws.config.recall, memory_tokens=tokens))

@@ -33,9 +33,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from bench.recall import input_of
 from bench.served import served
 from bench.talk import talk
-from recalld.supervisor.context.build import inject, read_input, save_receipt
+from recalld.supervisor.context.build import inject, save_receipt
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.protocol.dated_file import block_of, render_dated
 from recalld.supervisor.protocol.message import Message, read_message
@@ -157,16 +158,7 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
         ws = open_workspace(root, {}, fixed_clock(NOW))
 
         def injected(words: list[str]) -> None:
-            asked = read_input(
-                " ".join(words),
-                history=ws.history,
-                groups=ws.groups,
-                now=NOW,
-                files=ws.files,
-                paths=ws.paths,
-                zone=ws.zone,
-                events=ws.events,
-            )
+            asked = input_of(ws, " ".join(words), NOW)
             found = ws.searcher.search(asked.question, NOW, asked.before)
             turn = inject(asked, NOW, found, config=ws.config, paths=ws.paths, events=ws.events)
             save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)

@@ -30,10 +30,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.recall import BLANK, WHOLE, questions_of, share
+from bench.recall import BLANK, WHOLE, input_of, questions_of, share
 from bench.served import ENVIRON
 from bench.talk import talk
-from recalld.supervisor.context.build import inject, read_input
+from recalld.supervisor.context.build import inject
 from recalld.supervisor.host.round import run_round
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.locate import folder_id
@@ -55,16 +55,7 @@ WARM = 5
 def found(ws: Workspace, question: dict[str, Any], texts: dict[str, str], now: datetime) -> float:
     """Return the share of the evidence that is in the memory block."""
     ws.searcher.refresh()
-    asked = read_input(
-        question["question"],
-        history=ws.history,
-        groups=ws.groups,
-        now=now,
-        files=ws.files,
-        paths=ws.paths,
-        zone=ws.zone,
-        events=ws.events,
-    )
+    asked = input_of(ws, question["question"], now)
     result = ws.searcher.search(asked.question, now, asked.before, is_input=True)
     block = BLANK.sub("", inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events).memory)
     return statistics.mean(max(share(texts[one], block) for one in either) >= WHOLE for either in question["evidence"])

@@ -29,7 +29,7 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=3_140, goal=2_300),
+    Room("supervisor/text", most=3_135, goal=2_300),
     Room("supervisor/storage", most=2_570, goal=1_900),
     Room("supervisor/storage/catalogue", most=3_930, goal=0),
     Room("supervisor/protocol", most=5_505, goal=4_100),

@@ -11,6 +11,7 @@ from ..protocol.paths import SLUG_CHARS
 from ..text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
 from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
+from ..text.secret_labels import SECRET_STEMS
 from ..text.tokenizer import HAN, latin_words, stem
 from ..text.word_frequency import is_known, rarity
 
@@ -28,9 +29,9 @@ _SLUG_MARGIN: Final = 4_000
 _LATIN_WORD: Final = lazy_re(r"[a-z]{3,}(?:-[a-z]+)*")
 #: The mark in the place of a secret; and a word that one may stand beside, though no label of one: "The new code:".
 _HIDDEN: Final = "\0"
+_LATIN_STEMS, _OTHER_STEMS = ("|".join(word for word in SECRET_STEMS if word.isascii() is latin) for latin in (True, False))
 _SECRET: Final = lazy_re(
-    r"(?<![a-z])(?:pass|pwd?|key|secret|token|cookie|code|combo|combination|pin|puk|otp|cv[vc]2?|seed|phrase|mnemonic)"
-    r"(?:s|word|code|phrase)?s?(?![a-z])|(?<![a-z])(?:wi-?fi|wlan)(?![a-z])|口令|密|钥匙|令牌|私钥|码|碼|助记词|门禁|門禁",
+    rf"(?<![a-z])(?:(?:{_LATIN_STEMS}|combo)(?:s|word|code|phrase)?s?|wi-?fi|wlan)(?![a-z])|{_OTHER_STEMS}|门禁|門禁",
     re.IGNORECASE,
 )
 #: A sentence with its end, and the ends of one that the next completes: "New password:", "The wifi?"

@@ -92,11 +92,6 @@ def is_noun(word: str) -> bool:
     return tag in {"vn", "j", "s"} or tag.startswith("n")
 
 
-def is_place(word: str) -> bool:
-    """Return whether the dictionary has a Chinese word as the name of a place (里斯本, 浙江)."""
-    return kind(word) == "ns"
-
-
 def is_person(word: str) -> bool:
     """Return whether the dictionary has a Chinese word as the name of a person (李娜, 赵国)."""
     return kind(word).startswith("nr")

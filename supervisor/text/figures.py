@@ -84,10 +84,6 @@ _UNITS: Final = (
     ("gigabyte", 1000, r"TB?\b"),
     ("degree", 1, r"度|°C?|degrees?"),
 )
-#: What measures money.
-MONEY: Final = frozenset(
-    ("CNY", "USD", "EUR", "GBP", "JPY", "HKD", "TWD", "KRW", "crown", "franc", "rupee", "peso", "baht", "rouble")
-)
 _SIGNS: Final = {"¥": "CNY", "￥": "CNY", "$": "USD", "€": "EUR", "£": "GBP"}
 
 _HAN_NUMBER: Final = "[零〇一二三四五六七八九十百千万亿两]{1,12}"

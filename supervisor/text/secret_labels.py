@@ -60,13 +60,15 @@ _LABEL: Final = lazy_re(
     """,
     re.VERBOSE,
 )
-#: Each label contains one of these; and the most characters of a label.
-STEMS: Final = tuple(
+#: Words that a sentence about a secret has.
+SECRET_STEMS: Final = tuple(
     """
     pass kennwort contrase senha wachtwoord парол pwd pw 口令 密 パスワード 비밀번호 key secret token cookie 钥匙 令牌 私钥 私鑰
-    code combination pin puk otp cvv cvc cv2 码 碼 暗証番号 seed phrase words mnemonic 助记词 card visa amex ssn social 卡 身份
+    code combination pin puk otp cvv cvc cv2 码 碼 暗証番号 seed phrase words mnemonic 助记词
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
+#: Each label contains one of these; and the most characters of a label.
+STEMS: Final = (*SECRET_STEMS, "card", "visa", "amex", "ssn", "social", "卡", "身份")
 _LABEL_CHARS: Final = 40
 #: What separates a label from its value; what it is for may come first: "(wifi)", "of the bike lock".
 _SEPARATOR: Final = lazy_re(
