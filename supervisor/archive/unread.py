@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     from ..protocol.paths import WorkspacePaths
     from ..storage.files import Files
 
-#: The words of a message, which may be cut off, also in the middle of a character or an escape.
-_WORDS: Final = lazy_re(r'"(?:text|content)"\s*:\s*"((?:[^"\\]|\\.)*)')
-_CUT_OFF: Final = lazy_re(r"(?:[\udc80-\udcff]{1,3}|\\(?:u[0-9a-fA-F]{0,3})?)$")
-#: The beginning of one message, and the name of its words where they have not begun.
-_NAME_LAST: Final = lazy_re(r'"(?:text|content)"?\s*:?\s*$')
-_BARE: Final = lazy_re(r"[\s\[,]*\{[^{}]*")
+#: The id of a message, which may be cut off behind it.
+_ID: Final = lazy_re(r'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 @record(kw_only=True)
@@ -88,9 +84,9 @@ class UnreadStore:
 
 
 def unread_of(name: str, data: bytes, known: History) -> Unread | None:
-    """Return what can't be read of a damaged history, but for words that are *known*; None if that is nothing."""
-    texts = [entry.text for entry in known if isinstance(entry, Message)]
-    pieces = [piece for piece in recover(data).unread if not _is_known(piece, texts)]
+    """Return what can't be read of a damaged history, but for a cut message whose id is *known*; None if that is nothing."""
+    ids = {entry.id for entry in known if isinstance(entry, Message)}
+    pieces = [piece for piece in recover(data).unread if not _is_known(piece, ids)]
     if not pieces:
         return None
     encoding = encoding_of(data)
@@ -102,20 +98,9 @@ def unread_of(name: str, data: bytes, known: History) -> Unread | None:
     )
 
 
-def _is_known(piece: str, texts: Collection[str]) -> bool:
-    """True if the piece is of one message whose words are known as far as they go, or has no words yet."""
-    if piece.count('"role"') > 1:
-        return False
-    if not any(name in _NAME_LAST.sub("", piece) for name in ("text", "content")):
-        return bool(_BARE.fullmatch(piece))
-    words = _WORDS.findall(piece)
-    begun = _unescaped(words[0]) if len(words) == 1 else None
-    return begun is not None and any(text.startswith(begun) for text in texts)
-
-
-def _unescaped(words: str) -> str | None:
-    """Return what the inside of a JSON string says, as far as it goes; None if it is none."""
-    try:
-        return str(json.loads(f'"{_CUT_OFF.sub("", words)}"', strict=False))
-    except ValueError:
-        return None
+def _is_known(piece: str, ids: Collection[str]) -> bool:
+    """True if the piece is of one message whose id is known, or is cut off before a message has an id or words."""
+    found = _ID.findall(piece)
+    if found:
+        return len(found) == 1 and found[0] in ids and piece.count('"role"') <= 1
+    return not any(name in piece for name in ('"text', '"content'))

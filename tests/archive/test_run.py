@@ -144,7 +144,7 @@ def test_archive_creates_a_new_file_for_each_run_of_the_same_day(world):
     first = world.tree()
     world.add(*talk("2026-01-31T09:00", 2))
     world.settle()
-    assert world.names() == ["2026-01-31-beifen-nginx-2.md", "2026-01-31-beifen-nginx.md"]
+    assert world.names() == ["2026-01-31-nginx-beifen-2.md", "2026-01-31-nginx-beifen.md"]
     for name in first:
         assert name.startswith("history") or world.tree()[name] == first[name]
 
