@@ -52,9 +52,9 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=3_260, goal=2_200),
     Room("supervisor/checks", most=3_830, goal=2_100),
-    Room("supervisor/importing", most=1_760, goal=1_400),
+    Room("supervisor/importing", most=1_970, goal=1_400),
     Room("supervisor/operations", most=2_400, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_880, goal=2_600),
+    Room("supervisor/interfaces/cli", most=3_890, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_920, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_540, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_570, goal=1_900),
@@ -66,7 +66,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together: lines, and modules.
-ALL: Final = Room("all", most=70_550, goal=48_000)
+ALL: Final = Room("all", most=70_740, goal=48_000)
 MODULES: Final = Room("modules", most=493, goal=270)
 
 

@@ -47,7 +47,7 @@ def _conversation_files(source: Source) -> list[str]:
 def chatgpt(log: Reading) -> Talk:
     """Yield the conversations of ChatGPT's export: the branch that was last shown, or with *branches* all."""
     for name in _conversation_files(log.source):
-        for n, raw in enumerate(log.source.items(name, "item")):
+        for n, raw in enumerate(log.source.objects(name)):
             mapping = raw.get("mapping") if isinstance(raw, dict) else None
             if not isinstance(mapping, dict):
                 log.unread.note("conversation", f"{name}#{n}")
@@ -65,7 +65,10 @@ def chatgpt(log: Reading) -> Talk:
                 said = _chatgpt_message(message, key, log.zone) if isinstance(message, dict) else None
                 if said:
                     yield conversation, said
-                elif not isinstance(message, dict):
+                elif isinstance(message, dict):
+                    content = message.get("content")
+                    log.unread.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
+                else:
                     log.unread.note("message", f"{name}#{n} {key}")
 
 
@@ -135,7 +138,7 @@ def _part(part: object) -> str:
 def claude(log: Reading) -> Talk:
     """Yield the conversations of Claude's export: the branch that was last shown, or with *branches* all."""
     for name in _conversation_files(log.source):
-        for n, raw in enumerate(log.source.items(name, "item")):
+        for n, raw in enumerate(log.source.objects(name)):
             messages = raw.get("chat_messages") if isinstance(raw, dict) else None
             if not isinstance(messages, list):
                 log.unread.note("conversation", f"{name}#{n}")
@@ -163,15 +166,19 @@ def _last_branch(messages: list[dict[str, Any]], leaf: object) -> list[dict[str,
 
 
 def _claude_message(message: Mapping[str, Any], zone: tzinfo) -> Iterator[Said]:
+    """Yield a message with the names of its files, the text that was pasted, and the calls of tools."""
     identity, at = text_of(message, "uuid"), when(message.get("created_at"), zone)
     content = message.get("content")
-    text = words(content) or text_of(message, "text")
-    files = [
-        f"[{text_of(one, 'file_name', 'file_kind') or 'file'}]"
-        for field in ("attachments", "files", "files_v2")
-        for one in message.get(field) or []
-        if isinstance(one, dict)
+    text = words(content) if content else text_of(message, "text")
+    attached = [
+        one for field in ("attachments", "files", "files_v2") for one in message.get(field) or [] if isinstance(one, dict)
+    ]
+    files = [text_of(one, "file_name", "file_kind") for one in attached]
+    named = [
+        f"[{file or 'file'}]" if file or not text_of(one, "extracted_content") else text_of(one, "extracted_content")
+        for one, file in zip(attached, files, strict=True)
     ]
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
-    yield Said(id=identity, at=at, role=role, text="\n".join(filter(None, [text, *dict.fromkeys(files)])))
+    said = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
+    yield Said(id=identity, at=at, role=role, text=said)
     yield from tool_calls(content, identity, at)

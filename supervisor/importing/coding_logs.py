@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+from collections import Counter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,17 +24,46 @@ if TYPE_CHECKING:
     from .source import Source
     from .talk import Reading, Talk
 
-#: How a text begins that a client has written in the user's name: commands of its own, their output, instructions.
-_CLIENTS_OWN: Final = lazy_re(
-    r"\s*(?:<(?:command-(?:name|message|args)|local-command-\w+|bash-(?:input|stdout|stderr)|user-memory-input|task-notification"
-    r"|environment_context|user_instructions|permissions instructions|INSTRUCTIONS|turn_aborted|skill|collaboration_mode)\b"
-    r"|Caveat: The messages below were generated|\[Request interrupted by user|# AGENTS\.md instructions)"
+#: An element that a client writes around a user's words: its name has a hyphen or an underscore.
+_ELEMENT: Final = lazy_re(r"<(?P<name>[A-Za-z]\w*(?:[-_]\w+)+)(?:\s[^<>]*)?>")
+_CLOSING: Final = lazy_re(r"</(?P<name>[A-Za-z]\w*(?:[-_]\w+)+)>")
+#: A command of Claude Code's, and the words behind it.
+_COMMAND: Final = lazy_re(
+    r"<command-name>(?P<name>[^<]*)</command-name>.*<command-args>(?P<words>.*)</command-args>", re.DOTALL
 )
+#: What an editor puts before the request of a user of Codex, and where the request begins.
+_CONTEXT, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:\n"
+#: How a text begins that a client writes in the user's name and does not mark.
+_UNMARKED: Final = ("Caveat: The messages below were generated", "[Request interrupted by user", "# AGENTS.md instructions")
+#: What an older Codex tells its model in elements with plain names.
+_TOLD_MODEL: Final = lazy_re(r"<(permissions instructions|INSTRUCTIONS|skill)>")
 
 
-def _of_user(text: str) -> str:
-    """Return the text if the user has written it; "" for one of the client's."""
-    return "" if _CLIENTS_OWN.match(text) else text
+def typed(text: str) -> str:
+    r"""
+    Return what the user has written of a message in the user's name; "" for one that is the client's.
+
+    >>> typed("<ide_opened_file>The user opened o.py</ide_opened_file>\nExplain the otter class.")
+    'Explain the otter class.'
+    >>> typed("<command-name>/plan</command-name>\n<command-args>the garden</command-args>")
+    '/plan the garden'
+    """
+    if (command := _COMMAND.search(text)) and command["words"].strip():
+        return f"{command['name'].strip()} {command['words'].strip()}"
+    if text.startswith(_CONTEXT) and _REQUEST in text:
+        text = text.partition(_REQUEST)[2]
+    text = text.strip()
+    while opening := _ELEMENT.match(text):
+        _, closing, rest = text[opening.end() :].partition(f"</{opening['name']}>")
+        if not closing:
+            break
+        text = rest.lstrip()
+    while closing_tag := _CLOSING.fullmatch(text, max(text.rfind("</"), 0)):
+        before = text.rfind(f"<{closing_tag['name']}", 0, closing_tag.start())
+        if before < 0:
+            break
+        text = text[:before].rstrip()
+    return "" if text.startswith(_UNMARKED) or _TOLD_MODEL.match(text) else text
 
 
 def _records(log: Reading, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -60,24 +91,76 @@ def is_claude_code(source: Source) -> bool:
 
 
 def claude_code(log: Reading) -> Talk:
-    """Yield the sessions of Claude Code, `projects/<folder>/<session>.jsonl`; the parts of an answer are one message."""
+    """
+    Yield the sessions of Claude Code, `projects/<folder>/<session>.jsonl`; the parts of an answer are one message.
+
+    What was taken back is left out: of several questions to one message the last one holds, but with *branches* all do.
+    """
     for name in log.source.named("*.jsonl"):
+        holds = {} if log.branches else _last_questions(log, name)
+        taken_back: set[str] = set()
         answer: list[dict[str, Any]] = []
         for _, raw in _records(log, name):
-            message = raw.get("message")
-            if raw.get("type") not in ("user", "assistant") or not isinstance(message, dict):
+            key, parent = text_of(raw, "uuid"), text_of(raw, "parentUuid")
+            if parent in taken_back or (key and parent in holds and holds[parent] != key and _is_question(raw)):
+                taken_back.add(key)
                 continue
-            if any(raw.get(field) for field in ("isMeta", "isSidechain", "isCompactSummary", "agentId")):
+            message = _queued(raw) if raw.get("type") == "attachment" else raw.get("message")
+            if not isinstance(message, dict) or not _is_talk(raw, message):
+                log.unread.leave_out(str(raw.get("type")))
                 continue
-            if answer and (raw["type"] != "assistant" or message.get("id") != answer[-1]["message"].get("id")):
+            record = {**raw, "type": "user" if raw["type"] == "attachment" else raw["type"], "message": message}
+            if answer and (record["type"] != "assistant" or message.get("id") != answer[-1]["message"].get("id")):
                 yield from _claude_code_message(answer, name, log.zone)
                 answer = []
-            if raw["type"] == "assistant":
-                answer.append(raw)
+            if record["type"] == "assistant":
+                answer.append(record)
             else:
-                yield from _claude_code_message([raw], name, log.zone)
+                yield from _claude_code_message([record], name, log.zone)
         if answer:
             yield from _claude_code_message(answer, name, log.zone)
+
+
+def _last_questions(log: Reading, name: str) -> dict[str, str]:
+    """Return for each message that has questions below it the last of them, by their ids."""
+    return {
+        text_of(raw, "parentUuid"): text_of(raw, "uuid")
+        for _, raw in log.source.lines(name)
+        if isinstance(raw, dict) and raw.get("parentUuid") and _is_question(raw)
+    }
+
+
+def _is_question(raw: Mapping[str, Any]) -> bool:
+    """True if the user has typed this record; the result of a tool is one of the user's, too."""
+    message = raw.get("message")
+    return (
+        raw.get("type") == "user"
+        and isinstance(message, dict)
+        and _is_talk(raw, message)
+        and bool(words(message.get("content")))
+    )
+
+
+def _queued(raw: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the user typed while the client worked, as a message; None for another attachment."""
+    attached = raw.get("attachment")
+    if not isinstance(attached, dict) or attached.get("type") != "queued_command" or attached.get("commandMode") != "prompt":
+        return None
+    return {"content": attached.get("prompt")} if _is_of_person(attached) else None
+
+
+def _is_talk(raw: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
+    """True if a person or the model has said it: not the client, nor one subagent to another."""
+    if raw.get("type") not in ("user", "assistant", "attachment"):
+        return False
+    if any(raw.get(field) for field in ("isSidechain", "isCompactSummary", "agentId", "isApiErrorMessage")):
+        return False
+    return _is_of_person(raw) and message.get("model") != "<synthetic>"
+
+
+def _is_of_person(raw: Mapping[str, Any]) -> bool:
+    origin = raw.get("origin")
+    return not raw.get("isMeta") and (not isinstance(origin, dict) or origin.get("kind", "human") == "human")
 
 
 def _claude_code_message(lines: list[dict[str, Any]], name: str, zone: tzinfo) -> Talk:
@@ -89,7 +172,7 @@ def _claude_code_message(lines: list[dict[str, Any]], name: str, zone: tzinfo) -
     contents = [line["message"].get("content") for line in lines]
     text = "\n".join(filter(None, map(words, contents)))
     identity = text_of(first["message"], "id") or text_of(first, "uuid")
-    if text := _of_user(text) if role == "user" else text:
+    if text := typed(text) if role == "user" else text:
         yield conversation, Said(id=identity, at=at, role=role, text=text)
     for content in contents if role == "assistant" else []:
         for call in tool_calls(content, identity, at):
@@ -103,10 +186,12 @@ def codex(log: Reading) -> Talk:
     """
     Yield the sessions of Codex, `sessions/YYYY/MM/DD/rollout-….jsonl`.
 
-    Where the log has what the terminal showed (`event_msg`), that is the talk; else the messages that the model got.
+    What the terminal showed (`event_msg`) is the talk, as far as the log has it: what the model got before the last of these is
+    the client's. A session that goes on under a newer version goes on with the messages of the model alone.
     """
     for name in log.source.named("rollout-*.jsonl"):
-        has_events = any(_event_of(raw) for _, raw in log.source.lines(name) if isinstance(raw, dict))
+        shown = [number for number, raw in log.source.lines(name) if isinstance(raw, dict) and _event_of(raw)]
+        last_shown, once = max(shown, default=0), Counter[tuple[str, str]]()  # told by one of the two, so far
         session, project, at = PurePosixPath(name).stem, "", None
         for number, raw in _records(log, name):
             inner = raw.get("payload")
@@ -116,12 +201,19 @@ def codex(log: Reading) -> Talk:
                 session, project = text_of(payload, "id") or session, text_of(payload, "cwd")
                 continue
             conversation = Conversation(id=session, channel="codex", project=project)
-            said = _event_of(raw) if has_events else _item_of(payload)
+            said, item = _event_of(raw), _item_of(payload)
+            if said:
+                once[said] += 1
+            elif item:
+                once[item] -= 1
+                said = item if number > last_shown and once[item] < 0 else None
             call = _codex_call(payload, f"{session}-{number}", at)
             if said and said[1]:
                 yield conversation, Said(id=f"{session}-{number}", at=at, role=said[0], text=said[1])
             elif call:
                 yield conversation, call
+            elif not (said or item):
+                log.unread.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
 
 
 def _event_of(raw: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -131,14 +223,14 @@ def _event_of(raw: Mapping[str, Any]) -> tuple[str, str] | None:
         return None
     role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
     text = text_of(payload, "message")
-    return (role, _of_user(text) if role == "user" else text) if role else None
+    return (role, typed(text) if role == "user" else text) if role else None
 
 
 def _item_of(payload: Mapping[str, Any]) -> tuple[str, str] | None:
     if payload.get("type") != "message" or payload.get("role") not in ("user", "assistant"):
         return None
     text = words(payload.get("content"))
-    return payload["role"], _of_user(text) if payload["role"] == "user" else text
+    return payload["role"], typed(text) if payload["role"] == "user" else text
 
 
 def _codex_call(payload: Mapping[str, Any], identity: str, at: datetime | None) -> Said | None:

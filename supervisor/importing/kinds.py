@@ -72,6 +72,7 @@ KINDS: Final = (
     Kind(name="claude", label="Claude", knows=chat_exports.is_claude, read=chat_exports.claude),
     Kind(name="telegram", label="Telegram", knows=messengers.telegram_files, read=messengers.telegram, is_of_people=True),
     Kind(name="whatsapp", label="WhatsApp", knows=messengers.whatsapp_files, read=messengers.whatsapp, is_of_people=True),
+    Kind(name="wechat", label="WeChat", knows=messengers.wechat_files, read=messengers.wechat, is_of_people=True),
     Kind(name="workspace", label="recalld", knows=is_workspace, read=workspace),
     Kind(name="jsonl", label="JSON lines", knows=is_json_lines, read=json_lines, of_lines=True),
 )

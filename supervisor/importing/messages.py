@@ -24,19 +24,34 @@ _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
 
 
 def is_json_lines(source: Source) -> bool:
-    """Return whether the files of lines begin with messages; those of a workspace are its log and its state."""
-    names = () if is_workspace(source) else source.named("*.jsonl")[:5]
-    return any(isinstance(first := source.first_line(name), dict) and {"role", "messages"} & first.keys() for name in names)
+    """True if the files begin with messages; those of a workspace are its log and its state."""
+    if is_workspace(source):
+        return False
+    firsts = (source.first_line(name) for name in source.named("*.jsonl")[:5])
+    return any(isinstance(first, dict) and {"role", "messages"} & first.keys() for first in firsts) or bool(_arrays(source))
+
+
+def _arrays(source: Source) -> list[str]:
+    """Return the JSON files that are an array of messages, or a conversation as {"messages": […]}."""
+    names = source.json_with(frozenset({"role", "content"}), frozenset({"role", "text"}), frozenset({"messages"}))
+    talks = [name for name in names if {"messages"} <= source.keys(name)]
+    firsts = {name: next(source.items(name, "messages.item"), None) for name in talks}
+    return [name for name in names if name not in firsts or _is_message(firsts[name])]
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, dict) and "role" in value
 
 
 def json_lines(log: Reading) -> Talk:
-    """Yield messages of JSON lines: one a line, or a conversation a line as {"messages": […]}."""
-    for name in log.source.named("*.jsonl"):
+    """Yield messages of JSON lines and of JSON arrays: one a line, or a conversation a line as {"messages": […]}."""
+    lines = {name: log.source.lines(name) for name in log.source.named("*.jsonl")}
+    for name, values in (lines | {name: enumerate(log.source.objects(name), 1) for name in _arrays(log.source)}).items():
         stem = PurePosixPath(name).stem
-        for number, raw in log.source.lines(name):
+        for number, raw in values:
             messages, session = [raw], stem
             if isinstance(raw, dict) and isinstance(raw.get("messages"), list):
-                messages, session = raw["messages"], text_of(raw, "id") or f"{stem}-{number}"
+                messages, session = raw["messages"], text_of(raw, "id") or (f"{stem}-{number}" if name in lines else stem)
             for n, message in enumerate(messages):
                 yield from message_of(log, message, f"{name}-{number}.{n}", session, "jsonl")
 

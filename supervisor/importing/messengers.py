@@ -1,5 +1,5 @@
 """
-The exports of messengers: Telegram's `result.json`, of one chat or of all, and WhatsApp's text file.
+The exports of messengers: Telegram's `result.json`, of one chat or of all, WhatsApp's text file, and WeChat's from its tools.
 
 Every person in them has the role `user` and is named. A chat of more than two people is a group (protocol.md, 2.9).
 """
@@ -10,7 +10,8 @@ import hashlib
 import re
 from collections import Counter
 from datetime import datetime
-from pathlib import PurePosixPath
+from functools import cache
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.catalogue import Text
@@ -19,7 +20,7 @@ from .source import NotImported
 from .talk import Conversation, Said, when
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import tzinfo
 
     from .source import Source
@@ -30,19 +31,27 @@ _TELEGRAM_CHATS: Final = {
     **dict.fromkeys(("private_group", "private_supergroup", "public_supergroup"), "group"),
     **dict.fromkeys(("private_channel", "public_channel"), "channel"),
 }
-#: The beginning of a message of WhatsApp, on an iPhone in brackets: date, time, and "Name: text".
+#: Who has said what nobody is named for: it is not the owner.
+_SOMEONE: Final = "someone"
+#: The beginning of a message of WhatsApp, on an iPhone in brackets: date, time, and "Name: text". Around the time
+#: stands what the language of the phone needs: a word for "at", for the hour, for the half of the day.
 _WHATSAPP: Final = lazy_re(
-    r"[\u200e\u200f\ufeff]*\[?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}),?[\s\u202f]+"
-    r"(?P<before>上午|下午|凌晨|中午|晚上)?[\s\u202f]*(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?"
-    r"(?:[\s\u202f]*(?P<after>[AaPp])\.?[Mm]\.?)?(?:\]|\s+-)\s+(?P<said>.*)",
+    r"[\u200e\u200f\ufeff]*\[?(?P<date>\d{1,4}(?:\u200f?[./年년月월-]\s?)\d{1,2}(?:\u200f?[./年년月월-]\s?)\d{1,4})"
+    r"[.,،日일]?(?P<before>\s[^\d\n:]{0,12}?|[^\d\n:]{1,6}?\s|)\s*(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?"
+    r"(?P<after>[^\d\n:\]]{0,12}?)(?:\]\s+|\s+[-–]\s+|,\s(?=[^:\n]{1,100}\s:\s))(?P<said>.*)",
     re.DOTALL,
 )
-_NAME: Final = lazy_re(r"(?P<name>[^:：\n]{1,100})[:：][ \u200e](?P<text>.*)", re.DOTALL)
+#: The line before a message in the text files that tools for WeChat and QQ write: time and name, or name and time.
+_HEAD: Final = (
+    r"(?:(?P<first>[^\s\d(（][^\n]{0,40}?)\s*[(（]?)?(?P<date>\d{4}[-/年]\d{1,2}[-/月]\d{1,2})日?(?P<before>\s+)"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?P<after>)[)）]?(?(first):?|\s+(?P<last>\S[^\n]{0,40}))\s*"
+)
+_NAME: Final = lazy_re(r"(?P<name>[^:：\n]{1,100}?)[ \u00a0]?[:：][ \u200e](?P<text>.*)", re.DOTALL)
 _MARKS: Final = str.maketrans("", "", "\u200e\u200f\ufeff")
-#: What WhatsApp writes in place of a picture that the export does not have.
+#: What WhatsApp writes in place of a picture that the export does not have: an Android phone in brackets, in its own language.
 _OMITTED: Final = lazy_re(
-    r"[<‹]?(?:(?:media|image|video|audio|sticker|document|GIF|Contact card) omitted|省略多媒体(?:文件)?|忽略多媒体文件"
-    r"|图片已省略|未包含媒体|Medien ausgeschlossen|(?:Bild|Video|Audio|Sticker|Dokument) weggelassen)[>›]?",
+    r"[<‹][^<>‹›\n]{1,40}[>›]|(?:(?:image|video|audio|sticker|document|GIF|Contact card) omitted|图片已省略|未包含媒体"
+    r"|(?:Bild|Video|Audio|Sticker|Dokument) weggelassen|省略多媒体(?:文件)?|忽略多媒体文件)",
     re.IGNORECASE,
 )
 #: A picture or file that the export has, by its name.
@@ -50,8 +59,10 @@ _ATTACHED: Final = lazy_re(
     r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*(?P<file>[^<>‹›\n]{1,200})[>›]"
     r"|(?P<name>\S{1,200}) \((?:file attached|Datei angehängt|文件附件)\)"
 )
-#: What a session of WhatsApp begins with, and how many equal messages make two exports one chat.
-_WHATSAPP_SESSION: Final = "whatsapp:"
+#: How a message begins in the text files of each channel, and all of it.
+_BEGINS: Final = {"whatsapp": _WHATSAPP, "wechat": lazy_re(_HEAD)}
+_WHOLE: Final = {"whatsapp": _WHATSAPP, "wechat": lazy_re(rf"{_HEAD}\n(?P<text>.*)", re.DOTALL)}
+#: How many equal messages make two exports one chat.
 _SAME_CHAT: Final = 3
 _CHAT_NAME: Final = lazy_re(
     r"(?:WhatsApp (?:Chat with|Chat -|Chat)|与)\s*(?P<name>.+?)(?:的\s*WhatsApp\s*(?:聊天|对话))?", re.IGNORECASE
@@ -82,33 +93,64 @@ def telegram(log: Reading) -> Talk:
                 conversation = Conversation(id=f"telegram:{chat}", channel="telegram", title=title, chat=kind)
                 if raw.get("type") == "message":
                     yield conversation, _telegram_message(raw, chat, log.zone)
-                elif raw.get("type") != "service":
+                elif raw.get("type") == "service":
+                    log.unread.leave_out(str(raw.get("action") or "service"))
+                else:
                     log.unread.note("message", f"{name} {chat} {raw.get('id')}")
 
 
 def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Said:
+    """Return a message; what is forwarded is the words of its author, and who has no name any more is someone."""
     pieces = raw.get("text")
     parts = [pieces] if isinstance(pieces, str) else pieces if isinstance(pieces, list) else []
     text = "".join(
         part if isinstance(part, str) else str(part.get("text") or "") for part in parts if isinstance(part, (str, dict))
     )
-    for field in ("photo", "file"):
-        if isinstance(raw.get(field), str):
-            kind = raw.get("media_type") or ("photo" if field == "photo" else "file")
-            text = f"{text}\n[{raw.get('file_name') or kind}]".strip("\n")
+    attached = [
+        str(raw.get("file_name") or raw.get("media_type") or field)
+        for field in ("photo", "file")
+        if isinstance(raw.get(field), str)
+    ]
+    attached += [
+        ": ".join([field.removesuffix("_information"), ", ".join(_leaves(value))])
+        for field, value in raw.items()
+        if isinstance(value, dict) and any(_leaves(value))
+    ]
+    text = "\n".join(filter(None, [text, *(f"[{one}]" for one in attached)]))
     at = when(raw.get("date_unixtime"), zone) or when(raw.get("date"), zone)
-    return Said(id=f"telegram:{chat}:{raw.get('id')}", at=at, role="user", text=text, name=str(raw.get("from") or ""))
+    is_forwarded = "forwarded_from" in raw or "saved_from" in raw
+    author = raw.get("forwarded_from") or raw.get("saved_from") if is_forwarded else raw.get("from")
+    return Said(id=f"telegram:{chat}:{raw.get('id')}", at=at, role="user", text=text, name=str(author or _SOMEONE))
+
+
+def _leaves(value: object) -> Iterator[str]:
+    """Yield the words and the coordinates of a poll, a place or a contact."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)
+    elif isinstance(value, (str, float)) and str(value).strip():
+        yield str(value)
 
 
 def whatsapp_files(source: Source) -> list[str]:
     """Return the text files of the source that begin like an export of WhatsApp's."""
-    found = []
+    return [name for name, head in _heads(source) if any(_WHATSAPP.match(line) for line in head[:3])]
+
+
+def wechat_files(source: Source) -> list[str]:
+    """Return the text files that begin with a line of time and name, and have another soon after it."""
+    begins = _BEGINS["wechat"]
+    heads = ((name, [line for line in head if line]) for name, head in _heads(source))
+    return [name for name, head in heads if head and begins.fullmatch(head[0]) and any(map(begins.fullmatch, head[1:]))]
+
+
+def _heads(source: Source) -> Iterator[tuple[str, list[str]]]:
     for name in source.named("*.txt"):
         with source.text(name, "replace") as file:
-            head = file.read(4_000).splitlines()
-        if any(_WHATSAPP.match(line) for line in head[:3]):
-            found.append(name)
-    return found
+            yield name, [line.strip("\r") for line in file.read(4_000).split("\n")]
 
 
 def whatsapp(log: Reading) -> Talk:
@@ -119,52 +161,62 @@ def whatsapp(log: Reading) -> Talk:
     order in which no message is older than the one before. NotImported where both remain.
     """
     for name in whatsapp_files(log.source):
-        order = _order(log.source, name, log.dates)
-        people = {said["name"] for _, said in _entries(log.source, name) if said}
-        title = _title(log.source, name)
-        chat = _known_chat(log, name, title)
-        conversation = Conversation(
-            id=f"{_WHATSAPP_SESSION}{chat}", channel="whatsapp", title=title, chat="group" if len(people) > 2 else ""
+        yield from _chat(log, name, "whatsapp", _order(log.source, name, log.dates))
+
+
+def wechat(log: Reading) -> Talk:
+    """Yield the messages of text files as tools for WeChat write them: a line of time and name, then the words."""
+    for name in wechat_files(log.source):
+        yield from _chat(log, name, "wechat", "ymd")
+
+
+def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:
+    people = {person for _, person, _ in _entries(log.source, name, channel) if person}
+    title = _title(log.source, name)
+    chat = _known_chat(log, name, channel, title)
+    conversation = Conversation(id=f"{channel}:{chat}", channel=channel, title=title, chat="group" if len(people) > 2 else "")
+    for number, found, key in _said(log.source, name, channel):
+        at = _time(found, order, log.zone)
+        if at is None:
+            log.unread.note("time", f"{name}#{number}")
+        *_, person, text, _ = key
+        yield (
+            conversation,
+            Said(id=_identity(channel, chat, key), at=at, role="user", text=text, name=person.strip("~ \u202f")),
         )
-        for number, found, key in _whatsapp_said(log.source, name):
-            at = _time(found, order, log.zone)
-            if at is None:
-                log.unread.note("time", f"{name}#{number}")
-            *_, person, text, _ = key
-            yield conversation, Said(id=_whatsapp_id(chat, key), at=at, role="user", text=text, name=person.strip("~ \u202f"))
 
 
-def _whatsapp_said(source: Source, name: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...]]]:
+def _said(source: Source, name: str, channel: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...]]]:
     """Yield number and beginning of what people said, and what tells it from the rest: time, person, text, its number."""
     same: Counter[tuple[str, ...]] = Counter()
-    for number, (found, said) in enumerate(_entries(source, name), 1):
-        text = _whatsapp_text(said["text"]) if said else ""  # else who joined, and that messages are encrypted
-        if said and text:
-            key = (found["date"], found["hour"], found["minute"], str(found["second"]), said["name"], text)
+    for number, (found, person, words) in enumerate(_entries(source, name, channel), 1):
+        text = _whatsapp_text(words) if channel == "whatsapp" else words.strip()
+        if person and text:  # else who joined, and that messages are encrypted
+            key = (found["date"], found["hour"], found["minute"], str(found["second"]), person, text)
             same[key] += 1
             yield number, found, (*key, str(same[key]))
 
 
-def _whatsapp_id(chat: str, key: tuple[str, ...]) -> str:
+def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
     digest = hashlib.sha256("\n".join((chat, *key)).encode()).hexdigest()
-    return f"{_WHATSAPP_SESSION}{digest[:16]}"
+    return f"{channel}:{digest[:16]}"
 
 
-def _known_chat(log: Reading, name: str, title: str) -> str:
+def _known_chat(log: Reading, name: str, channel: str, title: str) -> str:
     """
     Return the chat of the workspace that has messages of the file; *title*, by the name of the file, where none has.
 
     An export says nothing of its chat but what was said in it, and its file may have been renamed.
     """
-    sessions = {one for one in log.sessions() if one.startswith(_WHATSAPP_SESSION)}
-    chats = sorted(one.removeprefix(_WHATSAPP_SESSION) for one in sessions)
+    sessions = {one for one in log.sessions() if one.startswith(f"{channel}:")}
+    chats = sorted(one.removeprefix(f"{channel}:") for one in sessions)
     if not chats or title in chats:
         return title
     found: Counter[str] = Counter()
     chat, count, total = title, 0, 0
-    for _, _, key in _whatsapp_said(log.source, name):
+    for _, _, key in _said(log.source, name, channel):
         total += 1
-        found.update(chat for chat in chats if log.is_known(_whatsapp_id(chat, key)))
+        found.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
         chat, count = max(found.items(), key=lambda one: one[1], default=(title, 0))
         if count >= _SAME_CHAT:
             return chat
@@ -174,10 +226,10 @@ def _known_chat(log: Reading, name: str, title: str) -> str:
 def _whatsapp_text(found: str) -> str:
     """Return what was said, a picture as its name or "[image]"; "" for a sentence of WhatsApp's own: it begins with a mark."""
     text = found.translate(_MARKS).strip()
-    if _OMITTED.fullmatch(text):
-        return "[image]"
     if attached := _ATTACHED.fullmatch(text):
         return f"[{attached['file'] or attached['name']}]"
+    if _OMITTED.fullmatch(text):
+        return "[image]"
     return "" if found.startswith("\u200e") else text
 
 
@@ -190,19 +242,23 @@ def _title(source: Source, name: str) -> str:
     return found["name"] if found else stem
 
 
-def _entries(source: Source, name: str) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
-    """Yield each message, with the lines that follow: its beginning, and its name and text, None for what WhatsApp says."""
+def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match[str], str, str]]:
+    """Yield each message, with the lines that follow: its beginning, its person, "" for the messenger itself, and its words."""
+    begins, whole = _BEGINS[channel], _WHOLE[channel]
     held: list[str] = []
 
-    def entry() -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
-        found = _WHATSAPP.fullmatch("\n".join(held))
-        if found:
-            yield found, _NAME.fullmatch(found["said"])
+    def entry() -> Iterator[tuple[re.Match[str], str, str]]:
+        found = whole.fullmatch("\n".join(held))
+        if found and channel == "whatsapp":
+            said = _NAME.fullmatch(found["said"])
+            yield found, said["name"] if said else "", said["text"] if said else ""
+        elif found:
+            yield found, (found["first"] or found["last"]).strip(), found["text"]
 
     with source.text(name) as file:
         for line in file:
             text = line.rstrip("\r\n")
-            if _WHATSAPP.match(text):
+            if begins.match(text) if channel == "whatsapp" else begins.fullmatch(text):
                 yield from entry()
                 held = [text]
             elif held:
@@ -215,7 +271,7 @@ def _order(source: Source, name: str, given: str) -> str:
     possible = dict.fromkeys([given] if given else _ORDERS)
     last: dict[str, tuple[int, ...]] = {}
     falling: set[str] = set()
-    for found, _ in _entries(source, name):
+    for found, *_ in _entries(source, name, "whatsapp"):
         numbers = _numbers(found)
         for order in [*possible]:
             year, month, day = (numbers[n] for n in _ORDERS[order])
@@ -234,15 +290,27 @@ def _order(source: Source, name: str, given: str) -> str:
 
 
 def _numbers(found: re.Match[str]) -> list[int]:
-    return [int(piece) for piece in re.split("[./-]", found["date"])]
+    return [int(piece) for piece in re.findall(r"\d+", found["date"])]
+
+
+def _hours_of(period: str) -> Iterable[int]:
+    """Return the hours that a word for a part of the day means, such as "p. m." or "凌晨"; none for another word."""
+    word = re.sub(r"[\s.,،\u200f]", "", period).casefold()
+    return _periods().get(word, ())
+
+
+@cache
+def _periods() -> Mapping[str, tuple[int, ...]]:
+    table = Path(__file__).with_name("day_periods.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in table.splitlines())
+    return {word: tuple(map(int, hours)) for word, *hours in rows}
 
 
 def _time(found: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
     year, month, day = (_numbers(found)[n] for n in _ORDERS[order])
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
-    half = found["after"] or {"上午": "a", "凌晨": "a", "下午": "p", "晚上": "p", "中午": "p"}.get(found["before"], "")
-    if half:
-        hour = hour % _NOON + (_NOON if half in "Pp" else 0)
+    if hours := _hours_of(found["before"]) or _hours_of(found["after"]):
+        hour = min((hour % _NOON, hour % _NOON + _NOON), key=lambda one: min(abs(one - of) for of in hours))
     try:
         t = datetime(year + 2000 if year < _TWO_DIGITS else year, month, day, hour, minute, second, tzinfo=zone)
     except ValueError:

@@ -56,7 +56,7 @@ class Imported:
     read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked for, and *days_of_calls* how many
     days the cap of calls makes of that; None without a model. *people* are the persons in the export of a messenger, and how
     much each said; *me* is the one whose words are the owner's, "" for none. *left_out* was not read: links, and names that
-    lead elsewhere.
+    lead elsewhere. *no_talk* counts the entries that nobody said, by the name that their program has for their kind.
     """
 
     messages: int
@@ -76,6 +76,7 @@ class Imported:
     people: dict[str, int] = field(default_factory=dict)
     me: str = ""
     left_out: tuple[str, ...] = ()
+    no_talk: dict[str, int] = field(default_factory=dict)
 
 
 def bring_in(
@@ -169,6 +170,7 @@ class _Import:
             last=last,
             undated=self._staged.undated,
             unread=dict(self._unread.counts),
+            no_talk=dict(self._unread.left_out.most_common()),
             unread_file=self._keep_unread() if self._unread.counts and not dry_run else None,
             calls=calls,
             days_of_calls=days_of_calls,

@@ -38,6 +38,8 @@ _MOST_AT_ONCE: Final = 100_000_000
 _LONGEST_LINE: Final = 64_000_000
 #: Events of a JSON file after which its first keys are known.
 _HEAD_EVENTS: Final = 2_000
+#: Bytes in which a JSON file tells whether it is an array.
+_HEAD_BYTES: Final = 1_000
 #: Characters of the path of a value in a JSON file; what is nested more deeply is no conversation.
 _LONGEST_PATH: Final = 2_000
 
@@ -174,6 +176,12 @@ class Source:
 
         with self.reading(name), closing(self._json_text(name)) as file:
             yield from ijson.items(file, prefix, use_float=True)
+
+    def objects(self, name: str) -> Iterator[Any]:
+        """Yield the values of a JSON file's array, or the one value that the file is."""
+        with closing(self._json_text(name)) as file:
+            is_array = file.read(_HEAD_BYTES).lstrip().startswith(b"[")
+        yield from self.items(name, "item" if is_array else "")
 
     def records(self, name: str, prefix: str) -> Iterator[tuple[dict[str, Any], Any]]:
         """

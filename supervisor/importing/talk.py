@@ -25,6 +25,8 @@ _ARGUMENTS: Final = (
 )
 #: Places of unread entries that are named one by one.
 _MOST_NAMED: Final = 10_000
+#: Characters of the name of a kind of entries: it comes from a file.
+_KIND_CHARS: Final = 40
 
 
 @record(kw_only=True)
@@ -59,16 +61,25 @@ Talk: TypeAlias = "Iterator[tuple[Conversation, Said]]"
 
 @dataclass(slots=True)
 class Unread:
-    """The entries that a reader could not read: how many of each kind, and where each is."""
+    """
+    The entries that a reader did not take: how many it could not read of each kind, and where each of these is.
+
+    `left_out` counts those that are no talk, by the name that their program gives to their kind.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     places: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def note(self, kind: str, place: str) -> None:
         """Count an entry that could not be read, and name its place: a member of an archive, and a number in it."""
         self.counts[kind] += 1
         if len(self.places) < _MOST_NAMED:
             self.places.append(printable_line(f"{kind}\t{place}"))
+
+    def leave_out(self, kind: str) -> None:
+        """Count an entry that is no talk."""
+        self.left_out[printable_line(kind)[:_KIND_CHARS]] += 1
 
 
 @record(kw_only=True)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..storage.catalogue import Text, render
 from ..storage.clock import find_zone
 from ..storage.errors import BadConfig
+from ..storage.lenient_json import not_utf8
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from .config_keys import (
@@ -218,7 +220,7 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, object]:
         text = toml.decode("utf-8-sig")  # editors on Windows write a BOM
         return tomllib.loads(text)
     except UnicodeDecodeError as error:
-        raise BadConfig(file, Text("config.not_utf8", at=error.start)) from error
+        raise BadConfig(file, not_utf8(toml, Path(file)) or Text("config.not_utf8", at=error.start)) from error
     except RecursionError as error:
         raise BadConfig(file, Text("config.nested")) from error
     except ValueError as error:

@@ -151,42 +151,49 @@ def _told(call: Call, done: Imported | Copied, zone: ZoneInfo, *, dry_run: bool)
     """Return in sentences what an import did."""
     from ...importing.notes import Copied
 
-    if isinstance(done, Copied):
-        code = "importing.notes_would" if dry_run else "importing.notes"
-        known = done.notes - done.copied - len(done.different) - len(done.too_large) - len(done.left_out)
-        told = [Text(code, notes=done.notes, copied=done.copied, known=known, folder=done.folder)]
-        told += [Text("importing.note_differs", name=name) for name in done.different]
-        told += [Text("importing.note_too_large", name=name) for name in done.too_large]
-    else:
-        first, last = (f"{t.astimezone(zone):%Y-%m-%d}" if t else "-" for t in (done.first, done.last))
-        counts = {
-            "messages": _counted("messages", done.messages),
-            "conversations": _counted("conversations", done.conversations),
-        }
-        told = [Text("importing.found", kinds=done.kinds, **counts, first=first, last=last)]
-        code = (
-            "importing.known" if not done.added and not done.left else "importing.would_add" if dry_run else "importing.added"
-        )
-        told.append(Text(code, added=_counted("messages", done.added), days=_counted("days", done.days)))
-        if done.left:
-            told.append(Text("importing.stopped", count=done.left))
-        if done.people:
-            is_all_new = done.added == done.messages or done.left
-            named = "importing.me" if is_all_new else "importing.me_from_now"
-            code = named if done.me else "importing.me_would" if dry_run else "importing.me_unknown"
-            told.append(Text(code, **({"name": done.me} if done.me else {"people": _people(done.people)})))
-        if done.undated:
-            told.append(Text("importing.undated", count=done.undated))
-        if done.notes:
-            told.append(Text("importing.notes_left", count=done.notes))
-        if done.calls:
-            told.append(Text("importing.calls", calls=done.calls, days=done.days_of_calls))
-        elif done.added and not done.left and not dry_run:
-            told.append(Text("importing.next"))
+    told = _told_notes(done, dry_run=dry_run) if isinstance(done, Copied) else _told_talk(done, zone, dry_run=dry_run)
     if done.left_out:
         names = [*done.left_out[:_MOST_NAMED], *("…" for _ in done.left_out[_MOST_NAMED:][:1])]
         told.append(Text("importing.left_out", count=len(done.left_out), names=names))
     return "\n".join(map(call.render, told))
+
+
+def _told_notes(done: Copied, *, dry_run: bool) -> list[Text]:
+    code = "importing.notes_would" if dry_run else "importing.notes"
+    known = done.notes - done.copied - len(done.different) - len(done.too_large) - len(done.left_out)
+    told = [Text(code, notes=done.notes, copied=done.copied, known=known, folder=done.folder)]
+    told += [Text("importing.note_differs", name=name) for name in done.different]
+    return told + [Text("importing.note_too_large", name=name) for name in done.too_large]
+
+
+def _told_talk(done: Imported, zone: ZoneInfo, *, dry_run: bool) -> list[Text]:
+    first, last = (f"{t.astimezone(zone):%Y-%m-%d}" if t else "-" for t in (done.first, done.last))
+    counts = {
+        "messages": _counted("messages", done.messages),
+        "conversations": _counted("conversations", done.conversations),
+    }
+    told = [Text("importing.found", kinds=done.kinds, **counts, first=first, last=last)]
+    code = "importing.known" if not done.added and not done.left else "importing.would_add" if dry_run else "importing.added"
+    told.append(Text(code, added=_counted("messages", done.added), days=_counted("days", done.days)))
+    if done.left:
+        told.append(Text("importing.stopped", count=done.left))
+    if done.people:
+        is_all_new = done.added == done.messages or done.left
+        named = "importing.me" if is_all_new else "importing.me_from_now"
+        code = named if done.me else "importing.me_would" if dry_run else "importing.me_unknown"
+        told.append(Text(code, **({"name": done.me} if done.me else {"people": _people(done.people)})))
+    if done.undated:
+        told.append(Text("importing.undated", count=done.undated))
+    if done.no_talk:
+        kinds = [f"{kind} ({count})" for kind, count in [*done.no_talk.items()][:_MOST_NAMED]]
+        told.append(Text("importing.no_talk", count=sum(done.no_talk.values()), kinds=kinds))
+    if done.notes:
+        told.append(Text("importing.notes_left", count=done.notes))
+    if done.calls:
+        told.append(Text("importing.calls", calls=done.calls, days=done.days_of_calls))
+    elif done.added and not done.left and not dry_run:
+        told.append(Text("importing.next"))
+    return told
 
 
 def _counted(what: str, count: int) -> Text:

@@ -37,6 +37,7 @@ TEXTS: Final = {
     "no_file": "{path} 既不是文件，也不是文件夹",
     "no_logs": "这台机器上没有 {client} 的日志；请给出文件或文件夹的路径",
     "no_path": "{path} 不存在；请给出文件、文件夹，或 `recalld import` 列出的某个客户端",
+    "no_talk": "不是对话、没有导入的记录：{count} 条；{kinds}。",
     "no_text": "不是 UTF-8 文本",
     "note_differs": "{name} 没有复制：已有同名的笔记；请给其中一篇改名。",
     "note_too_large": "{name} 没有复制：超过 20 MB 的笔记不会被检索。",

@@ -37,6 +37,7 @@ TEXTS: Final = {
     "no_file": "{path} is neither a file nor a folder",
     "no_logs": "{client} has kept no logs on this machine; give the path of a file or folder",
     "no_path": "{path} does not exist; give a file, a folder, or one of the clients that `recalld import` lists",
+    "no_talk": "Entries that are no talk, and were left out: {count}; {kinds}.",
     "no_text": "it is no text in UTF-8",
     "note_differs": "{name} was not copied: another note has its name; rename one of them.",
     "note_too_large": "{name} was not copied: notes of more than 20 MB are not searched.",
