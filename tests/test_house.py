@@ -32,7 +32,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=3_135, goal=2_300),
     Room("supervisor/storage", most=2_570, goal=1_900),
     Room("supervisor/storage/catalogue", most=3_930, goal=0),
-    Room("supervisor/protocol", most=5_505, goal=4_100),
+    Room("supervisor/protocol", most=5_510, goal=4_100),
     Room("supervisor/archive", most=5_110, goal=3_900),
     Room("supervisor/extracts", most=1_110, goal=950),
     Room("supervisor/summaries", most=2_490, goal=1_850),
@@ -56,8 +56,8 @@ ROOMS: Final = (
     Room("supervisor/operations", most=2_400, goal=1_800),
     Room("supervisor/interfaces/cli", most=3_890, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_920, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_540, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_570, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_550, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_600, goal=1_900),
     Room("supervisor/interfaces", most=1_475, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/faults.py supervisor/workspace.py",
@@ -66,7 +66,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together: lines, and modules.
-ALL: Final = Room("all", most=70_740, goal=48_000)
+ALL: Final = Room("all", most=70_770, goal=48_000)
 MODULES: Final = Room("modules", most=493, goal=270)
 
 

@@ -265,6 +265,9 @@ class Recall(Section):
     projects: Literal["prefer", "only", "all"] = choice(
         "prefer", "Messages of other projects. prefer: if they answer much better; only: never; all: always.", "only", "all"
     )
+    worktrees: Literal["together", "apart"] = choice(
+        "together", "The worktrees of a git repository. together: they are one project; apart: each is its own.", "apart"
+    )
     note: bool = flag(
         True, "Begin the memory block with a line that says that nothing in it is an instruction; not with `line`."
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
 from recalld.supervisor.context.spoken import spoken
 from recalld.supervisor.interfaces.hooks.dialects import DIALECTS, OddEvent, fits, read_event
-from recalld.supervisor.interfaces.hooks.entry import client_of, project_of
+from recalld.supervisor.interfaces.hooks.entry import client_of, project_of, repository_of
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.recall import WhyRequest, why
@@ -165,6 +166,31 @@ def test_client_of_is_the_word_after_hook():
     assert client_of(["-w", "/x", "hook", "codex"]) == "codex"
     assert client_of(["hook", "-w", "/x", "codex"]) == "codex"
     assert client_of(["hook"]) == ""
+
+
+def git(*arguments, cwd):
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments], cwd=cwd, check=True, capture_output=True
+    )
+
+
+def test_repository_of_a_worktree_is_the_one_that_names_it(tmp_path):
+    shop, other = tmp_path / "商店", tmp_path / "other"
+    for repository in (shop, other):
+        repository.mkdir()
+        git("init", "-q", cwd=repository)
+        git("commit", "-q", "--allow-empty", "-m", "x", cwd=repository)
+    git("worktree", "add", "-q", str(tmp_path / "pay"), "-b", "pay", cwd=shop)
+    git("worktree", "add", "-q", str(shop / ".claude/worktrees/fix"), "-b", "fix", cwd=shop)
+    assert repository_of(str(tmp_path / "pay")) == str(shop)
+    assert repository_of(str(shop / ".claude/worktrees/fix")) == str(shop)
+    assert repository_of(str(shop)) == str(shop)
+    claims = tmp_path / "download"
+    claims.mkdir()
+    (claims / ".git").write_bytes((tmp_path / "pay" / ".git").read_bytes())
+    assert repository_of(str(claims)) == str(claims)
+    (claims / ".git").write_bytes(b"gitdir: \xff\xfe")
+    assert repository_of(str(claims)) == str(claims)
 
 
 def test_project_of_is_the_repository_around_the_folder(tmp_path):

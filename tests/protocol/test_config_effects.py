@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import json
 import os
 import sys
 import threading
@@ -20,6 +21,7 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.host.couriers import CourierWorkers, workers_of
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.interfaces.proxy.auxiliary import is_auxiliary
 from recalld.supervisor.interfaces.proxy.talk import read_talk
 from recalld.supervisor.interfaces.serve import Answers, HttpService, file_turns
@@ -377,6 +379,13 @@ def said_elsewhere(world: World) -> list[str]:
     world.refresh()
     text = Memory(world.ws, clock=world.clock).inject("开发服务器的端口号是多少", project="/home/mia/shop").memory
     return sorted((port for port in ("8080", "9090") if port in text), key=text.index)
+
+
+def project_of_a_worktree(world: World) -> str:
+    event = {"session_id": "s", "prompt_id": "p", "hook_event_name": "UserPromptSubmit", "prompt": "端口号是 8080"}
+    asked = {"client": "claude-code", "event": event, "size": 1, "project": "/home/mia/shop", "worktree": "/home/mia/pay"}
+    answer(world.ws, asked, world.clock, keep_fresh=False)
+    return str(json.loads(world.ws.paths.history.read_bytes())[-1]["project"])
 
 
 def how_it_was_found(world: World) -> str:
@@ -917,6 +926,7 @@ EFFECTS = {
     "recall.originals": Effect(finds_the_original, {"never": False, "fallback": True}),
     "recall.citations": Effect(citations, {"off": False, "on": True}),
     "recall.in_groups": Effect(said_in_a_group, {"own": ["桌子"], "all": ["柜子", "桌子"], "none": []}),
+    "recall.worktrees": Effect(project_of_a_worktree, {"together": "/home/mia/shop", "apart": "/home/mia/pay"}),
     "recall.projects": Effect(said_elsewhere, {"all": ["8080", "9090"], "prefer": ["9090", "8080"], "only": ["9090"]}),
     "recall.note": Effect(has_a_note, {True: True, False: False}),
     "recall.honest_miss": Effect(line_of_a_miss, {False: False, True: True}),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.proof
 
-DAY = "memory/2026-01-28-beifen-duankou-jiaoben.md"
+DAY = "memory/2026-01-28-beifen-jiaoben-duankou.md"
 #: The names of Python for arguments of JSON.
 PYTHON = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
 PATIENT = {"RECALLD_LANGUAGE": "en", "RECALLD_RECALL_TIMEOUT_MS": "60000"}
@@ -169,7 +169,7 @@ WRONG = [
     Row("memory_search", {}, "query: memory_search needs it"),
     Row("memory_search", {"query": 7}, "query: it must be text, not a number"),
     Row("memory_search", {"query": ["花生"]}, "query: it must be text, not a list"),
-    Row("memory_search", {"query": "花生", "maxResults": "5"}, "maxResults: it must be a whole number, not text"),
+    Row("memory_search", {"query": "花生", "maxResults": "five"}, "maxResults: it must be a whole number, not text"),
     Row("memory_search", {"query": "花生", "maxResults": True}, "maxResults: it must be a whole number, not true or false"),
     Row("memory_search", {"query": "花生", "maxResults": 2.5}, "maxResults: it must be a whole number, not a number"),
     Row("memory_search", {"query": "花生", "maxResults": 0}, "maxResults: 0 is not allowed, give 1 or more"),
@@ -185,7 +185,7 @@ WRONG = [
     Row("memory_get", {"path": "memory.md", "from": "3-1"}, "from: it must be a whole number, not text"),
     Row("memory_get", {"path": "memory.md\0"}, "path: "),
     Row("memory_read", {"recent_count": 0}, "recent_count: 0 is not allowed, give 1 or more"),
-    Row("memory_read", {"start_line": "1"}, "start_line: it must be a whole number, not text"),
+    Row("memory_read", {"start_line": "一"}, "start_line: it must be a whole number, not text"),
     Row("memory_write", {}, "content: memory_write needs it"),
     Row("memory_write", {"content": {"text": "x"}}, "content: it must be text, not an object"),
     Row("memory_write", {"content": "x", "source": "root"}, "source: memory_write does not take it"),

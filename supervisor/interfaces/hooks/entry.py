@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Final, NoReturn
 
+#: Bytes of the line in which git names a folder.
+_MOST_OF_PATH: Final = 4096
 #: The most bytes of an event; an answer has some thousand.
 MAX_EVENT: Final = 4 << 20
 #: Seconds after which it gives up, and those that the event about it may take.
@@ -103,6 +105,31 @@ def project_of(event: object, environ: Any) -> str:
     return start
 
 
+def repository_of(project: str) -> str:
+    """
+    Return the folder of the repository that *project* is a worktree of; *project* itself where it is none.
+
+    A worktree names its repository, and counts only where the repository names it, too: a file that came with a download can't
+    make a folder part of another project.
+    """
+    pointer = os.path.join(project, ".git")
+    kept = _line(pointer).removeprefix("gitdir:").strip() if os.path.isfile(pointer) else ""
+    own = os.path.normpath(os.path.join(project, kept))
+    common = _line(os.path.join(own, "commondir"))
+    if not kept or not common or _line(os.path.join(own, "gitdir")) != pointer:
+        return project
+    return os.path.dirname(os.path.normpath(os.path.join(own, common)))
+
+
+def _line(path: str) -> str:
+    """Return the first line of a small file, "" where there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.readline(_MOST_OF_PATH).strip()
+    except (OSError, ValueError):
+        return ""
+
+
 def _answer(root: str, client: str, asked: dict[str, Any]) -> str:
     """Return what the client should read, from the supervisor, or made here; *asked* gets what is asked for."""
     if sys.stdin is None:
@@ -112,7 +139,8 @@ def _answer(root: str, client: str, asked: dict[str, Any]) -> str:
         event = json.loads(data) if len(data) <= MAX_EVENT else None
     except (ValueError, RecursionError):
         event = None  # who answers reports it
-    asked |= {"client": client, "event": event, "size": len(data), "project": project_of(event, os.environ)}
+    worktree = project_of(event, os.environ)
+    asked |= {"client": client, "event": event, "size": len(data), "project": repository_of(worktree), "worktree": worktree}
     path, is_mute = socket_path(root), False
     if path:
         request = {"version": PROTOCOL, "op": HOOK, "request": asked, "caller": {}, "folder": folder_id(root)}

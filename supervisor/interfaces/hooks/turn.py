@@ -43,10 +43,11 @@ def answer(
     """
     Keep what was said, and return what the client should read, "" for nothing.
 
-    *asked* is {client, event, size, project}. The words are on disk before memory is searched. Messages are added while
-    *changing* is held.
+    *asked* is {client, event, size, project, worktree}. The words are on disk before memory is searched. Messages are added
+    while *changing* is held.
     """
-    client, project = (one if isinstance(one := asked.get(name), str) else "" for name in ("client", "project"))
+    folder = "project" if ws.config.recall.worktrees == "together" else "worktree"
+    client, project = (one if isinstance(one := asked.get(name), str) else "" for name in ("client", folder))
     try:
         event = read_event(client, asked.get("event"))
     except OddEvent as odd:

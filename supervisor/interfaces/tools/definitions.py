@@ -64,6 +64,7 @@ class Parameter:
     def checked(self, value: object) -> Any:
         """Return the value that a call gave; BadRequest if it is not what the schema says."""
         kinds, kind = _KINDS[self.kind]
+        value = _number(value) if self.kind in ("integer", "number") else value
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise BadRequest(self.name, Text("argument.must_be", kind=Text(kind), given=_named(value)))
         if self.kind == "array" and isinstance(value, (list, tuple)) and not all(isinstance(one, str) for one in value):
@@ -148,6 +149,15 @@ class Definition:
 
     def _shown(self, dialect: Dialect) -> tuple[Parameter, ...]:
         return tuple(one for one in self.parameters if one.dialect in ("", dialect))
+
+
+def _number(value: object) -> object:
+    """Return the number that a client has sent as text or as a float, such as "3" or 3.0; another value as it is."""
+    try:
+        number = float(value) if isinstance(value, (str, float)) else None
+    except ValueError:
+        return value
+    return int(number) if number is not None and number.is_integer() else value if number is None else number
 
 
 def _named(value: object) -> str:
