@@ -44,7 +44,7 @@ def import_logs(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be added, and add nothing")] = False,
     branches: Annotated[bool, typer.Option("--branches", help="also what was edited away, or answered anew")] = False,
     dates: Annotated[str, typer.Option("--dates", help="WhatsApp's order of day and month: dmy, mdy or ymd")] = "",
-    me: Annotated[str, typer.Option("--me", help="your name in WhatsApp or Telegram: its words are yours")] = "",
+    me: Annotated[str, typer.Option("--me", help="your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,

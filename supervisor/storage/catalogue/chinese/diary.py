@@ -48,7 +48,7 @@ TEXTS: Final = {
     "month_built_on": "{month} 的摘要后来用它写成；请先撤销那一个，或运行 `recalld summary redo {month}`",
     "take_back": "要撤销，请运行 `recalld undo {id}`",
     "did": "已撤销这一步：{what}",
-    "taken": "  撤下：{text}",
+    "taken": "  去掉：{text}",
     "back": "  恢复：{text}",
-    "was_undone": "早已撤销，没有改动。",
+    "was_undone": "之前已撤销过，这次没有改动。",
 }

@@ -98,7 +98,7 @@ TEXTS: Final = {
     "import.what": "某个客户端，或者文件、文件夹、ZIP 压缩包",
     "import.dry_run": "只说明会存入什么，不真的存入",
     "import.branches": "被改掉的提问和另外的回答也要",
-    "import.me": "你在 WhatsApp 或 Telegram 里的名字：他说的话算作你说的",
+    "import.me": "你在 WhatsApp、Telegram 或微信里的名字：这个名字说的话算你说的",
     "import.dates": "WhatsApp 的日期顺序：dmy、mdy 或 ymd",
     "inject.known": "你自己会发送的消息的编号；可写多次",
     "inject.project": "在哪个文件夹里问的",

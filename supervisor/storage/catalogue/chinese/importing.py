@@ -33,7 +33,7 @@ TEXTS: Final = {
     "who": "里面哪个是你？{people}。输入名字；都不是就直接按回车",
     "next": "正在运行的 supervisor 会为它们写摘要；没有运行时，用 `recalld run --until-settled`。",
     "no_archive": "不是 ZIP 压缩包，或者不完整",
-    "no_client": "这台机器上没有哪个客户端留下日志。",
+    "no_client": "没找到任何客户端的日志。",
     "no_file": "{path} 既不是文件，也不是文件夹",
     "no_logs": "这台机器上没有 {client} 的日志；请给出文件或文件夹的路径",
     "no_path": "{path} 不存在；请给出文件、文件夹，或 `recalld import` 列出的某个客户端",

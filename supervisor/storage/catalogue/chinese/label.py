@@ -45,7 +45,7 @@ TEXTS: Final = {
     "monthly_summaries": "月摘要",
     "extracts": "摘录",
     "extracts_waiting": "等模型的摘录",
-    "extracts_refused": "没通过而留下的摘录",
+    "extracts_refused": "模型未通过、改用的摘录",
     "provider": "摘要来源",
     "extractive": "摘录（extractive）",
     "openai": "模型（openai）",

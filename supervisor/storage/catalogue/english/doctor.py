@@ -12,7 +12,7 @@ TEXTS: Final = {
     "files_closed": "files can't be read or written by this user ({count}), the first is {name}; `{command}` lets their owner.",
     "files_open": "all users of this machine can read files of the workspace ({count}), the first is {name}; `{command}` closes it.",
     "link_out": "{name} leads to {place}, outside the workspace, and is not read; `cp -rL` in its place makes it a part of memory.",
-    "folders_closed": "nothing can be written into {name} by this user, so no message is kept; `{command}` lets its owner.",
+    "folders_closed": "nothing can be written into {name} by this user, so no dated file is made; `{command}` lets its owner.",
     "no_room_for_history": "the disk of {root} has only {free} KiB free, and history.json, which is written anew with each message, takes {size}; make room, `{command}` shows the disk.",
     "disk_full": "the disk of {root} has only {count} MiB free; make room, `{command}` shows the disk.",
     "disk_full_of_files": "the disk of {root} has room for only {count} more files; delete some, `{command}` shows the disk.",
