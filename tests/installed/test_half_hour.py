@@ -29,12 +29,13 @@ def test_half_hour_with_the_pages_alone_ends_with_a_service_that_remembers(langu
     machine.do("timedatectl", "set-timezone", "Asia/Shanghai")  # the pages were printed there
     me = machine.person()
     readme, tutorial = page(f"README{ending}.md"), page(f"docs/tutorial/first-memory{ending}.md")
+    install_page = page(f"docs/how-to/install{ending}.md")
     with Terminal(me, LANG=locale) as terminal:
         terminal.ok("cp -r /clone ~/recalld && cd ~/recalld")
         assert terminal.ok(typed(readme, "script/demo")[0]).count("── ") == 5
-        for line in typed(readme, "python3 -m venv"):
+        for line in typed(install_page, "python3 -m venv"):
             terminal.ok(line)
-        terminal.ok(f"echo '{typed(readme, 'python3 -m venv')[-1]}' >> ~/.profile")
+        terminal.ok(f"echo '{typed(install_page, 'python3 -m venv')[-1]}' >> ~/.profile")
         assert follow(readme, terminal) == []
 
         (run,) = typed(readme, "recalld -w")

@@ -1,4 +1,4 @@
-"""Each way to install recalld that README shows, typed from it by a new user of a clean Debian: script/test-install."""
+"""Each way to install recalld that the page shows, typed from it by a new user of a clean Debian: script/test-install."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from tests.booted.machine import PID, Machine
 from tests.installed.terminal import Terminal, page, typed
 
-README = page("README.md")
+INSTALL = page("docs/how-to/install.md")
 
 
 class Way(NamedTuple):
-    """How the lines of README begin, what comes before and after them, and what README says of an update and of the end."""
+    """How the lines of the page begin, what comes before and after them, and what the page says of an update and of the end."""
 
     begin: str
     update: str
@@ -23,7 +23,7 @@ class Way(NamedTuple):
     after: str = ":"
 
 
-VENV = typed(README, "python3 -m venv")
+VENV = typed(INSTALL, "python3 -m venv")
 WAYS = {
     "venv": Way("python3 -m venv", VENV[1], "rm -r ~/recalld-env", after=f"echo '{VENV[2]}' >> ~/.profile"),
     "pipx": Way("pipx", "pipx install --force .", "pipx uninstall recalld"),
@@ -45,7 +45,7 @@ def test_installed_command_is_found_and_remembers(way):
     with Terminal(me) as terminal:
         terminal.ok(f"cp -r /clone ~/recalld && cd ~/recalld && {way.before}")
         assert terminal.run("recalld --version").code == 127
-        for line in typed(README, way.begin):
+        for line in typed(INSTALL, way.begin):
             print(line, terminal.ok(line), sep="\n")
         terminal.ok(way.after)
     with Terminal(me) as terminal:
@@ -67,10 +67,10 @@ def test_installed_command_is_found_and_remembers(way):
         assert "锅炉每年五月检修。" in terminal.ok("cat ~/memory/history.json")
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
-def test_both_readmes_have_the_same_lines_for_each_way(name):
-    text = page(name)
+@pytest.mark.parametrize("name", ["install.md", "install.zh-CN.md"])
+def test_both_pages_have_the_same_lines_for_each_way(name):
+    text = page(f"docs/how-to/{name}")
     for way in WAYS.values():
-        assert typed(text, way.begin) == typed(README, way.begin)
+        assert typed(text, way.begin) == typed(INSTALL, way.begin)
         assert f"`{way.removal}`" in text
         assert f"`{way.update}`" in text or way.update in typed(text, way.begin)
