@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/storage", most=2_570, goal=1_900),
     Room("supervisor/storage/catalogue", most=3_930, goal=0),
     Room("supervisor/protocol", most=5_510, goal=4_100),
-    Room("supervisor/archive", most=5_110, goal=3_900),
+    Room("supervisor/archive", most=5_100, goal=3_900),
     Room("supervisor/extracts", most=1_110, goal=950),
     Room("supervisor/summaries", most=2_490, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_740, goal=8_000),
@@ -65,9 +65,10 @@ ROOMS: Final = (
         goal=2_000,
     ),
 )
-#: All rooms together: lines, and modules.
+#: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=70_770, goal=48_000)
 MODULES: Final = Room("modules", most=493, goal=270)
+OF_TESTS: Final = Room("tests", most=82_910, goal=48_000)
 
 
 def _lines(path: Path) -> int:
@@ -88,7 +89,7 @@ def _sizes() -> list[tuple[Room, int]]:
     lines = {path: _lines(path) for path in PRODUCT}
     homes = {path: _room_of(path) for path in PRODUCT}
     rooms = [(room, sum(lines[path] for path in PRODUCT if homes[path] is room)) for room in ROOMS]
-    return [*rooms, (ALL, sum(lines.values())), (MODULES, len(PRODUCT))]
+    return [*rooms, (ALL, sum(lines.values())), (MODULES, len(PRODUCT)), (OF_TESTS, sum(map(_lines, TESTS)))]
 
 
 def test_rooms_and_the_house_hold_their_size():

@@ -63,10 +63,10 @@ def pytest(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def measure(cache: Path, until: float) -> bool:
-    """Run each suite that was not yet with coverage, until it is that late; returns whether all are done."""
+def measure(cache: Path, until: float, wanted: Iterable[str]) -> bool:
+    """Run each of these suites that was not yet with coverage, until it is that late; returns whether all are done."""
     (cache / "coverage").mkdir(exist_ok=True)
-    for suite in suites():
+    for suite in wanted:
         data = cache / "coverage" / Path(suite).name
         if data.exists():
             continue
@@ -74,7 +74,7 @@ def measure(cache: Path, until: float) -> bool:
             return False
         began, part = time.monotonic(), data.with_suffix(".part")
         part.unlink(missing_ok=True)
-        options = ("--cov=supervisor", "--cov=worker", "--cov-context=test", "--cov-report=", "-m", "not proof")
+        options = ("--cov=supervisor", "--cov=worker", "--cov-branch", "--cov-context=test", "--cov-report=", "-m", "not proof")
         done = pytest(*options, suite, COVERAGE_FILE=str(part))
         if part.exists():
             part.replace(data)
@@ -122,7 +122,7 @@ def failing(tests: list[str], **environ: str) -> set[str]:
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "failed"
         try:
-            done = pytest("--tb=no", "--timeout=300", *tests, **environ, **{FAILED: str(told)})
+            done = pytest("--tb=no", "--timeout=120", *tests, **environ, **{FAILED: str(told)})
         except subprocess.TimeoutExpired:
             return {"tests/hangs"}
         if done.returncode not in (0, 1):
@@ -191,7 +191,7 @@ def inside(options: argparse.Namespace) -> int:
     write_back(options.cache / "replaced.json")
     rounds = Rounds(options.cache / "faults.jsonl")
     if not options.table:
-        is_measured = measure(options.cache, until) if not options.unmeasured else False
+        is_measured = measure(options.cache, until, [f"tests/{name}" for name in options.suites] or suites()) if not options.unmeasured else False
         covered = Covered(options.cache)
         faults = every_fault()
         random.Random(options.seed).shuffle(faults)
@@ -223,6 +223,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--tests", type=int, default=20, help="of each suite, at most, for each fault")
     parser.add_argument("--seed", type=int, default=47, help="of the lot")
     parser.add_argument("--table", action="store_true", help="print the table of what was run")
+    parser.add_argument("--suites", nargs="*", default=[], help="measure these suites alone, in this order: archive storage")
     parser.add_argument("--unmeasured", action="store_true", help="measure no further suite")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)

@@ -4,7 +4,7 @@ A process that has all of recalld loaded and forks whoever asks: a command of a 
 What differs from a new process is the start itself, and that a command waits for a supervisor on a busy machine: else it would do
 its work itself, and a test would see now one, now the other. So tests of the start, of the streams, of the variables of Python and
 of a supervisor that is stopped start a new one (`Command.start`), and so does every test of what a person types at a terminal
-(tests/people, tests/test_examples.py).
+(tests/test_examples.py).
 """
 
 from __future__ import annotations

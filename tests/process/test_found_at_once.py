@@ -130,19 +130,6 @@ def test_empty_answer_says_why_in_the_language_of_who_asks(recalld, case):
         assert recalld("search", "--json", question).out == "[]\n"
 
 
-def test_inject_and_search_say_that_nothing_was_asked(recalld):
-    english = "recalld: nothing was asked; give the question with `--query`, or put it into inbox.json.\n"
-    for words in (["inject"], ["inject", "--query", " "]):
-        done = recalld(*words)
-        assert (done.code, done.out, done.err) == (0, "", english)
-    chinese = recalld("inject", LC_ALL="zh_CN.UTF-8").err
-    assert chinese == "recalld: 还没有提问；请用 `--query` 给出问题，或写进 inbox.json。\n"
-    (recalld.root / "inbox.json").write_text('["hello, good morning!"]', encoding="utf-8")
-    assert recalld("inject").err == f"recalld: {SAID['small talk'][1]}\n"
-    assert recalld("search", " ").err == "recalld: nothing was asked; give the words to search for.\n"
-    assert recalld("search", "", LC_ALL="zh_CN.UTF-8").err == "recalld: 还没有提问；请给出要搜索的字词。\n"
-
-
 @pytest.mark.parametrize("runs", [False, True], ids=["alone", "beside a supervisor"])
 def test_archive_writes_everything_now(recalld, runs):
     recalld("append", "--jsonl", stdin=f'{{"role": "user", "text": "{FACT}"}}\n{{"role": "user", "text": "rain?"}}\n')
