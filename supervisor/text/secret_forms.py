@@ -23,7 +23,7 @@ _BOT: Final = lazy_re(r"\d{8,12}\Z")
 _MAIL: Final = lazy_re(r"@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w@])")
 _MAIL_NAME: Final = lazy_re(r"[\w.+-]{1,64}\Z")
 #: The words by which people ask for a mail address, a card, a citizen's number.
-_MAIL_WORDS: Final = "email mail address contact reach 邮箱 邮件 地址 联系 联系方式"
+MAIL_WORDS: Final = "email mail address contact reach 邮箱 邮件 地址 联系 联系方式"
 _CARD_WORDS: Final = "card number 银行卡 信用卡 卡号 号码"
 _CITIZEN_WORDS: Final = "identity number 身份证 证号 号码"
 _CARD: Final = lazy_re(r"(?<![\w.-])[3-6]\d{3}(?P<sep>[ \xa0.-])\d{4}(?P=sep)\d{4}(?P=sep)\d{4}(?:(?P=sep)\d{1,3})?(?![\w-])")
@@ -40,7 +40,7 @@ def found_secrets(text: str) -> Iterator[Found]:
     for match in _MAIL.finditer(text):
         name = _MAIL_NAME.search(text, max(0, match.start() - 64), match.start())
         if name and name[0] != "git":
-            yield Found(name.start(), match.end(), _MAIL_WORDS)
+            yield Found(name.start(), match.end(), MAIL_WORDS)
     for match in _CARD.finditer(text):
         yield Found(*match.span(), _CARD_WORDS)
     for match in _CITIZEN.finditer(text):

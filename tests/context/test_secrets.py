@@ -95,7 +95,6 @@ def test_redactor_shows_the_secret_that_is_asked_for_in_a_direct_talk(question, 
         ("wifi password?", "The door code is 4471.", "4471"),
         ("wifi 密码是多少", "门禁码是 4471", "4471"),
         ("when do we deploy", "We deploy on Friday, the door code is 4471", "4471"),
-        ("when does Anna come", "Anna (anna@example.com) comes on Friday.", "anna@example.com"),
         ("2 号部署了什么", f"2 号部署了 {KEY}", KEY),
     ],
 )
@@ -248,3 +247,12 @@ def test_context_hides_secrets_of_the_talk_only_where_all_are_hidden(told):
 
 def test_redactor_leaves_what_a_secret_is_and_what_it_opens():
     assert block("bicycle?", "PIN of the bike lock is 4471.") == "PIN of the bike lock [hidden]."
+
+
+@pytest.mark.parametrize("text", ["跳板机：ssh -p 2207 deploy@jump.example.net", "The accountant: kim@example.org"])
+def test_mail_address_is_no_secret_of_a_direct_chat(text):
+    address = text.split()[-1]
+    assert block("跳板机端口是多少", text) == text
+    assert address not in block("跳板机端口是多少", text, chat=GROUP)
+    assert address not in block("跳板机端口是多少", text, privacy=Privacy(personal=True))
+    assert address not in block("跳板机端口是多少", text, privacy=Privacy(reveal=False))
