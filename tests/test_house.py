@@ -66,7 +66,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=70_770, goal=48_000)
+ALL: Final = Room("all", most=70_780, goal=48_000)
 MODULES: Final = Room("modules", most=493, goal=270)
 OF_TESTS: Final = Room("tests", most=82_910, goal=48_000)
 

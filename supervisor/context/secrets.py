@@ -3,8 +3,8 @@ Which secrets of a memory a turn shows (`privacy.reveal`): those that the user a
 
 A question asks for a secret if it has a word of its label ("the wifi password is …"), or another word for a password and one of
 its sentence ("wifi code"); the label of a key is who issues it, "OpenAI key". Of several that it asks for, those are
-shown whose sentence shares the most words with it: the password of the bank is not shown beside that of the wifi. A mail address is
-none in a direct chat, where `ssh user@host` looks like one. A group sees none.
+shown whose sentence shares the most words with it: the password of the bank is not shown beside that of the wifi. A mail
+address is none in a direct chat, where `ssh user@host` looks like one. A group sees none.
 """
 
 from __future__ import annotations
@@ -62,24 +62,20 @@ def redactor(
     if may_reveal and privacy.redact == "off":
         return str
     question = {*tokens(asked.question[:MOST_CHARS].lower()), *terms}
-
-    def is_contact(secret: Secret) -> bool:
-        return secret.label == MAIL_WORDS and not privacy.personal
+    contact = None if privacy.personal else MAIL_WORDS
 
     def worth(secret: Secret) -> int:
         """Return how many words of its sentence the question has; 0: it does not ask for it."""
-        if is_contact(secret):
-            return 0
         label, sentence = {*tokens(secret.label.lower())}, {*tokens(secret.before[-_SENTENCE_CHARS:].lower())}
         is_called_otherwise = question & _PASSWORD and label & _PASSWORD and question & sentence
         is_asked = may_reveal and (question & label or is_called_otherwise)
-        return 1 + len(question & (label | sentence)) if is_asked else 0
+        return 1 + len(question & (label | sentence)) if is_asked and secret.label != contact else 0
 
     secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.forms))
     most = max(map(worth, secrets), default=0) if may_reveal else 0
 
     def may_show(secret: Secret) -> bool:
-        return worth(secret) >= max(most, 1) or (may_reveal and is_contact(secret))
+        return worth(secret) >= max(most, 1) or (may_reveal and secret.label == contact)
 
     def hide(text: str) -> str:
         return hidden(text, language, privacy.forms, may_show)

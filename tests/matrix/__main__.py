@@ -191,7 +191,11 @@ def inside(options: argparse.Namespace) -> int:
     write_back(options.cache / "replaced.json")
     rounds = Rounds(options.cache / "faults.jsonl")
     if not options.table:
-        is_measured = measure(options.cache, until, [f"tests/{name}" for name in options.suites] or suites()) if not options.unmeasured else False
+        is_measured = (
+            measure(options.cache, until, [f"tests/{name}" for name in options.suites] or suites())
+            if not options.unmeasured
+            else False
+        )
         covered = Covered(options.cache)
         faults = every_fault()
         random.Random(options.seed).shuffle(faults)
