@@ -110,7 +110,7 @@ def _held(extract: str, text: str) -> tuple[int, int]:
 
 def _figures(text: str) -> frozenset[tuple[str, object]]:
     """Return the kinds and the values of the figures, without numbers that may only count: "two reasons"."""
-    return frozenset((figure.kind, figure.base or figure.value) for figure in figures(text) if not figure.is_word)
+    return frozenset((figure.kind, figure.value) for figure in figures(text) if not figure.is_word)
 
 
 def _pairs(word: str) -> list[str]:
