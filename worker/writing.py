@@ -19,10 +19,9 @@ from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.prompts import PromptTemplate, text_of, version_of, without_secrets
 from recalld.supervisor.storage.clock import local
-from recalld.supervisor.text.folding import MIN_PIECE, Fold
 from recalld.supervisor.text.language import Language, language_of_sentences
 from recalld.supervisor.text.llm_output import continued, says_nothing
-from recalld.supervisor.text.quoting import Entry, quote
+from recalld.supervisor.text.quoting import MIN_PIECE, Entry, Fold, quote
 from recalld.supervisor.text.small_talk import is_small_talk
 
 from .calls import SERVER_TOKENS

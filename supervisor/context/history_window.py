@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ..protocol.message import UNSAID
 from ..protocol.parts import said_as
-from ..text.day_words import day_in_brackets
 from ..text.lazy_re import lazy_re
+from ..text.quoting import day_in_brackets
 from ..text.record import record
 from ..text.snippet import snippet_span
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..index.hit import Hit
 from ..recall.audience import nameless
 from ..recall.neighbours import are_neighbours, is_answer
-from ..text.day_words import day_in_brackets
+from ..text.quoting import day_in_brackets
 from ..text.record import record
 from ..text.snippet import excerpt
 from ..text.token_count import token_cost, whole_tokens

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from ..text.day_words import day_words
+from ..text.quoting import day_words
 from .render import framed
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ..index.hit import BY_ID, line_marks
-from ..text.day_words import day_words
 from ..text.language import ROLES, Language
 from ..text.lazy_re import lazy_re
+from ..text.quoting import day_words
 from ..text.redact import HIDDEN
 from ..text.snippet import snippet_span
 from ..text.token_count import estimate_tokens

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..query.parse import MOST_CHARS
 from ..text.redact import Secret, find_secrets, hidden
-from ..text.secret_forms import MAIL_WORDS
+from ..text.redact import MAIL_WORDS
 from ..text.snippet import snippet_span
 from ..text.tokenizer import tokens
 

@@ -20,11 +20,10 @@ from ..storage.errors import NoSummary
 from ..summaries.llm_state import prompt_examples, prompt_marks
 from ..summaries.material import Material
 from ..summaries.quality import judge
-from ..text.folding import MIN_PIECE, Fold
 from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import cleaned, continued, says_nothing
-from ..text.quoting import Entry, dialogue_of, quote
+from ..text.quoting import MIN_PIECE, Entry, Fold, dialogue_of, quote
 from ..text.record import record
 from ..text.token_count import estimate_tokens
 

@@ -22,9 +22,8 @@ from ..storage.clock import NEVER, utc_now
 from ..storage.errors import NoSummary
 from ..summaries.llm_state import waits_of
 from ..summaries.model import CallLimits, Model
-from ..text.folding import Fold
 from ..text.language import Language, language_of
-from ..text.quoting import quote
+from ..text.quoting import Fold, quote
 from ..text.token_count import estimate_tokens
 from .asking import SummaryWriter
 from .own_model import in_loop_of_its_own, model_of

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..extracts.cues import is_of_self
-from ..extracts.replies import is_question
 from ..longterm.lines import one_line
 from ..protocol.marks import without_marks
 from ..protocol.parts import said_as
@@ -21,8 +19,7 @@ from ..storage.catalogue import Text
 from ..storage.errors import BadRequest, Busy, NoSummary
 from ..summaries.llm_state import waits_of
 from ..summaries.phrases import is_greeting
-from ..text.facts import asks_riddle, is_for_fun, states_fact
-from ..text.language import count_words, language_of
+from ..text.language import language_of
 from ..text.lazy_re import lazy_re
 from ..text.small_talk import is_small_talk
 from .asking import in_one_line
@@ -53,9 +50,6 @@ _NOT_ASKED: Final = frozenset({"paused", "spent"})
 #: Seconds to wait for a session that another process sums up; then the turn goes on. A worker that checks whether somebody
 #: waits for a task shares the lock for a moment.
 _OVERFLOW_WAIT_S: Final = 0.1
-#: The most words of a guess at a riddle, and the characters of one that is a number.
-_GUESS_WORDS: Final = 4
-_NUMBER_CHARS: Final = 6
 #: What comes before the words in a line of an extract: the time of a day, which the long-term line has no use for, or the date;
 #: the speaker, and who answers behind a question.
 _ANSWERED: Final = lazy_re(r" → ([^：:\n→]{1,40}[：:][ \t]*)")
@@ -64,7 +58,7 @@ _LINE_HEAD: Final = lazy_re(r"- (?:\d\d:\d\d |(?P<date>\d\d-\d\d ))?(?P<who>[^�
 
 def extract_line(extract: str) -> str:
     r"""
-    Return the words of an extract as one line, without its headings, what it says of itself, greetings and fun; "" for none.
+    Return the words of an extract as one line, without its headings, what it says of itself, and greetings; "" for none.
 
     Who says several things in a row is named once.
 
@@ -89,28 +83,16 @@ def extract_line(extract: str) -> str:
 
 def told(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
-    Return the messages without those in which a person only greets, thanks, laughs or asks for a joke, and without riddles.
+    Return the messages without those in which a person only greets or thanks.
 
     None where there is no other of a person's: what an assistant says in such a talk is no fact.
     """
-    kept, is_playing, before = [], False, ""
-    for message in messages:
-        words = str(message["content"])
-        if message["role"] == "user":
-            is_playing = asks_riddle(words) or (is_playing and is_question(before) and _is_guess(words))
-        if not is_playing and not (message["role"] == "user" and _is_courtesy(words)):
-            kept.append(message)
-        before = words.strip()
+    kept = [message for message in messages if message["role"] != "user" or not _is_courtesy(str(message["content"]))]
     return kept if len(kept) == len(messages) or any(message["role"] == "user" for message in kept) else []
 
 
-def _is_guess(words: str) -> bool:
-    states = is_of_self(words) or (states_fact(words) and len(words) > _NUMBER_CHARS)
-    return count_words(words) <= _GUESS_WORDS and not states
-
-
 def _is_courtesy(words: str) -> bool:
-    return is_small_talk(words) or is_greeting(words) or is_for_fun(words)
+    return is_small_talk(words) or is_greeting(words)
 
 
 class SessionLines:

@@ -9,9 +9,8 @@ from ..protocol.config import Config
 from ..protocol.prompts import shipped_template, without_secrets
 from ..storage.clock import NEVER
 from ..summaries.model import CallLimits, Model
-from ..text.folding import Fold
 from ..text.language import Language, language_of
-from ..text.quoting import quote
+from ..text.quoting import Fold, quote
 from ..text.token_count import estimate_tokens
 from .analyzer import MessageAnalyzer, entries_of
 from .asking import SummaryWriter, in_one_line

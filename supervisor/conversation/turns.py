@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.message import InvalidEntry, read_message
 from ..protocol.parts import call_ids, file_lines, only_results, result_ids, speaker_of, tool_lines
+from ..text.llm_output import after_thoughts
 from ..text.quoting import Entry
 from ..text.record import record
 from ..text.small_talk import is_chitchat
-from ..text.thinking import after_thoughts
 from ..text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:

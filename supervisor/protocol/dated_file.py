@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..storage.clock import find_zone, from_wire, local, to_wire
 from ..storage.errors import BadConfig
 from ..text.lazy_re import lazy_re
+from ..text.llm_output import after_thoughts
 from ..text.record import record
-from ..text.thinking import after_thoughts
 from .frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
 from .message import (
     OUR_FIELDS,

@@ -19,8 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..text.line_table import line_of
 from ..text.tokenizer import tokens
+from ..text.word_frequency import line_of
 from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ Two letters that changed places are looked for in shorter words too (jba for jab
 nothing (teh, wehn).
 
 A Chinese typo is another character of the same sound: 体捡 for 体检. It is looked for in two neighbouring characters that are
-words by themselves (`same_sound`).
+words by themselves (`chinese.sounding_like`).
 
 Two English words may be one word of memory: "hair cut" is haircut. No list says which words are compounds, but memory.
 """
@@ -20,9 +20,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from ..text.chinese import cut_for_search, to_simplified
+from ..text.chinese import cut_for_search, sounding_like, to_simplified
 from ..text.lazy_re import lazy_re
-from ..text.same_sound import sounding_like
 from ..text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
 from ..text.word_frequency import rarity_asked
 from .parse import REQUEST_WEIGHT

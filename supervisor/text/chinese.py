@@ -6,7 +6,8 @@ file of jieba's dictionary, which is mapped into memory, in a millisecond; so is
 the dictionary would take 80 MB. For more text rjieba is loaded, which takes a tenth of a second, or jieba, which takes most of
 one. OpenCC converts traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word.
 pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded at first use; a supervisor uses pypinyin in a
-process that ends (`storage/own_process.py`). Source: docs/explanation/recall.md.
+process that ends (`storage/own_process.py`). What people type in place of one another sounds alike: data/same_sound.txt has the
+characters of each sound, made by script/same-sound with pypinyin (THIRD_PARTY.md). Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import warnings
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from .lazy_re import lazy_re
@@ -280,3 +282,20 @@ def _jieba() -> Any:
         os.makedirs(dictionary.tmp_dir, mode=0o700, exist_ok=True)
     dictionary.initialize()
     return dictionary
+
+
+def sounding_like(char: str) -> str:
+    """
+    Return the common characters that sound like a Chinese character, without itself.
+
+    >>> "检" in sounding_like("捡"), sounding_like("a")
+    (True, '')
+    """
+    sounds = _sounds()
+    at = sounds.find(char)
+    return sounds[sounds.rfind("\n", 0, at) + 1 : sounds.find("\n", at)].replace(char, "") if at >= 0 else ""
+
+
+@cache
+def _sounds() -> str:
+    return (Path(__file__).parent / "data/same_sound.txt").read_text(encoding="utf-8")

@@ -8,11 +8,13 @@ compared with its material by these. Letters and digits that are one word (G1024
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from .lazy_re import lazy_re
 from .record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Characters as wide as a Han character, and the digits, points and colons that they are; the length stays.
 _NARROW: Final = str.maketrans("０１２３４５６７８９．：％－／～", "0123456789.:%-/~")
@@ -43,8 +45,10 @@ _BEGIN: Final = r"(?<![A-Za-z0-9_.:,/-])"
 _WRITTEN: Final = {
     "name": (  # but digits with a short unit, "5km" and "3rd", are a number
         r"(?<![A-Za-z0-9.])\d+(?:\.\d+){2,}",
-        r"(?<![A-Za-z0-9.])(?=[\d./-]{0,40}[A-Za-z_])(?=[A-Za-z_./-]{0,80}\d)(?!\d[\d.,:]*-?[A-Za-z]{1,5}(?![A-Za-z0-9]))"
-        r"[A-Za-z0-9_./-]{1,80}[A-Za-z0-9_]",
+        (
+            r"(?<![A-Za-z0-9.])(?=[\d./-]{0,40}[A-Za-z_])(?=[A-Za-z_./-]{0,80}\d)(?!\d[\d.,:]*-?[A-Za-z]{1,5}(?![A-Za-z0-9]))"
+            r"[A-Za-z0-9_./-]{1,80}[A-Za-z0-9_]"
+        ),
     ),
     "day": (
         r"\d{4}\s?[-/.年]\s?(?P<m>\d{1,2})\s?[-/.月]\s?(?P<d>\d{1,2})(?!\d)\s?[日号]?",

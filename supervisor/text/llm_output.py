@@ -4,7 +4,8 @@ A model's output without what is not part of the answer: thinking, fences, annou
 `without_thinking` removes thinking and a Markdown fence; the worker applies it to every answer. `cleaned` removes all wrappings
 that models put around a summary. Only text around the summary is removed; summaries/quality.py judges what remains.
 `says_nothing` knows a model's many ways to say "nothing to record", `continued` joins an answer to the summary so far.
-`own_words` and `outside_code` separate the prose of a text from its code.
+`after_thoughts` is for what is stored: thinking and marks of a web search stay with their message, and are neither searched nor
+summarised. `own_words` and `outside_code` separate the prose of a text from its code.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from .lazy_re import lazy_re
-from .thinking import after_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +89,14 @@ _NOTHING: Final = lazy_re(
     rf"\W*(?:(?:总结|摘要|结果|summary)\s?[:：]\W*)?(?:{_NOTHING_ZH}|{_NOTHING_EN})(?:\W+(?:{_NOTHING_ZH}|{_NOTHING_EN}))?(?:{_NOTHING_WHY})?\W*",
     re.IGNORECASE,
 )
+_THOUGHT: Final = lazy_re(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+#: If the chat template itself opens the thinking, the answer has only its end, on a line of its own.
+_END: Final = lazy_re(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+#: The channels of Harmony, the format of gpt-oss: an answer is in the last one, if that is "final".
+_CHANNEL: Final = lazy_re(r"(?:<\|start\|>\w+)?<\|channel\|>(\w+)[^<]*<\|message\|>")
+_CHANNEL_END: Final = lazy_re(r"<\|(?:end|return|call)\|>\s*\Z")
+#: The marks of sources in answers of ChatGPT, as its exports have them.
+_CITATION: Final = lazy_re("\ue200[^\ue201]*\ue201|【\\d+(?::\\d+)?†[^】\\n]*】")
 
 
 def cleaned(text: str) -> str:
@@ -252,3 +260,22 @@ _STEPS: Final[tuple[Callable[[str], str], ...]] = (
     _without_rules,
     _without_fence,
 )
+
+
+def after_thoughts(text: str) -> str:
+    r"""
+    Return what is said in the text: what comes after thinking at its beginning, without marks of sources.
+
+    >>> after_thoughts("<think>用户要摘要……</think>\n周五部署。"), after_thoughts("周五部署。")
+    ('\n周五部署。', '周五部署。')
+    >>> after_thoughts("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Friday.")
+    'Friday.'
+    """
+    while match := _THOUGHT.match(text):
+        text = text[match.end() :]
+    if "</think" in text:
+        text = _END.sub("", text)
+    if "<|channel|>" in text:
+        *_, last = _CHANNEL.split(text) if (channels := _CHANNEL.findall(text)) else (text,)
+        text = _CHANNEL_END.sub("", last) if channels and channels[-1] == "final" else "" if channels else text
+    return _CITATION.sub("", text) if "\ue200" in text or "†" in text else text

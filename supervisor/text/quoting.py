@@ -2,14 +2,17 @@
 Material as a model reads it: quoted inside a fence, one entry for each message, split to fit the room. Pure.
 
 A message is data. It can't forge another message (its lines after the first are indented), can't close the fence (which is
-longer than any in it), and can't use the marks by which chat templates separate turns. Source: docs/reference/protocol.md, 6.
+longer than any in it), and can't use the marks by which chat templates separate turns. A long text is read piece by
+piece, each together with the summary of those before it (`Fold`): the caller makes the prompts, and where a model's server
+refuses a piece as too long, that piece and all later ones are halved. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from sys import maxsize
+from typing import TYPE_CHECKING, Final, Literal
 
 from .lazy_re import lazy_re
 from .record import record
@@ -38,6 +41,13 @@ _TOKEN_CHARS: Final = 16
 #: Where a long message is cut, the best place first; such a place is searched for in the last part of a piece.
 _BREAKS: Final = ("\n\n", "\n", "。", "！", "？", ". ", "；", "，", " ")
 _NEAR_END: Final = 0.7
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+#: The tokens of the smallest piece that is worth a call: if even that is too long, the cause is not the piece.
+MIN_PIECE: Final = 64
 
 
 @record
@@ -148,3 +158,76 @@ def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[En
             break
     first, rest = entry.text[:end].rstrip(), entry.text[end:].lstrip()
     return replace(entry, text=first, part=part), replace(entry, text=rest, part=part + 1)
+
+
+def day_words(day: date, language: Literal["zh", "en"]) -> str:
+    """
+    Return the day as a person writes it, with the day of the week.
+
+    >>> from datetime import date
+    >>> day_words(date(2026, 1, 28), "en"), day_words(date(2026, 1, 28), "zh")
+    ('Wednesday, 28 January 2026', '2026年1月28日星期三')
+    """
+    if language == "zh":
+        return f"{day.year}年{day.month}月{day.day}日星期{'一二三四五六日'[day.weekday()]}"
+    return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def day_in_brackets(day: date, language: Literal["zh", "en"]) -> str:
+    """
+    Return the day in brackets, as it is written before the messages of that day.
+
+    >>> from datetime import date
+    >>> day_in_brackets(date(2026, 1, 28), "en"), day_in_brackets(date(2026, 1, 28), "zh")
+    ('(Wednesday, 28 January 2026)', '（2026年1月28日星期三）')
+    """
+    return f"（{day_words(day, language)}）" if language == "zh" else f"({day_words(day, language)})"
+
+
+class Fold:
+    """
+    Entries that are read in pieces: those that are *left*, and the summary *so_far*.
+
+    >>> from recalld.supervisor.text.quoting import Entry
+    >>> fold = Fold([Entry("09:00 user", "花" * 100), Entry("09:01 user", "茶" * 100)], "", "zh", 1.0)
+    >>> while fold.left:
+    ...     print(fold.piece(120)[:16], fold.is_last)
+    ...     fold.take(f"{fold.so_far}摘要。")
+    09:00 user: 花花花花 False
+    09:01 user: 茶茶茶茶 True
+    >>> fold.so_far
+    '摘要。摘要。'
+    """
+
+    def __init__(self, entries: Sequence[Entry], so_far: str, language: Language, cjk_weight: float) -> None:
+        self.left, self.so_far, self.language = list(entries), so_far, language
+        self._cjk_weight = cjk_weight
+        self._most = maxsize
+        self._size = 0
+        self._rest: list[Entry] = []
+
+    def piece(self, room: int) -> str:
+        """Return the next entries, as many as *room* tokens hold, as a model reads them."""
+        text, self._size, self._rest = take_entries(self.left, min(room, self._most), self.language, self._cjk_weight)
+        return text
+
+    @property
+    def read(self) -> list[Entry]:
+        """The entries of the piece."""
+        return taken(self.left, self._rest)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether nothing is left after the piece."""
+        return not self._rest
+
+    def halve(self) -> bool:
+        """Halve the length of this piece and all later ones; return False if that would be too short to be worth a call."""
+        if self._size // 2 < MIN_PIECE:
+            return False
+        self._most = self._size // 2
+        return True
+
+    def take(self, summary: str) -> None:
+        """Go on to the next piece; the *summary* includes this one."""
+        self.so_far, self.left = summary, self._rest

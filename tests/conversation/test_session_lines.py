@@ -7,7 +7,7 @@ import json
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.conversation.session_lines import extract_line, told
+from recalld.supervisor.conversation.session_lines import extract_line
 from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.host.asked_worker import AskedWorker
 from recalld.supervisor.protocol.marks import is_shared
@@ -401,22 +401,6 @@ def test_talk_of_jokes_is_believed_to_have_nothing_and_not_paid_for_again(world:
     assert (len(model.prompts), lines(world)) == (1, [])
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        ("给我出个谜语", "什么东西越洗越脏？", "水", "答对了！再来一个？", "好"),
-        ("猜谜时间到", "一个人有 5 个苹果，吃了 2 个，还剩几个？", "3 个", "答对！"),
-        ("Tell me a riddle.", "What has 4 legs in the morning, 2 at noon and 3 in the evening?", "Man.", "Correct!"),
-        ("Riddle me this: what has hands but can't clap?", "A clock.", "haha yes"),
-    ],
-)
-def test_told_leaves_out_riddles_and_guesses(said: tuple[str, ...]) -> None:
-    talk = [{"role": "user" if n % 2 == 0 else "assistant", "content": text} for n, text in enumerate(said)]
-    assert told(talk) == []
-    for fact in ("不猜了，我怀孕了", "猫叫味噌，是一只三花猫。"):
-        assert [one["content"] for one in told([*talk, {"role": "user", "content": fact}])] == [fact]
-
-
 def test_line_whose_answers_are_refused_is_the_extract(world: World, memory: Memory) -> None:
     facts = [f"第 {n} 箱放在 {n} 号仓库的{word}架上，编号 K{n}97" for n, word in enumerate("东西南北上下左右前后里外")]
     world.write([message(f"v{n}", f"2026-01-30T09:{n:02}", text, session=SESSION) for n, text in enumerate(facts)])
@@ -439,31 +423,6 @@ def test_greeting_makes_no_line_without_a_model(world: World) -> None:
     )
     assert Memory(world.ws, clock=world.clock).summarize(SESSION) is None
     assert lines(world) == []
-
-
-JOKES = {
-    "zh": ["讲个笑话吧", "为什么程序员分不清万圣节和圣诞节？因为 Oct 31 等于 Dec 25。", "哈哈哈，太好笑了，还有吗？"],
-    "en": ["Tell me a joke!", "What do you call 3 fish without eyes? Fsh.", "That's hilarious 😂 one more please"],
-}
-FACTS = {"zh": "猫叫味噌，是一只三花猫。", "en": "The cat is called Miso, a calico."}
-
-
-@pytest.mark.parametrize("language", ["zh", "en"])
-def test_talk_of_jokes_makes_no_line_without_a_model(world: World, language: str) -> None:
-    world.reopen(WITHOUT_MODEL)
-    roles = ["user", "assistant", "user"]
-    jokes = [
-        message(f"j{n}", f"2026-01-30T09:0{n}", text, role, session=SESSION)
-        for n, (role, text) in enumerate(zip(roles, JOKES[language], strict=True))
-    ]
-    memory = Memory(world.ws, clock=world.clock)
-    world.write(jokes)
-    assert memory.summarize(SESSION) is None
-    world.write([*jokes, message("j9", "2026-01-30T09:09", FACTS[language], session=SESSION)])
-    written = memory.summarize(SESSION)
-    assert written is not None
-    assert JOKES[language][0] not in written.text
-    assert written.text.endswith(FACTS[language]), "the jokes were passed, and the marker moved"
 
 
 def test_line_without_a_model_has_every_fact_of_a_short_talk(world: World) -> None:

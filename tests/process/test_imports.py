@@ -163,14 +163,12 @@ UNUSED = {
         "recalld.supervisor.operations.long_term",
         "recalld.supervisor.summaries.collect",
         "recalld.supervisor.summaries.quality",
-        "recalld.supervisor.text.llm_output",
         "recalld.supervisor.text.redact",
     ),
     "search": (
         "openai",
         "recalld.supervisor.archive.slug",
         "recalld.supervisor.summaries",
-        "recalld.supervisor.text.llm_output",
         "recalld.supervisor.text.redact",
     ),
 }

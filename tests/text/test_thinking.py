@@ -1,10 +1,10 @@
-"""What a model thinks, and marks of its sources, are not what it said (supervisor/text/thinking)."""
+"""What a model thinks, and marks of its sources, are not what it said (supervisor/text/llm_output)."""
 
 from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.text.thinking import after_thoughts
+from recalld.supervisor.text.llm_output import after_thoughts
 
 HARMONY = "<|channel|>analysis<|message|>他问周五……<|end|><|start|>assistant<|channel|>final<|message|>周五部署。<|return|>"
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.text import word_frequency
-from recalld.supervisor.text.line_table import line_of
-from recalld.supervisor.text.word_frequency import is_known, rarity_asked
+from recalld.supervisor.text.word_frequency import is_known, line_of, rarity_asked
 
 SCRIPT = Path(__file__).parents[2] / "script/stem-ranks"
 TABLES = [word_frequency._STEM_RANKS, word_frequency._CHINESE_WORDS]
