@@ -29,7 +29,7 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=3_135, goal=2_300),
+    Room("supervisor/text", most=2_880, goal=2_300),
     Room("supervisor/storage", most=2_570, goal=1_900),
     Room("supervisor/storage/catalogue", most=3_930, goal=0),
     Room("supervisor/protocol", most=5_510, goal=4_100),
@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room("supervisor/summaries", most=2_490, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=10_740, goal=8_000),
     Room("supervisor/longterm", most=1_240, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=3_055, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=3_040, goal=2_300),
     Room("supervisor/pool worker/pooled.py worker/crew.py", most=2_330, goal=1_400),
     Room(
         "supervisor/checks/fleet_unit.py supervisor/interfaces/cli/fleet.py",
@@ -66,9 +66,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=70_780, goal=48_000)
-MODULES: Final = Room("modules", most=493, goal=270)
-OF_TESTS: Final = Room("tests", most=82_910, goal=48_000)
+ALL: Final = Room("all", most=70_490, goal=48_000)
+MODULES: Final = Room("modules", most=486, goal=270)
+OF_TESTS: Final = Room("tests", most=82_860, goal=48_000)
 
 
 def _lines(path: Path) -> int:

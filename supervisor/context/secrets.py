@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..query.parse import MOST_CHARS
-from ..text.redact import Secret, find_secrets, hidden
-from ..text.redact import MAIL_WORDS
+from ..text.redact import MAIL_WORDS, Secret, find_secrets, hidden
 from ..text.snippet import snippet_span
 from ..text.tokenizer import tokens
 
