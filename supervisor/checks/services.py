@@ -23,7 +23,7 @@ from ..storage.clock import from_wire, to_wire
 from ..storage.errors import BadConfig, why_refused
 from .check import Look, bad, odd
 from .machine import disk_space
-from .units import Installed, installed, origin_of, read_unit, refused_units
+from .units import Installed, installed, origin_of, read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def refuse_open_keys(root: Path, environ: Mapping[str, str]) -> None:
     """
     for one in installed(root, environ):
         try:
-            if one.what.key and not one.owner:
+            if one.what.key:
                 check_key(one.what.key)
         except BadConfig as error:
             if error.__cause__ is None:
@@ -82,18 +82,16 @@ def last_night(look: Look) -> Faults:
 
 def units(look: Look) -> Faults:
     """Yield the faults of the services of the workspace; if there are none, a fault if no service runs."""
-    found = installed(look.ws.paths.root, look.environ)
-    own = [one for one in found if not one.owner]
-    faults = [*_several(found)]
-    for path, why in refused_units(look.environ):
-        faults.append(
-            odd(Text("doctor.unit_refused", unit=path, why=why, command=f"mv {quote(str(path))} {quote(f'{path}.aside')}"))
-        )
-    for one in own:
-        faults += [*_of_the_units(one), *_of_the_key(one)]
+    services = installed(look.ws.paths.root, look.environ)
+    faults = []
+    if len(services) > 1:
+        places, command = ", ".join(str(one.unit) for one in services), f"recalld service uninstall{services[-1].what.options}"
+        faults.append(bad(Text("doctor.services_many", count=len(services), places=places, command=command)))
+    for service in services:
+        faults += [*_of_the_units(service), *_of_the_key(service)]
     yield from faults
-    if own and not look.is_running and not faults:
-        again, why = (f"recalld service {verb}{own[0].what.options}" for verb in ("restart", "status"))
+    if services and not look.is_running and not faults:
+        again, why = (f"recalld service {verb}{services[0].what.options}" for verb in ("restart", "status"))
         yield bad(Text("doctor.service_down", again=again, status=why))
 
 
@@ -103,16 +101,6 @@ def service_faults(one: Installed) -> Faults:
     yield from _of_the_key(one)
     with suppress(OSError):  # the service itself reports that the workspace is gone
         yield from disk_space(one.what.workspace)
-
-
-def _several(found: list[Installed]) -> Faults:
-    if len(found) > 1:
-        last, places = found[-1], ", ".join(str(one.unit) for one in found)
-        fields = {"count": len(found), "places": places, "command": f"recalld service uninstall{last.what.options}"}
-        if last.owner:
-            yield bad(Text("doctor.services_many_of", **fields, user=last.owner))
-        else:
-            yield bad(Text("doctor.services_many", **fields))
 
 
 def _of_the_units(one: Installed) -> Faults:
@@ -127,7 +115,8 @@ def _of_the_units(one: Installed) -> Faults:
         if not data:
             yield odd(Text("doctor.unit_missing", unit=path, command=again))
         elif origin.edited:
-            yield odd(Text("doctor.unit_edited", unit=path, command=again))
+            aside = f"mv {quote(str(path))} {quote(f'{path}.aside')}"
+            yield odd(Text("doctor.unit_edited", unit=path, aside=aside, command=again))
         elif origin.body != ours.body:
             yield odd(Text("doctor.unit_old", unit=path, old=origin.version, new=ours.version, command=again))
         else:
@@ -248,7 +237,6 @@ def port(look: Look) -> Faults:
 
 def _restart(look: Look) -> str:
     """Return the command that restarts the supervisor: as the service of the workspace, or by hand."""
-    own = [one.what.options for one in installed(look.ws.paths.root, look.environ) if not one.owner]
-    if own:
-        return Text("doctor.restart_service", command=f"recalld service restart{own[0]}")
+    if services := installed(look.ws.paths.root, look.environ):
+        return Text("doctor.restart_service", command=f"recalld service restart{services[0].what.options}")
     return Text("doctor.restart_by_hand")

@@ -173,12 +173,6 @@ def lingers(user: str, folder: Path = _LINGERING) -> bool:
     return (folder / user).exists()
 
 
-def linger(user: str, run: Callable[[Iterable[str]], Done] = run_program) -> None:
-    """Let the services of the user, who is the caller, go on after a logout; ServiceForbidden if that is refused."""
-    if run(["loginctl", "enable-linger"]).code:
-        raise ServiceForbidden(Text("service.linger_refused"), Text("service.enable_linger", user=user))
-
-
 def installation(systemd: Systemd, files: Files) -> Installation:
     """Return the installation; NoUnit if there is none, ForeignUnit for a unit that `install` did not make."""
     path, version = systemd.read(files, SERVICE)

@@ -14,20 +14,19 @@ import os
 import re
 import sys
 from pathlib import Path
-from pwd import getpwall
 from typing import TYPE_CHECKING, Final
 
 from ..host.alarm import SCRIPT, VARIABLE
 from ..protocol.llm import CREDENTIAL
 from ..storage.catalogue import Text
 from ..storage.disk import read_outside
-from ..storage.errors import BadRequest, why_refused
+from ..storage.errors import BadRequest
 from ..storage.lenient_json import parse_json
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 #: The service itself, and the units that run something for it from time to time or when it fails.
 SERVICE: Final = "recalld.service"
@@ -272,11 +271,10 @@ def installation_of(unit: bytes, user: str) -> Installation:
 
 @record
 class Installed:
-    """A service of the workspace: the folder of its units, the installation, and the other user who owns it, or ""."""
+    """A service of the workspace: the folder of its units, and the installation."""
 
     folder: Path
     what: Installation
-    owner: str = ""
 
     @property
     def unit(self) -> Path:
@@ -285,19 +283,17 @@ class Installed:
 
 
 def installed(workspace: Path, environ: Mapping[str, str]) -> list[Installed]:
-    """Return the services of the workspace: the caller's own, the system's, and those of other users that can be read."""
-    own = user_folder(environ)
-    folders = {Path(account.pw_dir) / ".config" / "systemd" / "user": account.pw_name for account in getpwall()}
-    others = [(folder, False, owner) for folder, owner in folders.items() if folder != own]
-    found = []
-    for folder, is_system, owner in [(own, False, ""), (SYSTEM_FOLDER, True, ""), *others]:
+    """Return the services of the workspace: the caller's own, then the system's."""
+    services = []
+    for folder in (user_folder(environ), SYSTEM_FOLDER):
         for name in _services_in(folder):
             data = read_unit(folder / name)
             served = workspace_of(data)
             if served and os.path.realpath(served) == os.path.realpath(workspace):
-                user = name.partition("@")[2].removesuffix(".service").partition(":")[0] if is_system else ""
-                found.append(Installed(folder, installation_of(data, user), owner))
-    return found
+                instance = name.partition("@")[2].removesuffix(".service")
+                user = instance.partition(":")[0] if folder == SYSTEM_FOLDER else ""
+                services.append(Installed(folder, installation_of(data, user)))
+    return services
 
 
 def _services_in(folder: Path) -> list[str]:
@@ -314,20 +310,6 @@ def read_unit(path: Path) -> bytes:
         return read_outside(path)
     except OSError:
         return b""
-
-
-def refused_units(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Yield paths that have the name of a service but are not regular unit files, each with the reason."""
-    folders = (user_folder(environ), SYSTEM_FOLDER)
-    for path in (folder / name for folder in folders for name in _services_in(folder)):
-        if os.path.realpath(path) == os.devnull:
-            continue  # `systemctl mask` makes a link to /dev/null
-        try:
-            read_outside(path)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            continue
-        except OSError as error:
-            yield path, why_refused(error)
 
 
 def of_unit(user: str, name: str = "") -> str:

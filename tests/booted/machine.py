@@ -145,7 +145,8 @@ class Person:
     def installed(self, *options: str) -> Unit:
         """Make a workspace and install the service, which goes on without this user."""
         self.ok("init")
-        self.ok("service", "install", "--linger", *options)
+        assert self.run("loginctl", "enable-linger").code == 0
+        self.ok("service", "install", *options)
         return Unit("recalld.service", self.machine, self)
 
     def unit(self, name: str) -> Unit:

@@ -55,7 +55,7 @@ class Service:
     def install(self, recalld: str = "recalld") -> None:
         self.me.ok("init")
         self.me.write(f"{self.me.root}/recalld.toml", ALARM)
-        words = [*recalld.split(), "-w", self.me.root, "service", "install", *(self.option or ["--linger"])]
+        words = [*recalld.split(), "-w", self.me.root, "service", "install", *self.option]
         done = self.machine.run(*words) if self.of_system else self.me.run(*words)
         assert done.code == 0, done
 
@@ -287,7 +287,7 @@ def test_python_of_the_service_that_is_gone_is_told(me, machine, gone):
     done = service.status()
     assert (done.code, f"`python3 -m venv --clear /opt/{me.name}`" in done.err) == (65, True)
     assert "service" in me.wrong()
-    me.ok("service", "install", "--linger")
+    me.ok("service", "install")
     assert (service.status().code, len(service.heard)) == (0, 1)
 
 
@@ -295,9 +295,9 @@ def test_two_workspaces_of_one_user_have_a_service_each(me):
     first, second = me.root, f"/home/{me.name}/工作"
     me.installed()
     assert me.run("recalld", "-w", second, "init").code == 0
-    refused = me.run("recalld", "-w", second, "service", "install", "--linger")
+    refused = me.run("recalld", "-w", second, "service", "install")
     assert refused.code == 65
-    done = me.run("recalld", "-w", second, "service", "install", "--linger", "--name", "work", "--memory-max", "400M")
+    done = me.run("recalld", "-w", second, "service", "install", "--name", "work", "--memory-max", "400M")
     assert done.code == 0, done
     unit = me.unit("recalld@work.service")
     assert (unit.show("ActiveState"), unit.show("MemoryMax")) == ("active", str(400 << 20))

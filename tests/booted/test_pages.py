@@ -26,7 +26,7 @@ def test_how_to_commands_of_services_succeed(ending):
     me = machine.person()
     me.root = f"/home/{me.name}/memory"
     me.ok("init")
-    machine.do("loginctl", "enable-linger", me.name)  # a page is read at a terminal, where it would be asked
+    machine.do("loginctl", "enable-linger", me.name)
     shown = [block for name in HOW_TOS for block in shell_blocks(HOW_TO / f"{name}{ending}.md")]
     blocks = [block for block in shown if BOOTED.search(block) and not ELSEWHERE.search(block)]
     assert blocks

@@ -68,7 +68,7 @@ def test_service_goes_on_after_logout_with_lingering(me, machine):
 
 def test_service_ends_with_the_session_without_lingering(me, machine):
     me.ok("init")
-    me.ok("service", "install", "--no-linger")
+    me.ok("service", "install")
     until(lambda: machine.run("pgrep", "-u", me.name, "-f", "recalld -w").code == 1)
 
 
@@ -76,36 +76,34 @@ def test_install_outside_of_a_session_leaves_nothing(me, machine):
     me.ok("init")
     until(lambda: machine.run("test", "-e", f"/run/user/{machine.do('id', '-u', me.name).strip()}").code == 1)
     done = machine.run("setpriv", f"--reuid={me.name}", f"--regid={me.name}", "--init-groups", "env", f"HOME=/home/{me.name}",
-                       "recalld", "-w", me.root, "service", "install", "--no-linger")  # fmt: skip
+                       "recalld", "-w", me.root, "service", "install")  # fmt: skip
     assert done.code == 69
     assert "no session of systemd" in done.err
     assert machine.run("test", "-e", f"/home/{me.name}/.config").code == 1
 
 
-def test_install_whose_lingering_is_refused_leaves_nothing(me, machine):
-    rule = "/etc/polkit-1/rules.d/10-no-linger.rules"
-    machine.do("tee", rule, stdin='polkit.addRule(function(a, s) { if (a.id.match("linger")) return polkit.Result.NO; });\n')
-    try:
-        me.ok("init")
-        until(lambda: me.run("loginctl", "enable-linger").code != 0)
-        done = me.recalld("service", "install", "--linger")
-    finally:
-        machine.do("rm", rule)
-    assert (done.code, "loginctl enable-linger" in done.err) == (77, True)
-    assert me.recalld("service", "status").code == 64
-
-
-def test_install_of_a_service_that_cannot_start_leaves_nothing(me):
+def test_install_of_a_service_that_cannot_start_says_why(me):
     me.ok("init")
     me.write(f"{me.root}/recalld.toml", "[recall]\nk1 = 'x'\n")
-    done = me.recalld("service", "install", "--linger")
+    done = me.recalld("service", "install")
     assert (done.code, "recall.k1" in done.err) == (78, True)
     me.write(f"{me.root}/recalld.toml", "")
     me.run("mkdir", "-p", ".config/systemd/user/recalld.service.d")
     me.write(".config/systemd/user/recalld.service.d/wrong.conf", "[Service]\nEnvironment=RECALLD_RECALL_K1=x\n")
-    done = me.recalld("service", "install", "--linger")
-    assert (done.code, "RECALLD_RECALL_K1" in done.err, "nothing was installed" in done.err) == (69, True, True)
-    assert me.recalld("service", "status").code == 64
+    done = me.recalld("service", "install")
+    assert (done.code, "RECALLD_RECALL_K1" in done.err) == (69, True)
+    assert me.recalld("service", "status").code == 65
+    me.run("rm", "-r", ".config/systemd/user/recalld.service.d")
+    me.ok("service", "install")
+
+
+def test_install_leaves_a_unit_alone_that_it_did_not_make(me):
+    me.ok("init")
+    other = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n"
+    me.run("mkdir", "-p", ".config/systemd/user")
+    me.write(".config/systemd/user/recalld.service", other)
+    assert me.recalld("service", "install").code == 65
+    assert me.run("cat", ".config/systemd/user/recalld.service").out == other
 
 
 def test_uninstall_leaves_the_memory(me):
@@ -120,26 +118,9 @@ def test_uninstall_leaves_the_memory(me):
 def test_install_again_starts_the_new_code(me):
     unit = me.installed()
     before = unit.show("MainPID")
-    me.ok("service", "install", "--linger")
+    me.ok("service", "install")
     assert unit.show("MainPID") not in (before, "0")
     assert unit.show("ActiveState") == "active"
-
-
-def test_install_by_force_that_fails_leaves_the_other_unit_running(me):
-    me.ok("init")
-    other = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n"
-    me.run("mkdir", "-p", ".config/systemd/user/recalld.service.d")
-    me.write(".config/systemd/user/recalld.service", other)
-    me.run("systemctl", "--user", "daemon-reload")
-    unit = me.unit("recalld.service")
-    assert unit.systemctl("enable", "--now").code == 0
-    me.write(".config/systemd/user/recalld.service.d/wrong.conf", "[Service]\nEnvironment=RECALLD_RECALL_K1=x\n")
-    assert me.recalld("service", "install", "--linger").code == 65
-    done = me.recalld("service", "install", "--linger", "--force")
-    assert (done.code, "RECALLD_RECALL_K1" in done.err) == (69, True)
-    assert me.run("cat", ".config/systemd/user/recalld.service").out == other
-    assert (unit.show("ActiveState"), unit.show("UnitFileState")) == ("active", "enabled")
-    assert me.run("sh", "-c", "ls .config/systemd/user | grep -c recalld").out.split() == ["2"]  # it, and its drop-in
 
 
 def test_second_supervisor_ends_and_is_tried_until_the_first_one_has(me, machine):
@@ -299,7 +280,7 @@ def test_key_is_a_credential_and_nowhere_else(me, machine, scope):
 
     machine.do("chmod", "644", path)
     assert is_refused("others may read")
-    assert recalld("service", "install", "--key-file", path, *(which or ["--linger"])).code == 78
+    assert recalld("service", "install", "--key-file", path, *which).code == 78
     assert unit.systemctl("restart").code != 0 or scope == "system"  # which can't look into /root, and nobody else can
     machine.do("chmod", "600", path)
     assert unit.systemctl("restart").code == 0
@@ -398,7 +379,7 @@ def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
     assert "夜间备份失败了" in me.recalld("service", "status").err
     me.run("mv", "away", "backups")
     assert backup.systemctl("start").code == 0
-    me.ok("service", "install", "--linger", "--no-backup")
+    me.ok("service", "install", "--no-backup")
     assert me.run("systemctl", "--user", "list-unit-files", "recalld-backup*", "--no-legend").out == ""
     assert (me.run("ls", folder).out.splitlines(), me.json("status")["lastBackup"]) == ([name], None)
 

@@ -69,7 +69,7 @@ class Week:
         llm = f'[summarize]\nleast = 0\n[llm]\nbase_url = "{self.server.url}"\nmodel = "qwen-test"\n[archive]\ntimezone = "Asia/Shanghai"\n'
         self.me.write(f"{self.me.root}/recalld.toml", llm)
         self.me.run("mkdir", self.backups)
-        self.me.ok("service", "install", "--linger", "--backup-to", self.backups)
+        self.me.ok("service", "install", "--backup-to", self.backups)
 
     def it_is(self, now: datetime) -> None:
         """Turn the clock on, and start recalld again to have it."""

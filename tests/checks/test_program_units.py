@@ -85,7 +85,6 @@ def test_worker_is_installed_again_and_removed_and_a_foreign_unit_is_left(tmp_pa
     assert path.read_text().startswith("[Service]")
 
 
-def test_worker_that_does_not_start_leaves_everything_as_it_was(tmp_path):
-    with pytest.raises(NoService):
+def test_worker_that_does_not_start_is_an_error(tmp_path):
+    with pytest.raises(NoService, match="systemctl restart"):
         install_program(WORKER, Systemd(run=Manager("restart"), folder=tmp_path), FILES)
-    assert list(tmp_path.iterdir()) == []

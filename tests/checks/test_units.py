@@ -28,7 +28,6 @@ from recalld.supervisor.checks.units import (
     installed,
     key_of,
     origin_of,
-    refused_units,
     user_folder,
     workspace_of,
 )
@@ -228,14 +227,6 @@ def test_services_are_looked_for_in_regular_files_of_a_unit_s_size(tmp_path, kin
     folder.mkdir(parents=True)
     OTHERS[kind](folder / SERVICE)
     assert installed(Path("/w"), environ) == []
-    assert [path for path, _ in refused_units(environ)] == ([] if kind == "a link to nothing" else [folder / SERVICE])
-
-
-def test_unit_that_is_masked_is_none(tmp_path):
-    folder = user_folder(environ := {"XDG_CONFIG_HOME": str(tmp_path)})
-    folder.mkdir(parents=True)
-    (folder / SERVICE).symlink_to("/dev/null")
-    assert [*refused_units(environ)] == []
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_installed_command_is_found_and_remembers(way):
         for locale in ("C", "zh_CN.UTF-8"):  # the second is one that a clean Debian lacks
             assert "锅炉每年五月检修。" in terminal.ok(f"LC_ALL={locale} recalld -w ~/memory search 锅炉")
         assert terminal.ok("recalld -w ~/memory doctor").count("\n") == 1
-        terminal.ok("recalld -w ~/memory service install --linger")
+        terminal.ok("recalld -w ~/memory service install")
     with Terminal(me) as terminal:
         terminal.ok(f"cd ~/recalld && {way.before} && {way.update} && recalld -w ~/memory service install")
         assert "锅炉每年五月检修。" in terminal.ok("recalld -w ~/memory inject --query 锅炉什么时候检修？")

@@ -299,7 +299,7 @@ def test_inject_answers_where_memory_is_limited(recalld, kilobytes):
 
 
 @pytest.mark.skipif(os.path.isdir("/run/systemd/system"), reason="systemd runs here")
-@pytest.mark.parametrize("words", ["install --no-linger", "uninstall", "status", "install --system root"])
+@pytest.mark.parametrize("words", ["install", "uninstall", "status", "install --system root"])
 def test_service_without_systemd_is_one_sentence_and_changes_nothing(recalld, words, tmp_path):
     before = sorted(tmp_path.rglob("*"))
     done = recalld("service", *words.split(), HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
@@ -320,14 +320,6 @@ def test_service_install_dry_run_shows_what_stays_of_before(recalld, tmp_path):
     assert set(units) == {str(folder / name) for name in before}
     assert f"LoadCredential=recalld-api-key:{tmp_path / 'key'}" in units[str(folder / SERVICE)]
     assert "--keep 14" in units[str(folder / BACKUP)]
-
-
-def test_service_install_dry_run_goes_by_a_link_that_force_replaces(recalld, tmp_path):
-    folder = tmp_path / "config" / "systemd" / "user"
-    folder.mkdir(parents=True)
-    (folder / SERVICE).symlink_to("/dev/null")  # `systemctl mask`
-    done = recalld("service", "install", "--force", "--dry-run", XDG_CONFIG_HOME=str(tmp_path / "config"))
-    assert (done.code, done.err) == (0, "")
 
 
 def test_check_of_a_service_that_is_down_waits_for_no_quiet_hours(recalld):

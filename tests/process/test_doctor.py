@@ -436,12 +436,6 @@ def a_unit_that_was_edited(it: Broken) -> None:
         unit.write("Restart=no\n")
 
 
-def a_unit_that_is_a_pipe(it: Broken) -> None:
-    unit = it.installed() / SERVICE
-    unit.unlink()
-    os.mkfifo(unit)
-
-
 def a_unit_of_another_version(it: Broken) -> None:
     unit = it.installed() / SERVICE
     mark, workspace, _ = unit.read_text(encoding="utf-8").split("\n", 2)
@@ -529,7 +523,6 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_key_file_that_others_may_read: {("service", "bad")},
     a_unit_that_was_edited: {("service", "odd")},
     a_unit_of_another_version: {("service", "odd")},
-    a_unit_that_is_a_pipe: {("service", "odd")},
     a_timer_that_is_gone: {("service", "odd")},
     a_service_of_an_environment_that_is_gone: {("service", "bad")},
     a_service_that_does_not_run: {("service", "bad")},

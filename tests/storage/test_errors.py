@@ -37,7 +37,7 @@ ONE_OF_EACH = {
     e.LockLost("/srv/memory"): 75,
     e.NoWorkspace("/srv/memory"): 74,
     e.NoService("systemd does not run here", "keep `recalld run` going another way"): 69,
-    e.ServiceForbidden("lingering was refused", "have root allow it"): 77,
+    e.ServiceForbidden("units of the system are root's", "give it with sudo"): 77,
     e.NoSummary("the model did not answer within 600 s", "timeout"): 69,
     e.NoUnit("/home/me/.config/systemd/user/recalld.service"): 64,
     e.ForeignUnit("/home/me/.config/systemd/user/recalld.service"): 65,

@@ -72,7 +72,7 @@ _WANTED: Final = {
 #: Who has only a backup of a whole workspace takes it to `restore`, too.
 _WANTED_OF_TAR: Final = "backup restore {} --into DIR"
 
-#: Commands of earlier versions, by their first words, and what does their work now.
+#: Commands and options of earlier versions, and what does their work now.
 LEFT: Final = {
     "chat": Text("left.chat"),
     "demo": Text("left.demo"),
@@ -84,6 +84,9 @@ LEFT: Final = {
     "fleet adopt": Text("left.fleet_drain"),
     "service add gateway": Text("left.gateway"),
     "service add fleet": Text("left.service_fleet"),
+    "service install --linger": Text("left.linger"),
+    "service install --no-linger": Text("left.linger"),
+    "service install --force": Text("left.force"),
 }
 
 #: The error that typer raises for wrong arguments: click's class in older versions, a copy of it in newer ones.
@@ -92,9 +95,11 @@ _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if ki
 
 def run_command(commands: Any, call: Call) -> int:
     """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
-    words = [word for word in without_workspace(call.argv) if not word.startswith("-") or word == "--metrics"]
-    for count in (1, 2, 3):
-        if left := LEFT.get(" ".join(words[:count])):
+    given = without_workspace(call.argv)
+    words = [word for word in given if not word.startswith("-")]
+    for command, left in LEFT.items():
+        names, _, option = command.partition(" --")
+        if words[: len(names.split())] == names.split() and (not option or f"--{option}" in given):
             return call.say(left, BadRequest.exit_code)
     return exit_code_of(call, lambda: _parsed(commands, call))
 

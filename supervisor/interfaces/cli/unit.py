@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ...checks.fleet_unit import UNIT, fleet_unit, replace_fleet
-from ...checks.install import install, restart, uninstall
-from ...checks.remains import delete, remains
-from ...checks.systemd import Systemd, installation, linger, lingers, state_of
+from ...checks.install import delete, install, remains, restart, uninstall
+from ...checks.systemd import Systemd, installation, lingers, state_of
 from ...checks.units import (
     BACKUP,
     FSCK,
@@ -67,10 +66,6 @@ def service_install(
     memory_max: Annotated[
         str, typer.Option("--memory-max", metavar="SIZE", help="the memory it may use, as 400M; infinity ends a limit")
     ] = "",
-    lingering: Annotated[
-        bool | None, typer.Option("--linger/--no-linger", help="go on while you are not logged in; else it is asked")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="keep a copy of a unit that is not ours, and replace it")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show the units and the commands, change nothing")] = False,
     workspace: Folder = None,
     now: Now = None,
@@ -81,7 +76,7 @@ def service_install(
     if no_backup and backup_to:
         raise BadRequest("--no-backup", Text("service.backup_and_not"))
     systemd, files = Systemd(system, name=name), Files(RealDisk())
-    if not (name or workspace) and _replaces_fleet(call, systemd, files, lingering, dry_run=dry_run):
+    if not (name or workspace) and _replaces_fleet(call, systemd, files, dry_run=dry_run):
         return
     root = Path(os.path.realpath(_root(call, workspace, system)))
     if not dry_run:
@@ -91,7 +86,7 @@ def service_install(
     wanted.units()
     if not dry_run:
         systemd.check()
-        _, at = call.opened(root, now)
+        call.opened(root, now)
     if before := _before(wanted, files, systemd):
         backups = _backups(backup_to, keep, before.backups)
         wanted = replace(wanted, key=key or before.key, backups=backups, memory_max=memory_max or before.memory_max)
@@ -101,20 +96,20 @@ def service_install(
         raise BadRequest("--keep", Text("backup.none"))
     wanted.check_places()
     if dry_run:
-        _show_units(call, wanted, systemd, asks=not system and lingering is not False, json=json)
+        _show_units(call, wanted, systemd, json=json)
         return
     _check(wanted, files, systemd)
-    if not system:
-        _linger(call, lingering)
-    install(wanted, systemd, files, at, force=force)
+    install(wanted, systemd, files)
     if no_backup:
         _forget_backups(root, files)
-    unit = wanted.unit(SERVICE)
+    unit, goes_on = wanted.unit(SERVICE), lingers(system or _me())
     if json:
-        call.show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
-    else:
-        command = f"recalld service status{wanted.options}"
-        call.show(call.render(Text("service.runs_now", unit=unit, command=command)))
+        call.show(as_json({"unit": unit, "workspace": str(root), "lingers": goes_on}))
+        return
+    command = f"recalld service status{wanted.options}"
+    call.show(call.render(Text("service.runs_now", unit=unit, command=command)))
+    if not (system or goes_on):
+        call.show(call.render(Text("service.ends_at_logout")))
 
 
 @service.command("restart")
@@ -226,7 +221,7 @@ def service_logs(
         raise NoService(Text("service.no_journal"), Text("service.see_log")) from None
 
 
-def _replaces_fleet(call: Call, systemd: Systemd, files: Files, lingering: bool | None, *, dry_run: bool) -> bool:
+def _replaces_fleet(call: Call, systemd: Systemd, files: Files, *, dry_run: bool) -> bool:
     """
     Install a service for each workspace of an old fleet, by this command with a name, and remove the unit of the fleet.
 
@@ -239,7 +234,7 @@ def _replaces_fleet(call: Call, systemd: Systemd, files: Files, lingering: bool 
     services = fleet.services(systemd.user)
 
     def install_one(service: Installation) -> bool:
-        words = ["-w", str(service.workspace), *call.argv, "--name", service.name, *([] if systemd.user else ["--no-linger"])]
+        words = ["-w", str(service.workspace), *call.argv, "--name", service.name]
         return subprocess.run([sys.executable, "-P", "-m", "recalld", *words], check=False).returncode == 0
 
     if dry_run:
@@ -247,8 +242,6 @@ def _replaces_fleet(call: Call, systemd: Systemd, files: Files, lingering: bool 
             install_one(service)
         return True
     systemd.check()
-    if not systemd.user:
-        _linger(call, lingering)
     if left := replace_fleet(fleet, systemd, files, install_one):
         raise NoService(Text("fleet.not_turned", unit=UNIT, names=left), Text("fleet.give_again"))
     call.say(Text("fleet.turned", root=fleet.root, count=len(services), unit=UNIT), 0)
@@ -318,24 +311,11 @@ def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
         raise AlreadyRuns(root)
 
 
-def _linger(call: Call, wanted: bool | None) -> None:
-    """Let the user's services go on after a logout, if the user wants it; BadRequest if the user can't be asked."""
-    if wanted is False or lingers(_me()):
-        return
-    if wanted is None:
-        if not (sys.stdin and sys.stdin.isatty()):
-            raise BadRequest("--linger", Text("service.choose_linger"))
-        wanted = typer.confirm(call.render(Text("service.ask_linger")), default=True, err=True)
-    if wanted:
-        linger(_me())
-
-
-def _show_units(call: Call, wanted: Installation, systemd: Systemd, *, asks: bool, json: bool) -> None:
+def _show_units(call: Call, wanted: Installation, systemd: Systemd, *, json: bool) -> None:
     """Print the units and the commands of an installation."""
     units = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
     names = wanted.started
-    commands = [["loginctl", "enable-linger"]] if asks and not lingers(_me()) else []
-    commands += [systemd.command("daemon-reload"), systemd.command("enable", *names), systemd.command("restart", *names)]
+    commands = [systemd.command("daemon-reload"), systemd.command("enable", *names), systemd.command("restart", *names)]
     if json:
         call.show(as_json({"units": units, "commands": commands}))
         return

@@ -31,6 +31,6 @@ TEXTS: Final = {
     "service_forbidden": "无权管理服务：{why}；{mend}。",
     "no_summary": "没有写成摘要：{why}；原有的内容不变，请稍后再试。",
     "no_unit": "没有装服务，{path} 不存在；用 `recalld service install` 安装。",
-    "foreign_unit": "{path} 不属于这个工作区的服务；请把它移开，或加上 `--force`，原文件会留一份副本。",
+    "foreign_unit": "{path} 不是 `recalld service install` 为这个工作区生成的样子；请把它移开，要改单元文件请用 `systemctl edit`。",
     "internal_error": "{step} 出了意料之外的错误（{kind}，位于 {where}）；请报告给我们。",
 }

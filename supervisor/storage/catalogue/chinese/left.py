@@ -13,4 +13,6 @@ TEXTS: Final = {
     "fleet_status": "工作区群不再有单独的状态：用 `recalld -w 文件夹 status` 看一个工作区，用 `systemctl status 'recalld*'` 看各个服务。",
     "fleet_drain": "不再需要让出或交还工作区：用 `systemctl stop recalld@NAME` 停止一个工作区的服务；.fleet/drained 里有同名文件的工作区，`recalld fleet` 不会去动。",
     "service_fleet": "工作区群不再有自己的单元：用 `recalld -w 文件夹/NAME service install --name NAME` 给每个工作区装一个服务。",
+    "linger": "recalld 不再改动登出的设置：想在没有登录时也让服务继续运行，请用 `loginctl enable-linger`；`service install` 不再加这个选项。",
+    "force": "`service install` 不再把单元文件移开：请用 `mv` 移开它；如果是工作区搬走之前的，用 `recalld service uninstall` 卸载。然后不加 `--force` 再执行一次。",
 }

@@ -31,6 +31,6 @@ TEXTS: Final = {
     "service_forbidden": "the service may not be managed: {why}; {mend}.",
     "no_summary": "no summary was written: {why}; what was there stays, try again later.",
     "no_unit": "no service is installed, {path} is not there; `recalld service install` installs one.",
-    "foreign_unit": "{path} is not of this workspace's service; move it away, or give `--force`, which keeps a copy of it.",
+    "foreign_unit": "{path} is not as `recalld service install` made it for this workspace; move it away, and what you change in a unit goes into `systemctl edit`.",
     "internal_error": "{step} failed with an unexpected error ({kind} at {where}); please report it.",
 }

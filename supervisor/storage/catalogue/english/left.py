@@ -13,4 +13,6 @@ TEXTS: Final = {
     "fleet_status": "a fleet has no status of its own any more: `recalld -w DIR status` shows how a workspace is, `systemctl status 'recalld*'` how the services are.",
     "fleet_drain": "nothing is drained or adopted any more: `systemctl stop recalld@NAME` ends the service of a workspace, and `recalld fleet` leaves one alone while there is a file of its name in .fleet/drained.",
     "service_fleet": "a fleet gets no unit any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace.",
+    "linger": "recalld no longer changes how a login ends: give `loginctl enable-linger` to let your services go on while you are not logged in, and `service install` without this option.",
+    "force": "`service install` no longer moves a unit away: move it with `mv`, or remove that of a workspace that has moved with `recalld service uninstall`, and give the command without `--force`.",
 }
