@@ -31,7 +31,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_880, goal=2_300),
     Room("supervisor/storage", most=2_570, goal=1_900),
-    Room("supervisor/storage/catalogue", most=3_930, goal=0),
+    Room("supervisor/storage/catalogue", most=3_920, goal=0),
     Room("supervisor/protocol", most=5_510, goal=4_100),
     Room("supervisor/archive", most=5_100, goal=3_900),
     Room("supervisor/extracts", most=1_110, goal=950),
@@ -51,10 +51,10 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=3_260, goal=2_200),
-    Room("supervisor/checks", most=3_830, goal=2_100),
+    Room("supervisor/checks", most=3_720, goal=2_100),
     Room("supervisor/importing", most=1_970, goal=1_400),
     Room("supervisor/operations", most=2_400, goal=1_800),
-    Room("supervisor/interfaces/cli", most=3_890, goal=2_600),
+    Room("supervisor/interfaces/cli", most=3_870, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_920, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_550, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=2_600, goal=1_900),
@@ -66,9 +66,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=70_490, goal=48_000)
-MODULES: Final = Room("modules", most=486, goal=270)
-OF_TESTS: Final = Room("tests", most=82_860, goal=48_000)
+ALL: Final = Room("all", most=70_350, goal=48_000)
+MODULES: Final = Room("modules", most=485, goal=270)
+OF_TESTS: Final = Room("tests", most=82_730, goal=48_000)
 
 
 def _lines(path: Path) -> int:
